@@ -1,0 +1,46 @@
+# Libraries, each as one imported target.  Debian's package names are in config/packages-build.txt.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+set(hint "install the packages listed in config/packages-build.txt (./try does it)")
+function(bkt_need prefix module) # bkt_need(CURL libcurl>=7.76) -> PkgConfig::CURL
+    pkg_check_modules(${prefix} IMPORTED_TARGET GLOBAL ${module})
+    if(NOT ${prefix}_FOUND)
+        message(FATAL_ERROR "${module} not found: ${hint}")
+    endif()
+endfunction()
+bkt_need(CURL libcurl>=7.76)
+bkt_need(EXPAT expat)
+bkt_need(CRYPTO libcrypto>=3)
+bkt_need(JANSSON jansson>=2.13)
+bkt_need(ZLIB zlib)
+bkt_need(LZ4 liblz4)
+bkt_need(ZSTD libzstd)
+bkt_need(BLOSC blosc>=1.20)
+bkt_need(XXHASH libxxhash>=0.8)
+pkg_check_modules(DEFLATE IMPORTED_TARGET GLOBAL libdeflate)
+set(BKT_HAVE_LIBDEFLATE ${DEFLATE_FOUND})
+
+# No pkg-config files in Debian 12 for these two.
+function(bkt_need_plain target header library)
+    find_path(${target}_INCLUDE ${header})
+    find_library(${target}_LIBRARY ${library})
+    if(NOT ${target}_INCLUDE OR NOT ${target}_LIBRARY)
+        message(FATAL_ERROR "${header} or lib${library} not found: ${hint}")
+    endif()
+    add_library(Bkt::${target} UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(Bkt::${target} PROPERTIES IMPORTED_LOCATION "${${target}_LIBRARY}"
+        INTERFACE_INCLUDE_DIRECTORIES "${${target}_INCLUDE}")
+    mark_as_advanced(${target}_INCLUDE ${target}_LIBRARY)
+endfunction()
+bkt_need_plain(AEC libaec.h aec)
+bkt_need_plain(BZ2 bzlib.h bz2)
+
+if(BUILD_TESTING)
+    set(hint "install the packages listed in config/packages-test.txt (./check does it), or use -DBUILD_TESTING=OFF")
+    bkt_need(CMOCKA cmocka)
+endif()
+
+if(NOT BKT_WITHOUT_HDF5)
+    include(FindBucketHDF5)
+endif()

@@ -1,0 +1,21 @@
+# Target bkt_build: the compile and link flags that every target of ours uses.
+add_library(bkt_build INTERFACE)
+target_compile_definitions(bkt_build INTERFACE _GNU_SOURCE)
+target_compile_options(bkt_build INTERFACE
+    -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wformat-nonliteral
+    -Wvla -Wundef -Wwrite-strings -fno-common -fstack-protector-strong
+    $<$<BOOL:${BKT_WERROR}>:-Werror>)
+if(NOT BKT_SANITIZE AND CMAKE_BUILD_TYPE MATCHES "^Rel")
+    target_compile_options(bkt_build INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+if(BKT_SANITIZE)
+    target_compile_options(bkt_build INTERFACE -fsanitize=${BKT_SANITIZE} -fno-omit-frame-pointer -g)
+    if(BKT_SANITIZE MATCHES undefined)
+        target_compile_options(bkt_build INTERFACE -fno-sanitize-recover=undefined)
+    endif()
+    target_link_options(bkt_build INTERFACE -fsanitize=${BKT_SANITIZE})
+endif()
+if(BKT_COVERAGE)
+    target_compile_options(bkt_build INTERFACE --coverage)
+    target_link_options(bkt_build INTERFACE --coverage)
+endif()

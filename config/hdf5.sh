@@ -1,0 +1,117 @@
+#!/bin/sh
+# Build HDF5 1.14.5 once, from the source package of Debian 13, into the user's cache.
+#
+#   hdf5.sh            build unless it is there already; prints the prefix as the only line on stdout
+#   hdf5.sh --prefix   print where it would be (or is), build nothing
+#
+# For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
+# the system's package lists are not touched.  Needs the packages of config/packages-hdf5.txt.
+# H5BUCKET_HDF5_JOBS sets the number of compile jobs; TMPDIR where the build happens (about 600 MB).
+set -eu
+
+VERSION=1.14.5
+SUITE=trixie
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
+# Other build options make another prefix; so do another compiler and another machine.
+key=$( { sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"; "${CC:-cc}" --version | head -n1; uname -m; } | sha256sum | cut -c1-10)
+prefix=$cache/hdf5-$VERSION-$key
+
+say() { printf '%s\n' "hdf5.sh: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+if [ "${1:-}" = --prefix ]; then
+    echo "$prefix"
+    exit 0
+fi
+if [ -e "$prefix/.complete" ]; then
+    echo "$prefix"
+    exit 0
+fi
+
+mkdir -p "$cache"
+exec 9>"$cache/hdf5.lock"
+flock -n 9 || { say "another build is under way, waiting for it"; flock 9; }
+if [ -e "$prefix/.complete" ]; then
+    echo "$prefix"
+    exit 0
+fi
+
+for tool in apt-get dpkg-source cmake cc gfortran; do
+    command -v $tool >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-hdf5.XXXXXX")
+log=$cache/hdf5-build.log
+trap 'rm -rf "$work" "$prefix.part"' EXIT
+trap 'exit 130' INT TERM
+: > "$log"
+
+step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
+    text=$1; shift
+    say "$text"
+    "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
+}
+
+# --- source, with lists and cache of our own ------------------------------------------------------------------------
+# The archive proper, not the security one.  A machine that already runs Debian 13 gives the same answer.
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN)/$(LABEL)' 'Created-By: Packages' |
+         sed -n 's!^\([^ ]*\) Debian/Debian$!\1!p' | sort -u | head -n1)
+if [ -z "$mirror" ]; then # lists never downloaded: origin and label are unknown then
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+             sed -n '/\/debian\/*$/p' | sort -u | head -n1)
+fi
+[ -n "$mirror" ] || die "apt knows no Debian mirror (see: apt-get indextargets)"
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg; [ -e $keyring ] || keyring=${keyring%.gpg}.pgp
+[ -e $keyring ] || die "$keyring is missing: install debian-archive-keyring"
+
+mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/src" "$work/empty"
+echo "deb-src [signed-by=$keyring] $mirror $SUITE main" > "$work/sources.list"
+apt() {
+    (cd "$work/src" && apt-get -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts="$work/empty" \
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives" \
+        -o Dir::State::status="$work/status" -o APT::Sandbox::User=root -o Acquire::Languages=none \
+        -o Acquire::Retries=3 "$@")
+}
+: > "$work/status"
+step "asking $mirror for the source of HDF5 $VERSION" apt update
+step "fetching it" apt --only-source -t $SUITE source "hdf5"
+src=$(echo "$work/src/hdf5-$VERSION"*)
+[ -d "$src" ] || die "Debian $SUITE's hdf5 is not $VERSION any more: $(ls "$work/src")"
+
+# --- build ----------------------------------------------------------------------------------------------------------
+# High level library and Fortran exclude thread safety in 1.14, and programs of both kinds are what we test with.
+# What Debian's patches do (library names, autotools) is not needed here, but does no harm to this build.
+configure() {
+    cmake -S "$src" -B "$work/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" \
+        -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="\$ORIGIN/../lib" -DHDF5_INSTALL_LIB_DIR=lib \
+        -DBUILD_SHARED_LIBS=ON -DBUILD_STATIC_LIBS=OFF -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_ENABLE_THREADSAFE=OFF \
+        -DHDF5_BUILD_HL_LIB=ON -DHDF5_BUILD_FORTRAN=ON -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_JAVA=OFF \
+        -DHDF5_BUILD_TOOLS=ON -DHDF5_BUILD_HL_TOOLS=ON -DHDF5_ENABLE_Z_LIB_SUPPORT=ON \
+        -DHDF5_ENABLE_SZIP_SUPPORT=ON -DHDF5_ENABLE_SZIP_ENCODING=ON -DHDF5_ENABLE_ROS3_VFD=ON \
+        -DHDF5_ENABLE_MAP_API=OFF -DBUILD_TESTING=ON -DHDF5_TEST_SERIAL=OFF -DHDF5_TEST_TOOLS=OFF \
+        -DHDF5_TEST_EXAMPLES=OFF -DHDF5_TEST_SWMR=OFF -DHDF5_TEST_FORTRAN=OFF -DHDF5_TEST_CPP=OFF \
+        -DHDF5_TEST_PARALLEL=OFF -DHDF5_TEST_VFD=OFF -DHDF5_TEST_PASSTHROUGH_VOL=OFF -DHL_BUILD_TESTS=OFF \
+        -DHDF5_TEST_API=ON -DHDF5_TEST_API_INSTALL=ON -DHDF5_ENABLE_WARNINGS_AS_ERRORS=OFF \
+        -DHDF5_DISABLE_COMPILER_WARNINGS=ON -DHDF5_NO_PACKAGES=ON -DHDF5_ALLOW_EXTERNAL_SUPPORT=NO
+}
+if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
+jobs=${H5BUCKET_HDF5_JOBS:-$(nproc)}
+step "configuring" configure
+step "compiling with $jobs jobs (about five minutes on two cores)" cmake --build "$work/build" --parallel "$jobs"
+
+# --- install: a copy beside, then one rename ------------------------------------------------------------------------
+# What the tests of the connector take from HDF5's own test suite: input files and expected output of the tools.
+rm -rf "$prefix.part" "$work/stage"
+stage() {
+    DESTDIR="$work/stage" cmake --install "$work/build" &&
+    mv "$work/stage$prefix" "$prefix.part" &&
+    mkdir -p "$prefix.part/share/hdf5-tests" &&
+    (cd "$src/tools/test" 2>/dev/null || cd "$src/tools"; find . -type d -name testfiles | while read -r d; do
+        mkdir -p "$prefix.part/share/hdf5-tests/$d" && cp -r "$d/." "$prefix.part/share/hdf5-tests/$d/"; done) &&
+    date -u > "$prefix.part/.complete" &&
+    mv -T "$prefix.part" "$prefix"
+}
+step "installing into $prefix" stage
+say "done"
+echo "$prefix"

@@ -1,0 +1,30 @@
+#!/bin/sh
+# check_habits.sh: rules of CONTRIBUTING.md that a machine can see.  Each line of output is one broken rule.
+cd "$(dirname "$0")/.." || exit 1
+bad=0
+rule() { # rule TEXT LINES
+    [ -z "$2" ] && return
+    bad=1
+    printf '%s\n' "$2" | sed "s|^|$1: |"
+}
+code() { grep -nE "$@" 2>/dev/null; } # prints file:line:text
+
+rule "hdf5.h only in src/vol, src/tools and test/h5tests" \
+    "$(code -r --include='*.[ch]' '#include *[<"](hdf5|H5[A-Z]*public|H5VL.*|H5PL.*)\.h' src/base src/storage src/schema src/chunk test/unit test/http test/fuzz)"
+rule "jansson only in src/schema" "$(code -r --include='*.[ch]' '#include *<jansson' src/base src/storage src/chunk src/vol src/tools)"
+rule "curl, expat and openssl only in src/storage" \
+    "$(code -r --include='*.[ch]' '#include *<(curl/|expat|openssl/)' src/base src/schema src/chunk src/vol src/tools)"
+rule "use snprintf" "$(code -r --include='*.[ch]' '(^|[^a-z_n])v?sprintf *\(' src test bench)"
+rule "no strcpy, strcat, gets, alloca" "$(code -r --include='*.[ch]' '(^|[^a-z_])(strcpy|strcat|gets|alloca|strtok) *\(' src)"
+rule "H5Epush only in src/vol/h5err.c" "$(code -r --include='*.[ch]' 'H5Epush' src | grep -v '^src/vol/h5err\.c:')"
+rule "no struct typedefs" "$(code -r --include='*.[ch]' '^typedef struct' src | grep -v '^src/vol/h5bucket\.h:')"
+rule "no machine's path" "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(^|[^a-zA-Z0-9_.$}/])/(work|root)/[a-z]' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
+rule "no registry's host name" \
+    "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(deb|snapshot|security|ftp)\.debian\.org|archive\.ubuntu\.com|pypi\.org|pythonhosted' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
+rule "no tabs or trailing blanks in C" "$(code -r --include='*.[ch]' "	| +$" src test bench)"
+rule "line longer than 120" "$(code -r --include='*.[ch]' '^.{121,}' src test bench)"
+for f in $(find src test bench -name '*.h' 2>/dev/null); do
+    grep -q '^#ifndef .*_H' "$f" || grep -q '^#pragma once' "$f" || rule "no include guard" "$f"
+done
+[ $bad = 0 ] && echo "habits kept"
+exit $bad
