@@ -1,0 +1,78 @@
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int         code;
+    const char *text;
+    bool        retry;
+} table[] = {
+#define X(code, text, retry) {code, text, retry},
+    BKT_ERRORS(X)
+#undef X
+};
+
+int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *func, int line, const char *fmt,
+                 ...)
+{
+    if (!err || err->n >= BKT_ERR_FRAMES)
+        return code;
+    struct bkt_frame *f = &err->frame[err->n];
+    f->file             = file;
+    f->func             = func;
+    f->line             = line;
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(f->msg, sizeof f->msg, fmt, ap);
+    va_end(ap);
+    if (err->n++ == 0)
+        err->code = code;
+    return code;
+}
+
+const char *bkt_err_text(int code)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (table[i].code == code)
+            return table[i].text;
+    return code == BKT_OK ? "success" : "unknown error";
+}
+
+bool bkt_err_retryable(int code)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (table[i].code == code)
+            return table[i].retry;
+    return false;
+}
+
+void bkt_err_clear(struct bkt_err *err)
+{
+    if (err) {
+        err->code = BKT_OK;
+        err->n    = 0;
+    }
+}
+
+struct bkt_err *bkt_err_dup(const struct bkt_err *err)
+{
+    if (!err)
+        return NULL;
+    struct bkt_err *copy = malloc(sizeof *copy);
+    if (copy)
+        memcpy(copy, err, sizeof *copy);
+    return copy;
+}
+
+int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from)
+{
+    for (unsigned i = 0; to && from && i < from->n && to->n < BKT_ERR_FRAMES; i++) {
+        if (to->n == 0)
+            to->code = from->code;
+        to->frame[to->n++] = from->frame[i];
+    }
+    return code;
+}

@@ -1,0 +1,100 @@
+/* Error codes and the error object that every layer fills and only vol shows to HDF5.
+ *
+ * A function that can fail returns BKT_OK or one of the negative codes below and takes a
+ * `struct bkt_err *` last, which may be NULL.  The root cause is frame[0]; callers add a frame only
+ * where they know something that lower code cannot (which dataset, which chunk).  Nothing here
+ * allocates, so errors can be reported when memory is short and from any thread. */
+#ifndef BKT_ERR_H
+#define BKT_ERR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*        code           text                                   worth another try */
+#define BKT_ERRORS(X)                                                                                        \
+    X(BKT_ENOENT, "no such object", false)                                                                   \
+    X(BKT_EACCES, "access denied", false)                                                                    \
+    X(BKT_EBUSY, "server asks to slow down", true)                                                           \
+    X(BKT_ENET, "transfer failed", true)                                                                     \
+    X(BKT_ETIME, "deadline passed", false)                                                                   \
+    X(BKT_EFORMAT, "stored data malformed", false)                                                           \
+    X(BKT_ERANGE, "range outside the object", false)                                                         \
+    X(BKT_EPRECOND, "object changed (precondition failed)", false)                                           \
+    X(BKT_ENOTMOD, "object not modified", false)                                                             \
+    X(BKT_EEXIST, "object exists already", false)                                                            \
+    X(BKT_EINVAL, "invalid argument or setting", false)                                                      \
+    X(BKT_EUNSUP, "not supported", false)                                                                    \
+    X(BKT_EIO, "local input/output failed", false)                                                           \
+    X(BKT_ECANCEL, "cancelled", false)                                                                       \
+    X(BKT_ENOMEM, "out of memory", false)                                                                    \
+    X(BKT_EHDF5, "an HDF5 call failed", false)
+
+enum bkt_code {
+    BKT_OK       = 0,
+    BKT_ERR_BASE = -100,
+#define X(code, text, retry) code,
+    BKT_ERRORS(X)
+#undef X
+};
+
+#define BKT_ERR_FRAMES 8
+#define BKT_ERR_MSG    400
+
+struct bkt_frame {
+    const char *file, *func;
+    int         line;
+    char        msg[BKT_ERR_MSG];
+};
+struct bkt_err {
+    int              code;
+    unsigned         n;
+    struct bkt_frame frame[BKT_ERR_FRAMES];
+};
+
+/** Add a frame to @p err (ignored when NULL or full) and give back @p code.
+ *  The first frame sets err->code; a message that is too long is cut. */
+int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *func, int line, const char *fmt,
+                 ...) __attribute__((format(printf, 6, 7)));
+
+/** The code's own short text, never NULL. */
+const char *bkt_err_text(int code);
+
+/** Whether the same request may succeed when sent again. */
+bool bkt_err_retryable(int code);
+
+/** Forget what is recorded; NULL is fine. */
+void bkt_err_clear(struct bkt_err *err);
+
+/** A heap copy for handing an error between threads; NULL when memory is short or @p err is NULL.
+ *  To be released with free(). */
+struct bkt_err *bkt_err_dup(const struct bkt_err *err);
+
+/** Move @p from's frames (may be NULL) into @p to (may be NULL) and give back @p code. */
+int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
+
+#define BKT_HERE               __FILE__, __func__, __LINE__
+#define BKT_ERR(err, code, ...) bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__)
+#define BKT_FAIL(err, code, ...) return bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__)
+
+/** Return on failure, adding a frame. */
+#define BKT_TRY(err, call, ...)                                                                              \
+    do {                                                                                                     \
+        int rc_ = (call);                                                                                    \
+        if (rc_ < 0)                                                                                         \
+            BKT_FAIL((err), rc_, __VA_ARGS__);                                                               \
+    } while (0)
+
+/** Return on failure, where the callee said all there is to say. */
+#define BKT_PASS(call)                                                                                       \
+    do {                                                                                                     \
+        int rc_ = (call);                                                                                    \
+        if (rc_ < 0)                                                                                         \
+            return rc_;                                                                                      \
+    } while (0)
+
+#define BKT_NOMEM(err)   BKT_FAIL((err), BKT_ENOMEM, "out of memory")
+#define BKT_CLEANUP(fn)  __attribute__((cleanup(fn)))
+#define BKT_NODISCARD    __attribute__((warn_unused_result))
+#define BKT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

@@ -1,0 +1,28 @@
+/* Hash map from byte-string keys to pointers; insertion order is kept for iteration.
+ * The map copies keys and borrows values.  Not locked: the owner guards it. */
+#ifndef BKT_MAP_H
+#define BKT_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+
+struct bkt_map;
+
+struct bkt_map *bkt_map_new(void);
+/** @p free_value (may be NULL) is called for each value left. */
+void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));
+
+/** The value, or NULL. */
+void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
+/** Add or replace; the value replaced is given back through @p old (may be NULL). */
+BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
+/** Take out and give back, or NULL. */
+void  *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
+size_t bkt_map_count(const struct bkt_map *m);
+
+/** Iterate: *pos starts at 0; false at the end.  The map must not change meanwhile. */
+bool bkt_map_next(const struct bkt_map *m, size_t *pos, const void **key, size_t *n, void **value);
+
+#endif

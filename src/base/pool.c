@@ -1,0 +1,133 @@
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAX_THREADS 256
+
+static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
+static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
+static struct bkt_job *head, *tail;
+static pthread_t       threads[MAX_THREADS];
+static size_t          n_threads, want_threads, n_idle;
+static bool            stopping, fork_hooked;
+
+static struct bkt_job *take(void)
+{
+    struct bkt_job *job = head;
+    if (job && !(head = job->next))
+        tail = NULL;
+    return job;
+}
+
+static void *worker(void *arg)
+{
+    (void)arg;
+    (void)pthread_mutex_lock(&lock);
+    for (;;) {
+        struct bkt_job *job = take();
+        if (job) {
+            (void)pthread_mutex_unlock(&lock);
+            job->run(job);
+            (void)pthread_mutex_lock(&lock);
+        } else if (stopping) {
+            break;
+        } else {
+            n_idle++;
+            (void)pthread_cond_wait(&wakeup, &lock);
+            n_idle--;
+        }
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* A forked child has none of the parent's threads; what was queued belongs to the parent. */
+static void before_fork(void) { (void)pthread_mutex_lock(&lock); }
+static void after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
+static void after_fork_child(void)
+{
+    head = tail = NULL;
+    n_threads = n_idle = 0;
+    stopping           = false;
+    lock               = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    wakeup             = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+static size_t target(void)
+{
+    if (want_threads)
+        return want_threads < MAX_THREADS ? want_threads : MAX_THREADS;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > 16 ? 16 : (size_t)n;
+}
+
+/* Called with the lock held.  Threads start one by one as work queues up. */
+static void start_thread(void)
+{
+    if (!fork_hooked)
+        fork_hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+    /* the program's signals are not for our threads */
+    sigset_t all, old;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&threads[n_threads], NULL, worker, NULL) == 0)
+        n_threads++;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void bkt_pool_size(size_t n)
+{
+    (void)pthread_mutex_lock(&lock);
+    want_threads = n;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void bkt_pool_submit(struct bkt_job *job)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (!n_idle && n_threads < target() && !stopping)
+        start_thread();
+    if (!n_threads || stopping) {
+        (void)pthread_mutex_unlock(&lock);
+        job->run(job);
+        return;
+    }
+    job->next = NULL;
+    if (tail)
+        tail->next = job;
+    else
+        head = job;
+    tail = job;
+    (void)pthread_cond_signal(&wakeup);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+int bkt_pool_help(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    struct bkt_job *job = take();
+    (void)pthread_mutex_unlock(&lock);
+    if (!job)
+        return 0;
+    job->run(job);
+    return 1;
+}
+
+void bkt_pool_shutdown(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    stopping = true;
+    (void)pthread_cond_broadcast(&wakeup);
+    size_t n = n_threads;
+    (void)pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
+    (void)pthread_mutex_lock(&lock);
+    n_threads = 0;
+    stopping  = false;
+    (void)pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,28 @@
+/* Worker threads of the process: decode and local file reads.
+ *
+ * One pool, started on first use, ended by bkt_pool_shutdown() (the connector's terminate) and absent in a
+ * forked child until it is used there again.  Jobs never call HDF5 and never wait for other jobs. */
+#ifndef BKT_POOL_H
+#define BKT_POOL_H
+
+#include <stddef.h>
+
+/** A unit of work; embed it in the caller's own struct.  Valid until run() has begun. */
+struct bkt_job {
+    void (*run)(struct bkt_job *job);
+    struct bkt_job *next;
+};
+
+/** How many threads the pool gets when it starts; 0: one per processor, at most 16. */
+void bkt_pool_size(size_t n_threads);
+
+/** Queue a job, first in first out.  When no thread can be started the job is run at once, by the caller. */
+void bkt_pool_submit(struct bkt_job *job);
+
+/** Run one queued job on this thread if there is one: a thread that waits for jobs can help.  0: none was queued. */
+int bkt_pool_help(void);
+
+/** Finish what is queued, join the threads. */
+void bkt_pool_shutdown(void);
+
+#endif

@@ -1,0 +1,286 @@
+#include "settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+
+enum kind { TEXT, BOOL, UINT };
+
+static const struct setting {
+    const char *name, *env, *def, *help;
+    enum kind   kind;
+    size_t      at;
+    uint64_t    lo, hi;
+} table[] = {
+#define X(kind, name, env, def, lo, hi, help) {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
+    BKT_SETTINGS(X)
+#undef X
+};
+
+/* TEXT settings that only take some words */
+static const struct {
+    const char *name, *words[4];
+} choices[] = {
+    {"addressing", {"auto", "path", "virtual", NULL}},
+    {"link_count", {"all", "known", NULL, NULL}},
+    {"shuffle_only", {"raw", "shuffled", NULL, NULL}},
+};
+
+static const struct setting *find(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static void *field(const struct setting *t, const struct bkt_settings *s) { return (char *)(uintptr_t)s + t->at; }
+
+static int unknown(const char *name, const char *where, struct bkt_err *err)
+{
+    char   list[BKT_ERR_MSG] = "";
+    size_t n                 = 0;
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        int k = snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", table[i].name);
+        if (k < 0 || (size_t)k >= sizeof list - n)
+            break;
+        n += (size_t)k;
+    }
+    BKT_ERR(err, BKT_EINVAL, "'%.40s' in %s is no setting", name, where);
+    BKT_FAIL(err, BKT_EINVAL, "the settings are: %s", list);
+}
+
+static int set_bool(const struct setting *t, bool *to, const char *value, const char *where, struct bkt_err *err)
+{
+    static const char *const yes[] = {"1", "yes", "true", "on"}, *const no[] = {"0", "no", "false", "off", ""};
+    for (size_t i = 0; i < BKT_COUNT(yes); i++)
+        if (strcasecmp(value, yes[i]) == 0)
+            return *to = true, BKT_OK;
+    for (size_t i = 0; i < BKT_COUNT(no); i++)
+        if (strcasecmp(value, no[i]) == 0)
+            return *to = false, BKT_OK;
+    BKT_FAIL(err, BKT_EINVAL, "%s in %s is yes or no, not '%.80s'", t->name, where, value);
+}
+
+static int set_uint(const struct setting *t, uint64_t *to, const char *value, const char *where, struct bkt_err *err)
+{
+    static const char suffix[] = "KMGT";
+    char             *end      = NULL;
+    errno                      = 0;
+    unsigned long long v       = strtoull(value, &end, 10);
+    bool              ok       = isdigit((unsigned char)value[0]) && errno == 0;
+    const char       *s        = *end ? strchr(suffix, toupper((unsigned char)*end)) : NULL;
+    if (ok && s) {
+        unsigned shift = 10U * (unsigned)(s - suffix + 1);
+        ok             = v <= UINT64_MAX >> shift;
+        v <<= shift;
+        end++;
+    }
+    if (!ok || *end || v < t->lo || v > t->hi)
+        BKT_FAIL(err, BKT_EINVAL, "%s in %s is a number from %llu to %llu (K, M, G may follow), not '%.80s'", t->name, where,
+                 (unsigned long long)t->lo, (unsigned long long)t->hi, value);
+    *to = v;
+    return BKT_OK;
+}
+
+static int set_text(const struct setting *t, char **to, const char *value, const char *where, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(choices); i++) {
+        if (strcmp(choices[i].name, t->name) != 0)
+            continue;
+        const char *const *w = choices[i].words;
+        while (*w && strcmp(*w, value) != 0)
+            w++;
+        if (!*w)
+            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, value, t->help);
+    }
+    char *copy = NULL;
+    if (*value && !(copy = strdup(value)))
+        BKT_NOMEM(err);
+    free(*to);
+    *to = copy;
+    return BKT_OK;
+}
+
+static int set(const struct setting *t, struct bkt_settings *s, const char *value, const char *where, struct bkt_err *err)
+{
+    switch (t->kind) {
+        case BOOL:
+            return set_bool(t, field(t, s), value, where, err);
+        case UINT:
+            return set_uint(t, field(t, s), value, where, err);
+        case TEXT:
+        default:
+            return set_text(t, field(t, s), value, where, err);
+    }
+}
+
+int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value, const char *where, struct bkt_err *err)
+{
+    const struct setting *t = find(name);
+    return t ? set(t, s, value, where, err) : unknown(name, where, err);
+}
+
+/* "key = value", white space around both dropped; the line is changed */
+static int set_pair(struct bkt_settings *s, char *pair, const char *where, struct bkt_err *err)
+{
+    while (isspace((unsigned char)*pair))
+        pair++;
+    if (!*pair)
+        return BKT_OK;
+    char *eq = strchr(pair, '=');
+    if (!eq)
+        BKT_FAIL(err, BKT_EINVAL, "'%.80s' in %s is not key=value", pair, where);
+    char *end = eq;
+    while (end > pair && isspace((unsigned char)end[-1]))
+        end--;
+    *end        = 0;
+    char *value = eq + 1;
+    while (isspace((unsigned char)*value))
+        value++;
+    for (end = value + strlen(value); end > value && isspace((unsigned char)end[-1]);)
+        *--end = 0;
+    return bkt_settings_set(s, pair, value, where, err);
+}
+
+static int from_info(struct bkt_settings *s, const char *info, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *copy = strdup(info ? info : "");
+    if (!copy)
+        BKT_NOMEM(err);
+    char *save = NULL;
+    for (char *p = strtok_r(copy, ";", &save); p; p = strtok_r(NULL, ";", &save))
+        BKT_PASS(set_pair(s, p, "the connector's info string", err));
+    return BKT_OK;
+}
+
+static int from_env(struct bkt_settings *s, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        char names[128];
+        (void)snprintf(names, sizeof names, "%s", table[i].env);
+        char *save = NULL;
+        for (char *p = strtok_r(names, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+            const char *value = getenv(p);
+            if (!value || !*value)
+                continue;
+            BKT_PASS(set(&table[i], s, value, p, err));
+            break;
+        }
+    }
+    return BKT_OK;
+}
+
+static int from_file(struct bkt_settings *s, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    const char *own = getenv("H5BUCKET_CONFIG"), *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int         rc  = own && *own ? bkt_buf_add_str(&path, own)
+                      : xdg && *xdg ? bkt_buf_addf(&path, "%s/h5bucket/config", xdg)
+                                    : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
+    if (rc < 0)
+        BKT_NOMEM(err);
+    FILE *f = fopen(bkt_buf_str(&path), "re");
+    if (!f) {
+        if (own && *own)
+            BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%s: %s", own, strerror(errno));
+        return BKT_OK;
+    }
+    char where[300], *line = NULL;
+    size_t cap = 0;
+    (void)snprintf(where, sizeof where, "%s", bkt_buf_str(&path));
+    rc = BKT_OK;
+    while (rc == BKT_OK && getline(&line, &cap, f) >= 0) {
+        size_t skip = strspn(line, " \t");
+        if (line[skip] != '#')
+            rc = set_pair(s, line, where, err);
+    }
+    free(line);
+    (void)fclose(f);
+    return rc;
+}
+
+static int fill(struct bkt_settings *s, const char *info, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (table[i].def)
+            BKT_PASS(set(&table[i], s, table[i].def, "the defaults", err));
+    BKT_PASS(from_file(s, err));
+    BKT_PASS(from_env(s, err));
+    return from_info(s, info, err);
+}
+
+int bkt_settings_init(struct bkt_settings *s, const char *info, struct bkt_err *err)
+{
+    memset(s, 0, sizeof *s);
+    int rc = fill(s, info, err);
+    if (rc < 0)
+        bkt_settings_fini(s);
+    return rc;
+}
+
+int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from, struct bkt_err *err)
+{
+    *to = *from;
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (table[i].kind == TEXT)
+            *(char **)field(&table[i], to) = NULL;
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        char *const *text = field(&table[i], from);
+        if (table[i].kind != TEXT || !*text)
+            continue;
+        char *copy = strdup(*text);
+        if (!copy) {
+            bkt_settings_fini(to);
+            BKT_NOMEM(err);
+        }
+        *(char **)field(&table[i], to) = copy;
+    }
+    return BKT_OK;
+}
+
+void bkt_settings_fini(struct bkt_settings *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < BKT_COUNT(table); i++)
+        if (table[i].kind == TEXT)
+            free(*(char **)field(&table[i], s));
+    memset(s, 0, sizeof *s);
+}
+
+static void print_value(FILE *to, const struct setting *t, const struct bkt_settings *s)
+{
+    if (t->kind == TEXT)
+        (void)fprintf(to, "%s", *(char *const *)field(t, s) ? *(char *const *)field(t, s) : "");
+    else if (t->kind == BOOL)
+        (void)fprintf(to, "%s", *(const bool *)field(t, s) ? "yes" : "no");
+    else
+        (void)fprintf(to, "%llu", (unsigned long long)*(const uint64_t *)field(t, s));
+}
+
+void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown)
+{
+    if (markdown)
+        (void)fprintf(to, "| setting | environment | default | what it does |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        const struct setting *t = &table[i];
+        if (markdown) {
+            (void)fprintf(to, "| `%s` | ", t->name);
+            for (const char *p = t->env; *p; p += strcspn(p, ","), p += *p == ',')
+                (void)fprintf(to, "%s`%.*s`", p == t->env ? "" : ", ", (int)strcspn(p, ","), p);
+            (void)fprintf(to, " | %s | %s |\n", t->def ? t->def : "", t->help);
+            continue;
+        }
+        (void)fprintf(to, "%s = ", t->name);
+        if (s)
+            print_value(to, t, s);
+        else
+            (void)fprintf(to, "%s", t->def ? t->def : "");
+        (void)fprintf(to, "\n    %s (%s)\n", t->help, t->env);
+    }
+}

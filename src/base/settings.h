@@ -1,0 +1,77 @@
+/* Every setting, once.  The table below is what the parser, `h5bucket settings` and the README's table are
+ * made from.  Precedence: connector info string, environment, config file, default (DESIGN.md, Names). */
+#ifndef BKT_SETTINGS_H
+#define BKT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "err.h"
+
+/*  X(kind, name, environment variables (first set one wins), default, lowest, highest, help)
+ *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on) */
+#define BKT_SETTINGS(X)                                                                                              \
+    X(TEXT, bucket, "H5BUCKET_BUCKET,HS_BUCKET", NULL, 0, 0,                                                         \
+      "default bucket: plain paths and hdf5:// names are domains in it (s3://name, file:///dir or a bare S3 bucket name)") \
+    X(TEXT, endpoint, "AWS_ENDPOINT_URL_S3,AWS_ENDPOINT_URL,AWS_S3_GATEWAY", NULL, 0, 0,                             \
+      "S3 server to use instead of AWS, e.g. http://127.0.0.1:9000")                                                 \
+    X(TEXT, region, "AWS_REGION,AWS_DEFAULT_REGION", NULL, 0, 0,                                                     \
+      "S3 region; found from the server's own answer when not set")                                                  \
+    X(TEXT, profile, "AWS_PROFILE,AWS_DEFAULT_PROFILE", NULL, 0, 0, "profile in the AWS config and credentials files") \
+    X(BOOL, anonymous, "AWS_NO_SIGN_REQUEST,H5BUCKET_ANONYMOUS", "no", 0, 1, "send unsigned requests (public buckets)") \
+    X(BOOL, requester_pays, "H5BUCKET_REQUESTER_PAYS", "no", 0, 1, "agree to pay for requests to requester-pays buckets") \
+    X(TEXT, addressing, "H5BUCKET_ADDRESSING", "auto", 0, 0,                                                         \
+      "auto, path or virtual: bucket in the path or in the host name; auto is virtual on AWS, path elsewhere")       \
+    X(TEXT, ca_bundle, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0, "file of CA certificates that TLS trusts") \
+    X(UINT, connections, "H5BUCKET_CONNECTIONS", "64", 1, 1024, "connections to one server at most")                 \
+    X(UINT, workers, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 16")          \
+    X(UINT, retries, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
+    X(UINT, deadline_ms, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000, "time for one request with all its retries, ms") \
+    X(UINT, connect_ms, "H5BUCKET_CONNECT_MS", "10000", 10, 600000, "time to connect, ms")                           \
+    X(UINT, stall_ms, "H5BUCKET_STALL_MS", "20000", 100, 600000, "a transfer without a byte for so long is given up and retried, ms") \
+    X(UINT, backoff_ms, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
+    X(UINT, meta_cache, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX, "bytes of parsed objects kept per open domain") \
+    X(UINT, chunk_cache, "H5BUCKET_CHUNK_CACHE", "128M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
+    X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "128M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
+    X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
+    X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "64K", 0, 67108864, "ranges of one file nearer than this are fetched as one") \
+    X(UINT, max_object, "H5BUCKET_MAX_OBJECT", "1G", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
+    X(TEXT, allow, "H5BUCKET_ALLOW", NULL, 0, 0,                                                                     \
+      "stores that references may name besides the domain's own: URI prefixes separated by spaces or commas; * allows any remote one") \
+    X(TEXT, user, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \
+    X(TEXT, link_count, "H5BUCKET_LINK_COUNT", "all", 0, 0,                                                          \
+      "all or known: H5Oget_info counts hard links in all groups of the domain, or only in those read so far")       \
+    X(TEXT, shuffle_only, "H5BUCKET_SHUFFLE_ONLY", "raw", 0, 0,                                                      \
+      "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
+    X(BOOL, prefetch, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \
+    X(TEXT, plugin_path, "HDF5_PLUGIN_PATH", NULL, 0, 0, "where HDF5's filter plugins are looked for")               \
+    X(BOOL, stats, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \
+    X(TEXT, trace, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
+      "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")
+
+struct bkt_settings {
+#define BKT_FIELD_TEXT(name) char *name;
+#define BKT_FIELD_BOOL(name) bool name;
+#define BKT_FIELD_UINT(name) uint64_t name;
+#define X(kind, name, env, def, lo, hi, help) BKT_FIELD_##kind(name)
+    BKT_SETTINGS(X)
+#undef X
+};
+
+/** Fill in from default, config file, environment and @p info, later ones winning.
+ * @param info  "key=value;key=value", NULL or "" for none
+ * @return BKT_OK; BKT_EINVAL: an unknown key or a bad value, the message names it, where it came from and
+ *         the known keys; BKT_ENOMEM.  @p s is empty (fini'd) on failure. */
+BKT_NODISCARD int bkt_settings_init(struct bkt_settings *s, const char *info, struct bkt_err *err);
+
+/** Set one by name; BKT_EINVAL as above.  @p where names the source in the message. */
+BKT_NODISCARD int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value, const char *where,
+                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from, struct bkt_err *err);
+void              bkt_settings_fini(struct bkt_settings *s);
+
+/** The table as Markdown (README) or plain text (`h5bucket settings`), with current values when @p s is given. */
+void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown);
+
+#endif

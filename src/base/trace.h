@@ -1,0 +1,24 @@
+/* H5BUCKET_TRACE=category,…: what the program does, to stderr, a line each, with seconds since start and
+ * the thread.  Never a secret: callers pass keys and status codes, not headers or signed URLs. */
+#ifndef BKT_TRACE_H
+#define BKT_TRACE_H
+
+#include <stdbool.h>
+
+#include "err.h"
+
+enum bkt_trace_cat {
+    BKT_TRACE_VOL    = 1 << 0,
+    BKT_TRACE_SCHEMA = 1 << 1,
+    BKT_TRACE_CHUNK  = 1 << 2,
+    BKT_TRACE_STORE  = 1 << 3,
+    BKT_TRACE_HTTP   = 1 << 4,
+    BKT_TRACE_CRED   = 1 << 5,
+};
+
+/** Switch categories on; unknown names give BKT_EINVAL that lists the known ones. NULL or "": none. */
+BKT_NODISCARD int bkt_trace_set(const char *categories, struct bkt_err *err);
+bool              bkt_trace_on(enum bkt_trace_cat cat);
+void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,99 @@
+/* Reading a dataset: one request is one plan, however many chunks it touches.
+ *
+ *   selection x chunk grid -> the chunks touched and what of each   (grid.c)
+ *   chunk -> store, key, offset, length, filters                    (locate.c)
+ *   ranges, merged and split, many in flight                        (transfer.c)
+ *   decode on workers while others still arrive                     (filter.h)
+ *   scatter into the caller's buffer, straight where it can be
+ *
+ * No HDF5 in here: vol hands selections and filter plugins down as plain structs. */
+#ifndef BKT_CHUNK_H
+#define BKT_CHUNK_H
+
+#include "domain.h"
+#include "filter.h"
+#include "model.h"
+
+/* ---- selections ---- */
+struct bkt_run {
+    uint64_t off, len; /* elements; off is row-major in the extent */
+};
+enum bkt_sel_kind { BKT_SEL_NONE, BKT_SEL_ALL, BKT_SEL_HYPER, BKT_SEL_RUNS };
+/** What is selected of an extent, in the order in which HDF5 iterates over it. */
+struct bkt_sel {
+    enum bkt_sel_kind kind;
+    unsigned          rank;                /* of the extent; 0: scalar */
+    uint64_t          dims[BKT_MAX_RANK];  /* the extent */
+    /* HYPER: regular, as H5Sselect_hyperslab takes it */
+    uint64_t          start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
+    struct bkt_run   *runs;                /* RUNS: in selection order; the caller's */
+    size_t            n_runs;
+    uint64_t          n_elems;             /* selected in all */
+};
+
+/* ---- datasets opened for input ---- */
+struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
+
+/** Find code for a filter that we don't decode ourselves; called on the opening thread only, once per filter.
+ *  NULL: none.  (vol asks HDF5's plugin path.) */
+typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
+
+/** Prepare to read one dataset.
+ * @param dom   its domain; retained by the result
+ * @param obj   the dataset; retained by the result
+ * @return BKT_OK; BKT_EFORMAT: layout that makes no sense (named); nothing is fetched: a filter that can't be decoded is an
+ *         error when a chunk needs it */
+BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
+                                  struct bkt_dsetio **out, struct bkt_err *err);
+void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
+
+/** Bytes of one element in memory that bkt_read_run delivers for fixed-size types: the packed stored element. */
+size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io);
+bool   bkt_dsetio_is_var(const struct bkt_dsetio *io);
+
+/** One element of variable size, in stored form (model.h). */
+struct bkt_slice {
+    const unsigned char *p;
+    size_t               n;
+};
+
+struct bkt_read {
+    struct bkt_dsetio    *io;
+    const struct bkt_sel *file; /* in the dataset's current extent */
+    /* fixed-size types: packed stored elements go to dst[mem] */
+    const struct bkt_sel *mem;  /* where in dst, in elements of elem_size; NULL: contiguous from dst[0], in selection order */
+    void                 *dst;
+    /* variable-size types: n_elems slices in selection order (dst unused); valid until bkt_read_fini */
+    struct bkt_slice     *slices;
+    void                 *impl;
+};
+
+/** Read @p n datasets' selections as one plan.  A missing chunk is the fill value.
+ * @return BKT_OK; the first failure's code, its story naming dataset, chunk, key or file and offset.  dst is then
+ *         undefined.  All requests have ended when it returns. */
+BKT_NODISCARD int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err);
+void              bkt_read_fini(struct bkt_read *r);
+
+/* ---- single chunks, for H5Dget_chunk_info and the like ---- */
+struct bkt_chunk_info {
+    bool     exists;
+    uint64_t offset;      /* in the file referred to; BKT_WHOLE for a native chunk object (no address) */
+    uint64_t size;        /* stored bytes */
+    uint32_t filter_mask;
+};
+/** Where the chunk with grid coordinate @p coord lies; asks storage (HEAD) for native chunks. */
+BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err);
+/** All chunks that exist, in grid order; native ones by LIST. */
+BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io,
+                                 int (*each)(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg), void *arg,
+                                 struct bkt_err *err);
+/** Its stored bytes as they lie there. */
+BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
+                                     struct bkt_err *err);
+/** Bytes that the dataset occupies: references' sizes, or bkt_domain_chunk_usage(). */
+BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err);
+
+/** Process-wide decoded-chunk and range cache: hits and misses, for tests. */
+void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forget what is cached of one domain (called when it closes) */
+
+#endif

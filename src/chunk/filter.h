@@ -1,0 +1,92 @@
+/* Decoding a stored chunk: HDF5's own filter pipeline for bytes that lie inside HDF5 files, and HSDS's
+ * fixed compressor + shuffle for native chunk objects (facts: spec 3, "HSDS chunk objects").
+ * Pure: bytes in, bytes out, any thread, no HDF5. */
+#ifndef BKT_FILTER_H
+#define BKT_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "err.h"
+
+/* HDF5's registered filter ids (https://github.com/HDFGroup/hdf5_plugins, H5Zpublic.h) */
+enum bkt_filter_id {
+    BKT_FILTER_DEFLATE     = 1,
+    BKT_FILTER_SHUFFLE     = 2,
+    BKT_FILTER_FLETCHER32  = 3,
+    BKT_FILTER_SZIP        = 4,
+    BKT_FILTER_NBIT        = 5,
+    BKT_FILTER_SCALEOFFSET = 6,
+    BKT_FILTER_BZIP2       = 307,
+    BKT_FILTER_LZF         = 32000,
+    BKT_FILTER_BLOSC       = 32001,
+    BKT_FILTER_SNAPPY      = 32003,
+    BKT_FILTER_LZ4         = 32004,
+    BKT_FILTER_BITSHUFFLE  = 32008,
+    BKT_FILTER_ZSTD        = 32015,
+};
+
+/** A filter loaded from one of HDF5's filter plugins by vol: H5Z_func_t's shape (H5Zdevelop.h), without its
+ *  header.  Called with H5Z_FLAG_REVERSE; *buf is malloc'ed and may be replaced; gives the new length, 0 on failure. */
+typedef size_t bkt_filter_fn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n_bytes, size_t *buf_size,
+                             void **buf);
+
+struct bkt_filter {
+    int            id;
+    unsigned       flags; /* H5Z_FLAG_OPTIONAL = 1 */
+    unsigned      *cd;    /* client data values as HDF5 stores them; owned by the pipeline */
+    size_t         n_cd;
+    char           name[48];
+    bkt_filter_fn *fn;    /* for ids we have no decoder for; NULL otherwise.  Serialised by a lock: plugins need not be thread-safe */
+};
+
+#define BKT_PIPELINE_MAX 32 /* H5Z_MAX_NFILTERS */
+struct bkt_pipeline {
+    struct bkt_filter f[BKT_PIPELINE_MAX]; /* in the order in which they are applied when writing */
+    unsigned          n;
+    size_t            elem_size;           /* bytes of one stored element; shuffle's fallback when cd is absent */
+};
+
+void bkt_pipeline_fini(struct bkt_pipeline *p);
+BKT_NODISCARD int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsigned *cd, size_t n_cd,
+                                   const char *name, struct bkt_err *err);
+
+/** Whether this build decodes the filter without a plugin. */
+bool bkt_filter_builtin(int id);
+/** "deflate", "shuffle", …; NULL when unknown. */
+const char *bkt_filter_name(int id);
+
+/** Undo HDF5's pipeline on one chunk.
+ * @param p        filters; at least cd values for nbit, scaleoffset, szip (others have sensible defaults)
+ * @param mask     bit i set: filter i was skipped for this chunk (HDF5's filter_mask)
+ * @param in,n_in  stored bytes; borrowed, not changed
+ * @param dst      gets exactly @p n_dst bytes
+ * @return BKT_OK; BKT_EFORMAT: corrupt (checksum mismatch, wrong length; the message names the filter);
+ *         BKT_EUNSUP: no decoder and no plugin for the filter (named, with id); BKT_ENOMEM */
+BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
+                                      void *dst, size_t n_dst, struct bkt_err *err);
+
+/** How HSDS wrote a native chunk object: what its list of filters comes down to. */
+struct bkt_hsds_codec {
+    bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */
+    bool   zlib;           /* that compressor is deflate/gzip: a bare zlib stream is possible */
+    int    shuffle;        /* 0 none, 1 byte, 2 bit (12-byte header + bitshuffle-LZ4 blocks) */
+    bool   shuffle_only_is_raw; /* shuffle without compressor: bytes are raw (what HSDS 0.9 stores), see settings.h */
+    size_t elem_size;      /* packed element size; 0 for variable-length (shuffle is ignored) */
+    size_t max_out;        /* refuse to inflate beyond this many bytes */
+};
+
+/** Decode a fixed-size native chunk object into dst (exactly n_dst bytes; another length is BKT_EFORMAT). */
+BKT_NODISCARD int bkt_hsds_decode(const struct bkt_hsds_codec *c, const void *in, size_t n_in, void *dst, size_t n_dst,
+                                  struct bkt_err *err);
+/** Decode a native chunk object of variable-length elements: the length is not known beforehand. */
+BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n_in, struct bkt_buf *out,
+                                      struct bkt_err *err);
+
+/** out[i*es+j] = in[j*n+i]: undo HDF5's byte shuffle of n_bytes/es elements; a tail of n_bytes%es bytes is copied.
+ *  in and out must not overlap. */
+void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
+
+#endif

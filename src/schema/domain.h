@@ -1,0 +1,77 @@
+/* An open domain: names -> store and root, objects fetched, parsed, shared and cached.
+ *
+ * One struct bkt_domain per domain and process, however often it is opened with the same store and settings;
+ * refcounted.  Objects are refcounted too; a cached object stays valid while referenced even when the cache
+ * (bounded by setting meta_cache) lets it go.  All functions may be called from any thread. */
+#ifndef BKT_DOMAIN_H
+#define BKT_DOMAIN_H
+
+#include "model.h"
+#include "settings.h"
+#include "store.h"
+
+/* ---- what a file name means (DESIGN.md) ---- */
+struct bkt_name {
+    char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
+    char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
+    bool  search;      /* directories and https: store_uri is where the name starts; the bucket is the nearest
+                          ancestor that holds the root group (path is then relative to the ancestor found) */
+    bool  local;       /* nothing but this machine is touched */
+};
+/** Take a name as given to H5Fopen apart.
+ *  BKT_ENOENT: it can't be ours by local evidence (e.g. a plain path that is no directory with .domain.json
+ *  and no default bucket): no network was touched; BKT_EINVAL: ours but malformed. */
+BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                 struct bkt_err *err);
+void              bkt_name_fini(struct bkt_name *n);
+
+/* ---- domains ---- */
+struct bkt_domain;
+
+/** Open by name: resolves the bucket, reads .domain.json and (v2 and v1) begins to fetch the root group.
+ * @return BKT_OK; BKT_ENOENT no such domain; BKT_EUNSUP it is a folder (the message says so and how to list it);
+ *         BKT_EACCES, … */
+BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
+                                  struct bkt_err *err);
+/** Whether @p name is a domain, by one GET at most (none when local evidence says no): 1, 0, or a negative code
+ *  (a network failure).  A domain found is kept open for a moment so that the open that follows costs no second GET. */
+int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
+void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
+
+struct bkt_store            *bkt_domain_store(struct bkt_domain *d);
+const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d);
+const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d);
+const char                  *bkt_domain_name(struct bkt_domain *d); /* canonical: store uri + "/" + path */
+const char                  *bkt_domain_path(struct bkt_domain *d);
+const struct bkt_id         *bkt_domain_root(struct bkt_domain *d);
+
+/** A member, fetched and parsed unless cached; waits for a prefetch under way.  Give back with bkt_object_release().
+ *  BKT_ENOENT: a link to an object that isn't stored: the message names id and key. */
+BKT_NODISCARD int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out,
+                                 struct bkt_err *err);
+const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
+void                     bkt_object_release(const struct bkt_object *o);
+
+/** Begin to fetch those of @p ids that are neither cached nor under way; returns at once.  Failures show at get. */
+void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n);
+
+/** Hard links to @p id in the groups of the domain, the root group counting one for itself (setting link_count:
+ *  all groups, fetched in waves, once; or those known so far). */
+BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,
+                                        struct bkt_err *err);
+
+/** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be NULL. */
+BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
+                                         uint64_t *n_chunks, struct bkt_err *err);
+
+/** The store and key that a reference's file_uri names, under the policy of DESIGN.md (References): the domain's own
+ *  bucket, or a store that setting `allow` admits; a remote domain never opens a local file or another host.
+ *  @p key (caller's, free()).  The store is borrowed from the domain (kept open with it).  BKT_EACCES: not allowed, the
+ *  message names the URI and what to put into allow=. */
+BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
+                                         struct bkt_err *err);
+
+/** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */
+BKT_NODISCARD int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err);
+
+#endif

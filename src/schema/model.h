@@ -1,0 +1,239 @@
+/* The data model in plain C: what the schema's JSON objects say, without JSON and without HDF5.
+ *
+ * A parsed object is immutable and shared (see domain.h for ownership); everything hanging off it belongs to
+ * it.  Multi-dimensional things are slowest dimension first, as in HDF5.
+ *
+ * Stored form: a value is bytes as HSDS serialises them (facts 3.5): elements in C order, each packed in the
+ * declared byte order; where the type has a variable-length part, that part is `count i32le` = number of BYTES,
+ * then the bytes.  Attribute values, fill values and variable-length chunks all come in this one form;
+ * for types without variable parts it is simply the packed array. */
+#ifndef BKT_MODEL_H
+#define BKT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "err.h"
+
+#define BKT_MAX_RANK 32 /* H5S_MAX_RANK */
+#define BKT_UNLIMITED UINT64_MAX
+#define BKT_ID_LEN 38
+
+/** An object id, "g-…", "d-…" or "t-…"; "" for none. */
+struct bkt_id {
+    char text[BKT_ID_LEN + 2];
+};
+
+/* ---- types ---- */
+enum bkt_type_class {
+    BKT_T_INTEGER,
+    BKT_T_FLOAT,
+    BKT_T_STRING,
+    BKT_T_VLEN,
+    BKT_T_COMPOUND,
+    BKT_T_ARRAY,
+    BKT_T_ENUM,
+    BKT_T_OPAQUE,
+    BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
+    BKT_T_REGREF, /* H5T_STD_REF_DSETREG: see value.h */
+    BKT_T_ENCODED /* whatever the keys cannot express: H5Tencode bytes in `encoded` (an extra key of ours, DESIGN.md, Fidelity) */
+};
+enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
+enum bkt_cset { BKT_CSET_ASCII, BKT_CSET_UTF8 };
+
+struct bkt_type;
+struct bkt_field {
+    char            *name;
+    struct bkt_type *type;
+    size_t           offset; /* in the packed element; meaningless when an earlier field is variable */
+};
+struct bkt_enum_member {
+    char   *name;
+    int64_t value; /* bit pattern of the base integer, sign- or zero-extended */
+};
+struct bkt_type {
+    enum bkt_type_class cls;
+    size_t              size;         /* bytes of one packed element; 0 when is_var */
+    bool                is_var;       /* has a variable-length part somewhere */
+    bool                big_endian, is_signed;
+    enum bkt_strpad     strpad;
+    enum bkt_cset       cset;
+    bool                var_string;   /* STRING of variable length */
+    struct bkt_type    *base;         /* VLEN, ARRAY, ENUM */
+    unsigned            rank;         /* ARRAY */
+    uint64_t            dims[BKT_MAX_RANK];
+    uint64_t            n_elems;      /* ARRAY: product of dims */
+    struct bkt_field   *fields;       /* COMPOUND, in stored order */
+    size_t              n_fields;
+    struct bkt_enum_member *members;  /* ENUM, in stored order */
+    size_t              n_members;
+    char               *tag;          /* OPAQUE; may be "" */
+    struct bkt_buf      encoded;      /* ENCODED */
+    struct bkt_id       committed;    /* the committed type it is; "" when transient */
+};
+
+/* ---- dataspaces ---- */
+enum bkt_space_class { BKT_S_NULL, BKT_S_SCALAR, BKT_S_SIMPLE };
+struct bkt_space {
+    enum bkt_space_class cls;
+    unsigned             rank;
+    uint64_t             dims[BKT_MAX_RANK];
+    uint64_t             maxdims[BKT_MAX_RANK]; /* BKT_UNLIMITED; equal to dims when not extensible */
+};
+
+/* ---- attributes and links ---- */
+struct bkt_attr {
+    char            *name;
+    double           created;
+    struct bkt_type *type;
+    struct bkt_space space;
+    bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
+    struct bkt_buf   value;     /* stored form */
+};
+enum bkt_link_class { BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL, BKT_L_OTHER };
+struct bkt_link {
+    char               *name;
+    enum bkt_link_class cls;
+    double              created;
+    struct bkt_id       id;     /* HARD */
+    char               *path;   /* SOFT, EXTERNAL: h5path */
+    char               *file;   /* EXTERNAL: file | h5domain | domain, as stored */
+};
+/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the JSON). */
+struct bkt_attrs {
+    struct bkt_attr *v;
+    size_t           n;
+    uint32_t        *order;
+};
+struct bkt_links {
+    struct bkt_link *v;
+    size_t           n;
+    uint32_t        *order;
+};
+
+/* ---- objects ---- */
+enum bkt_kind { BKT_GROUP, BKT_DATASET, BKT_DATATYPE };
+
+struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of its spellings */
+    int       id;        /* HDF5 filter id; -1 when neither id, class nor name is known */
+    char      name[48];
+    bool      has_level;
+    unsigned  level;
+    unsigned *cd;        /* "parameters", or our own exact cd values */
+    size_t    n_cd;
+    bool      optional;
+    /* szip and scaleoffset, as the REST VOL writes them; -1 when absent */
+    int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;
+};
+enum bkt_layout_class {
+    BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE
+};
+struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry */
+    uint64_t index;    /* linear in the grid of chunks over the extent at parse time... see coord instead */
+    uint64_t coord[BKT_MAX_RANK]; /* chunk grid index; only rank entries are allocated meaning */
+    uint64_t offset, size;
+};
+struct bkt_layout {
+    enum bkt_layout_class cls;                   /* how the data are really stored: CHUNKED or a *_REF; NONE: null space */
+    unsigned              rank;                  /* of dims: the space's rank, 1 for scalar */
+    uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with (hyper_dims where given) */
+    uint32_t              partition_count;       /* < 2: none */
+    enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
+    unsigned              user_rank;
+    uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
+    char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
+    uint64_t              offset, size;          /* CONTIGUOUS_REF */
+    struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first) */
+    size_t                n_chunks;
+    struct bkt_id         chunk_table;           /* CHUNKED_REF_INDIRECT */
+};
+enum bkt_initializer { BKT_INIT_NONE, BKT_INIT_ARANGE, BKT_INIT_CHUNKLOCATOR, BKT_INIT_OTHER };
+struct bkt_dset {
+    struct bkt_type        *type;
+    struct bkt_space        space;
+    struct bkt_layout       layout;
+    struct bkt_filter_desc *filters; /* in list order */
+    size_t                  n_filters;
+    bool                    has_fill;
+    struct bkt_buf          fill;    /* stored form of one element, when has_fill */
+    enum bkt_initializer    init;
+    double                  arange_start, arange_step;
+    char                   *init_text; /* for messages: the initializer as stored; NULL */
+    /* creation properties; -1 when not given */
+    int                     fill_time;  /* 0 ALLOC 1 NEVER 2 IFSET (H5D_fill_time_t) */
+    int                     alloc_time; /* 0 DEFAULT 1 EARLY 2 LATE 3 INCR (H5D_alloc_time_t) */
+};
+struct bkt_group {
+    struct bkt_links links;
+};
+struct bkt_object {
+    enum bkt_kind    kind;
+    struct bkt_id    id, root;
+    double           created, modified;
+    struct bkt_attrs attrs;
+    int              track_order;        /* bit 0 tracked, bit 1 indexed: links (groups); CreateOrder, or what the creation list says */
+    int              attr_track_order;   /* the same for attributes */
+    int              attr_max_compact, attr_min_dense; /* -1 not given */
+    int              track_times;        /* 0, 1, -1 not given */
+    struct bkt_buf   cpl;                /* H5Pencode2 bytes of the creation list where the REST VOL (or we) stored them; else empty */
+    size_t           json_bytes;         /* size of the stored object: what caching it costs, roughly */
+    union {
+        struct bkt_group group;
+        struct bkt_dset  dset;
+        struct bkt_type *type;           /* DATATYPE: has .committed set */
+    };
+};
+/** .domain.json */
+struct bkt_acl_entry {
+    char    *user;    /* "default", a user name, or "g:group" */
+    unsigned allow;   /* bits below */
+};
+#define BKT_ACL_CREATE     (1u << 0)
+#define BKT_ACL_READ       (1u << 1)
+#define BKT_ACL_UPDATE     (1u << 2)
+#define BKT_ACL_DELETE     (1u << 3)
+#define BKT_ACL_READ_ACL   (1u << 4)
+#define BKT_ACL_UPDATE_ACL (1u << 5)
+struct bkt_domain_doc {
+    struct bkt_id         root;  /* "" for a folder */
+    char                 *owner; /* may be NULL */
+    double                created, modified;
+    struct bkt_acl_entry *acls;
+    size_t                n_acls;
+};
+
+/* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
+BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                                   struct bkt_err *err);
+void              bkt_object_free(struct bkt_object *o);
+BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
+void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
+void              bkt_type_free(struct bkt_type *t);
+BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
+/** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT when the product does not fit. */
+BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);
+const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
+const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
+
+/** Length in bytes of one element in stored form at @p r, consumed; for walking variable-length buffers.
+ *  BKT_EFORMAT when it would pass the end. */
+BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
+
+/* ---- ids and keys (facts 1) ---- */
+bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */
+bool bkt_id_is_v2(const struct bkt_id *id);
+bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", when not valid */
+enum bkt_kind bkt_id_kind(const struct bkt_id *id);
+/** v2: the domain's root group that an object belongs to; false for v1. */
+bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);
+/** The storage key of an object, appended to @p out. */
+BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);
+/** The storage key of a native chunk, appended. @p coord has rank entries. */
+BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layout *l, const uint64_t *coord,
+                                struct bkt_buf *out);
+/** The 48-byte stored reference ("datasets/d-…", or bare id) -> id; "" for null.  BKT_EFORMAT. */
+BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* Requests and bytes, counted per method in every build.  H5BUCKET_STATS=1 prints them at exit. */
+#ifndef BKT_STATS_H
+#define BKT_STATS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct bkt_stats {
+    uint64_t get, head, put, del, list;   /* requests as the caller asked them, cache hits not included */
+    uint64_t attempts, retries, failures; /* what went over the wire: first tries + retries; requests that failed for good
+                                             (BKT_ENOENT, BKT_ENOTMOD and BKT_EPRECOND are answers, not failures) */
+    uint64_t bytes_in, bytes_out;         /* body bytes */
+    uint64_t connections;                 /* opened */
+    uint64_t cred_requests;               /* to STS, IMDS, container endpoints; not counted above */
+};
+
+/** A consistent-enough copy of the process's counters; any thread. */
+void bkt_stats_get(struct bkt_stats *out);
+/** One line: `h5bucket: GET 4 HEAD 0 PUT 0 DELETE 0 LIST 0 attempts 4 retries 0 failures 0 in 12345 out 0 connections 2`. */
+void bkt_stats_print(FILE *to);
+/** Arrange that the line is printed to stderr when the process exits; idempotent. */
+void bkt_stats_at_exit(void);
+
+#endif

@@ -1,0 +1,120 @@
+/* Bytes by key: the contract that every backend keeps.
+ *
+ * A store is one bucket (or directory, or web server) opened by its URI:
+ *   s3://bucket            S3 with SigV4, or anonymous
+ *   file:///dir            a directory; key a/b is the file dir/a/b
+ *   https://host[:port]/…  read-only, plain HTTP ranges; also http://
+ *   mem:name               in memory, one per name and process; what tests use
+ * Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start() hands it to
+ * the backend, done() reports it.  The blocking calls are small wrappers.  Any number of threads may use
+ * one store at once.  Requests and bytes are counted (stats.h) and traced (trace.h) on the way.
+ *
+ * What is retried (429/500/502/503/504, resets, short bodies, stalls; with jittered back-off, within the
+ * deadline) is retried below this interface: a failure that arrives here is final. */
+#ifndef BKT_STORE_H
+#define BKT_STORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "err.h"
+#include "settings.h"
+
+struct bkt_store; /* opaque; see store_impl.h */
+
+enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };
+
+#define BKT_WHOLE    UINT64_MAX
+#define BKT_ETAG_MAX 96
+
+/** One request.  The caller owns it and everything it points to, unchanged until done() is called.
+ *  Zero it first; free what came out with bkt_req_fini(). */
+struct bkt_req {
+    /* in */
+    enum bkt_op       op;
+    const char       *key;
+    uint64_t          off;           /* GET: first byte, from 0 */
+    uint64_t          len;           /* GET: bytes, > 0; BKT_WHOLE: the whole object from off = 0 */
+    bool              may_be_short;  /* GET range: reaching the object's end is no error; n tells how much came */
+    const char       *if_match;      /* ETag as bkt_req.etag gave it; GET, PUT, DELETE; NULL: no condition */
+    const char       *if_none_match; /* ETag, or "*" for PUT: only when absent; NULL: no condition */
+    void             *dst;           /* GET range: the body goes straight here (room for len bytes); NULL: into body */
+    const void       *put;           /* PUT: the bytes, put_len of them */
+    size_t            put_len;
+    const atomic_bool *cancel;       /* may be NULL; once true, a request that has not begun ends as BKT_ECANCEL */
+    /** Called exactly once, on any thread, after the outputs are set.  Must not block, nor call the store's
+     *  blocking functions; may start further requests and hand work to a pool.  The request may be freed
+     *  within it.  NULL only under bkt_store_run(). */
+    void (*done)(struct bkt_req *req);
+    void *arg;                       /* the caller's own */
+
+    /* out */
+    int             rc;              /* BKT_OK, BKT_ENOENT, BKT_EACCES, BKT_ENOTMOD, BKT_EPRECOND, BKT_ERANGE (range
+                                        starts at or past the end), BKT_EFORMAT, BKT_ENET, BKT_ETIME, … */
+    struct bkt_err *err;             /* the story on failure (may be NULL if memory is short) */
+    struct bkt_buf  body;            /* GET without dst */
+    uint64_t        n;               /* GET: bytes that came */
+    uint64_t        size;            /* GET, HEAD: the whole object's size; UINT64_MAX when the server did not say */
+    double          mtime;           /* GET, HEAD: Last-Modified, seconds since the epoch; 0 unknown */
+    char            etag[BKT_ETAG_MAX]; /* as the server sent it, quotes and all; "" unknown.  Directory: made of inode, size and mtime */
+
+    /* the backend's own while under way */
+    void           *impl;
+    struct bkt_req *next;
+};
+
+/** Open a store.
+ * @param uri  see above; borrowed.  S3 keys below a prefix are not a store: the domain code adds prefixes
+ * @param set  settings; copied as far as needed, borrowed for the call
+ * @param out  the store; bkt_store_close()
+ * @return BKT_OK; BKT_EINVAL, unknown scheme or bad bucket name; BKT_ENOENT, no such directory.
+ *         No network is touched. */
+BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out,
+                                 struct bkt_err *err);
+
+/** Wait for what is under way, then free.  NULL is fine. */
+void bkt_store_close(struct bkt_store *st);
+
+/** The URI it was opened with, normalised (no trailing '/'); borrowed. */
+const char *bkt_store_uri(const struct bkt_store *st);
+bool        bkt_store_is_local(const struct bkt_store *st);  /* directory or memory: no round trips */
+bool        bkt_store_is_readonly(const struct bkt_store *st);
+
+/** Begin a request.  Never fails here: failures arrive through done(). */
+void bkt_store_start(struct bkt_store *st, struct bkt_req *req);
+
+/** Start @p n requests (done must be NULL) and wait for all.  Returns BKT_OK if all succeeded, else the first
+ *  failure's code in request order, its story in @p err; each request's rc says how it fared. */
+int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
+
+void bkt_req_fini(struct bkt_req *req);
+
+/** Blocking conveniences over bkt_store_run(). */
+BKT_NODISCARD int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len,
+                                struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err);
+
+/** One listed key. */
+struct bkt_listed {
+    const char *key;      /* full key; for a common prefix it ends with the delimiter */
+    bool        is_prefix;
+    uint64_t    size;
+    double      mtime;
+    const char *etag;     /* "" when the backend has none */
+};
+/** List keys by prefix, in the backend's order (S3: UTF-8 binary).
+ * @param prefix     "" for all
+ * @param delimiter  "" or "/": roll up what follows the first delimiter behind the prefix
+ * @param each       called for each entry (borrowed for the call); a negative return stops and is returned
+ * @return BKT_OK; what @p each returned; BKT_EACCES, BKT_EUNSUP (plain HTTP), … */
+BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                                 struct bkt_err *err);
+
+/** End the process-wide parts (I/O thread, connections, cached credentials).  Called from the connector's
+ *  terminate; they start again on demand.  No request may be under way. */
+void bkt_store_shutdown(void);
+
+#endif
