@@ -21,7 +21,7 @@ bkt_need(XXHASH libxxhash>=0.8)
 pkg_check_modules(DEFLATE IMPORTED_TARGET GLOBAL libdeflate)
 set(BKT_HAVE_LIBDEFLATE ${DEFLATE_FOUND})
 
-# No pkg-config files in Debian 12 for these two.
+# No pkg-config files in Debian 12 for these.
 function(bkt_need_plain target header library)
     find_path(${target}_INCLUDE ${header})
     find_library(${target}_LIBRARY ${library})
@@ -34,6 +34,7 @@ function(bkt_need_plain target header library)
     mark_as_advanced(${target}_INCLUDE ${target}_LIBRARY)
 endfunction()
 bkt_need_plain(AEC libaec.h aec)
+bkt_need_plain(SZ szlib.h sz)
 bkt_need_plain(BZ2 bzlib.h bz2)
 
 if(BUILD_TESTING)
