@@ -4,7 +4,7 @@
 # bkt_test(NAME [SOURCES a.c...] [LAYER x] [LIBS target...] [ARGS ...] [COMMAND ...] [LABELS ...] [TIMEOUT seconds]
 #          [FIXTURES name...] [ENVIRONMENT A=b...] [SERIAL])
 #   One CTest entry; exit code 77 is a skip.  SOURCES makes a program linked with bkt_LAYER and cmocka; COMMAND runs
-#   something else.  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
+#   something else (target names inside generator expressions).  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
 #   Label `quick` is added if TIMEOUT is 60 or less, so that `ctest -L quick` is worth its name.
 function(bkt_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LIBS")
@@ -64,6 +64,14 @@ function(bkt_test name)
     if(NOT arg_COMMAND)
         set(arg_COMMAND ${name})
     endif()
+    if("radosgw" IN_LIST arg_FIXTURES)
+        list(APPEND arg_FIXTURES fixtures)
+        if(TARGET "${arg_COMMAND}")
+            set(arg_COMMAND $<TARGET_FILE:${arg_COMMAND}>)
+        endif()
+        list(PREPEND arg_COMMAND "${CMAKE_SOURCE_DIR}/test/s3/run.sh" "${CMAKE_BINARY_DIR}/s3")
+        list(APPEND arg_LABELS s3)
+    endif()
     add_test(NAME ${name} COMMAND ${arg_COMMAND} ${arg_ARGS})
     if(arg_TIMEOUT LESS_EQUAL 60)
         list(APPEND arg_LABELS quick)
@@ -72,9 +80,17 @@ function(bkt_test name)
         FIXTURES_REQUIRED "${arg_FIXTURES}")
     # Tests must not see the settings of whoever runs them.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_S3_ENV=${CMAKE_BINARY_DIR}/s3/env;${arg_ENVIRONMENT}")
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION
-        "H5BUCKET_BUCKET=unset:;HS_BUCKET=unset:;HDF5_VOL_CONNECTOR=unset:;AWS_PROFILE=unset:;AWS_ENDPOINT_URL=unset:;http_proxy=unset:;HTTP_PROXY=unset:")
+        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};${arg_ENVIRONMENT}")
+    set(unset "")
+    foreach(var H5BUCKET_BUCKET H5BUCKET_STATS H5BUCKET_TRACE HS_BUCKET HS_USERNAME HDF5_VOL_CONNECTOR HDF5_PLUGIN_PATH
+            HDF5_DRIVER AWS_PROFILE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+            AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_S3_GATEWAY http_proxy https_proxy all_proxy HTTPS_PROXY
+            ALL_PROXY)
+        if(NOT arg_ENVIRONMENT MATCHES "(^|;)${var}=")
+            list(APPEND unset "${var}=unset:")
+        endif()
+    endforeach()
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION "${unset}")
     if(arg_SERIAL)
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
     endif()

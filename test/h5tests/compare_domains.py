@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""compare_domains.py: HDF5's own tools on every sample domain and on its native twin, and nothing may differ.
+
+    compare_domains.py --bin DIR --plugin DIR --store dir|s3 [--group tools|diff] [--only GLOB] [--show]
+
+Each command of COMMANDS runs twice: on the domain through the connector, and on the twin (an HDF5 file with the same
+content).  What may differ stands in differences.txt, each line with its reason; a line that nothing needed is stale
+and fails the run.  Every command on a domain must have printed a statistics line with requests in it, so that a
+connector that wasn't loaded can't pass; a control with an empty plugin path must fail.
+
+Standard library only.  Samples: $BKT_FIXTURES, made by test/fixtures/unpack.sh.
+"""
+import argparse
+import concurrent.futures
+import difflib
+import fnmatch
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STATS = re.compile(rb"h5bucket: GET (\d+)")
+
+# name, program, options.  The name is what differences.txt refers to.
+COMMANDS = [
+    ("dump", "h5dump", []),
+    ("dump-header", "h5dump", ["-H"]),
+    ("dump-attrs", "h5dump", ["-A"]),
+    ("dump-props", "h5dump", ["-p", "-H"]),
+    ("dump-contents", "h5dump", ["-n", "1"]),
+    ("dump-strings", "h5dump", ["-r", "-y", "-w", "0"]),
+    ("dump-order", "h5dump", ["-H", "-q", "creation_order", "-z", "descending"]),
+    ("dump-xml", "h5dump", ["-x"]),
+    ("ls", "h5ls", ["-r"]),
+    ("ls-verbose", "h5ls", ["-r", "-v"]),
+    ("ls-address", "h5ls", ["-a", "-v"]),
+    ("ls-data", "h5ls", ["-r", "-d", "-f"]),
+    ("ls-external", "h5ls", ["-r", "-E"]),
+    ("ls-symlinks", "h5ls", ["-r", "-G"]),
+]
+SPARSE = {"dump-header", "dump-attrs", "dump-contents", "ls", "ls-verbose"}
+
+
+class Differences:
+    """differences.txt: rules (what is replaced everywhere) and exceptions (one domain, one command, one line)."""
+
+    def __init__(self, path, store):
+        self.rules, self.exceptions = [], []
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            line = line.rstrip("\n")
+            if not line.strip() or line.startswith("#"):
+                continue
+            fields = [field.strip() for field in line.split(" | ")]
+            where = f"{os.path.basename(path)}:{number}"
+            if fields[0] == "rule" and len(fields) == 5:
+                _, command, pattern, replacement, reason = fields
+                self.rules.append([command, re.compile(pattern), replacement.strip('"'), where, 0])
+            elif fields[0].startswith("except") and len(fields) == 5:
+                kind, domain, command, pattern, reason = fields
+                if kind not in ("except", "except-" + store):
+                    continue
+                self.exceptions.append([domain, command, pattern[0], re.compile(pattern[1:]), where, 0])
+                if pattern[0] not in "-+":
+                    raise SystemExit(f"{where}: pattern must start with - (twin) or + (domain)")
+            else:
+                raise SystemExit(f"{where}: neither a rule nor an exception with 5 fields")
+            if not reason:
+                raise SystemExit(f"{where}: no reason")
+
+    def normalise(self, command, text):
+        for rule in self.rules:
+            if fnmatch.fnmatch(command, rule[0]):
+                text, count = rule[1].subn(rule[2], text)
+                rule[4] += count
+        return text
+
+    def excused(self, domain, command, line):
+        found = False
+        for rule in self.exceptions:
+            if (line[0] == rule[2] and fnmatch.fnmatch(domain, rule[0]) and fnmatch.fnmatch(command, rule[1])
+                    and rule[3].search(line[1:])):
+                rule[5] += 1
+                found = True
+        return found
+
+    def stale(self):
+        return [r[3] for r in self.rules if not r[4]] + [e[4] for e in self.exceptions if not e[5]]
+
+
+class Run:
+    def __init__(self, args):
+        self.args = args
+        self.fixtures = os.environ["BKT_FIXTURES"]
+        self.manifest = json.load(open(os.path.join(self.fixtures, "manifest.json"), encoding="utf-8"))
+        self.base = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
+        self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", LC_ALL="C.UTF-8",
+                         H5BUCKET_ALLOW="s3://hsopen")
+        self.differences = Differences(os.path.join(HERE, "differences.txt"), args.store)
+
+    def url(self, domain):
+        if self.args.store == "s3":
+            return "s3://" + self.manifest["bucket"] + domain
+        return os.path.join(self.fixtures, self.manifest["bucket"]) + domain
+
+    def native(self, entry):
+        return os.path.join(self.fixtures, entry["native"])
+
+    def tool(self, program, arguments, env, cwd=None):
+        try:
+            done = subprocess.run([os.path.join(self.args.bin, program), *arguments], env=env, cwd=cwd,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return 124, b"", b"timed out"
+        return done.returncode, done.stdout, done.stderr
+
+    def served(self, stderr):
+        """The connector's own count of GETs; 0 when it was not asked."""
+        return sum(int(n) for n in STATS.findall(stderr))
+
+    def text(self, command, output, names):
+        text = output.decode("utf-8", "surrogateescape")
+        for name in sorted(names, key=len, reverse=True):
+            text = text.replace(name, "FILE")
+        return self.differences.normalise(command, text).splitlines()
+
+    def compare(self, entry, command, program, options):
+        """One command on both; returns the differences, as lines."""
+        domain, url, twin = entry["domain"], self.url(entry["domain"]), self.native(entry)
+        env = dict(self.ours, HDF5_VOL_CONNECTOR="bucket")
+        want_rc, want, want_err = self.tool(program, [*options, twin], self.base)
+        got_rc, got, got_err = self.tool(program, [*options, url], env)
+        lines = []
+        if not self.served(got_err):
+            lines.append("!the connector did not serve this call: " + got_err.decode(errors="replace")[-300:])
+        if want_rc != got_rc:
+            lines.append(f"!exit code {got_rc}, on the twin {want_rc}: "
+                         + got_err.decode(errors="replace")[-1500:].replace("\n", " / "))
+        # h5ls and h5dump print the last part of a name in some places
+        twin_names = {twin, os.path.basename(twin)}
+        url_names = {url, os.path.basename(url)}
+        a, b = self.text(command, want, twin_names), self.text(command, got, url_names)
+        short = domain[len("/home/test_user1/fx/"):]
+        for line in list(difflib.unified_diff(a, b, lineterm="", n=0))[2:]:
+            if line.startswith("@@"):
+                continue
+            if not self.differences.excused(short, command, line):
+                lines.append(line)
+        return lines
+
+    def diff(self, entry):
+        """h5diff finds nothing; the domain is reached by HDF5_PLUGIN_PATH alone, as the twin stays native."""
+        url, twin = self.url(entry["domain"]), self.native(entry)
+        rc, out, err = self.tool("h5diff", ["-v1", url, twin], self.ours)
+        lines = []
+        if not self.served(err):
+            lines.append("!the connector did not serve h5diff: " + err.decode(errors="replace")[-300:])
+        if rc:
+            text = self.text("diff", out, {url, twin})
+            short = entry["domain"][len("/home/test_user1/fx/"):]
+            kept = [line for line in text if line.strip() and not self.differences.excused(short, "diff", "+" + line)]
+            if kept:
+                lines += [f"!h5diff gave {rc}", *kept[:40], err.decode(errors="replace")[-1000:]]
+        return lines
+
+    def stat(self, entry):
+        rc, out, err = self.tool("h5stat", [self.url(entry["domain"])], dict(self.ours, HDF5_VOL_CONNECTOR="bucket"))
+        lines = []
+        if not self.served(err):
+            lines.append("!the connector did not serve h5stat")
+        if rc or b"# of unique groups" not in out:
+            lines.append(f"!h5stat gave {rc}: " + err.decode(errors="replace")[-600:])
+        return lines
+
+    def repack(self, entry):
+        """h5repack reads the domain and writes a native file with the same content as the twin."""
+        with tempfile.TemporaryDirectory(prefix="bkt-repack.") as folder:
+            copy = os.path.join(folder, "copy.h5")
+            rc, out, err = self.tool("h5repack", [self.url(entry["domain"]), copy], self.ours)
+            if rc or not self.served(err):
+                return [f"!h5repack gave {rc}, {self.served(err)} GETs: " + (out + err).decode(errors="replace")[-900:]]
+            rc, out, err = self.tool("h5diff", ["-v1", copy, self.native(entry)], self.base)
+            text = self.text("repack", out, {copy, self.native(entry)})
+            short = entry["domain"][len("/home/test_user1/fx/"):]
+            kept = [line for line in text if line.strip() and not self.differences.excused(short, "repack", "+" + line)]
+            return [f"!h5diff of h5repack's copy gave {rc}", *kept[:40], err.decode(errors="replace")[-600:]] \
+                if rc and kept else []
+
+    def control(self, entry):
+        """Without the plugin the same command must fail: what passes above is the connector's work."""
+        env = dict(self.ours, HDF5_PLUGIN_PATH="/nonexistent", HDF5_VOL_CONNECTOR="bucket")
+        rc, _, err = self.tool("h5dump", ["-H", self.url(entry["domain"])], env)
+        return ["!h5dump works without the plugin"] if rc == 0 or self.served(err) else []
+
+    def jobs(self):
+        for entry in self.manifest["domains"]:
+            if not fnmatch.fnmatch(entry["domain"], "*" + self.args.only):
+                continue
+            sparse = entry.get("do_not_dump")
+            if self.args.group in ("all", "tools"):
+                for command, program, options in COMMANDS:
+                    if not sparse or command in SPARSE:
+                        yield entry, command, lambda e=entry, c=command, p=program, o=options: self.compare(e, c, p, o)
+                yield entry, "control", lambda e=entry: self.control(e)
+            if self.args.group in ("all", "diff"):
+                yield entry, "stat", lambda e=entry: self.stat(e)
+                if not sparse:
+                    yield entry, "diff", lambda e=entry: self.diff(e)
+                    yield entry, "repack", lambda e=entry: self.repack(e)
+
+    def main(self):
+        failed = total = 0
+        with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
+            futures = [(entry, command, pool.submit(job)) for entry, command, job in self.jobs()]
+            for entry, command, future in futures:
+                total += 1
+                lines = future.result()
+                if not lines:
+                    continue
+                failed += 1
+                print(f"FAIL {entry['domain']} {command}: {len(lines)} lines")
+                for line in lines if self.args.show else lines[:12]:
+                    print("    " + line.encode("utf-8", "backslashreplace").decode())
+        if total == 0:
+            raise SystemExit("nothing was compared")
+        print(f"{total - failed} of {total} comparisons agree ({self.args.store})")
+        stale = []
+        if self.args.only == "" and self.args.group == "all":
+            stale = self.differences.stale()
+            for where in stale:
+                print(f"STALE {where}: nothing needed it")
+        return 1 if failed or stale else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, help="folder of h5dump, h5ls, h5diff, h5stat, h5repack")
+    parser.add_argument("--plugin", required=True, help="folder of the plugin")
+    parser.add_argument("--store", choices=("dir", "s3"), required=True)
+    parser.add_argument("--group", choices=("all", "tools", "diff"), default="all")
+    parser.add_argument("--only", default="", help="only domains that end so (a shell pattern)")
+    parser.add_argument("--show", action="store_true", help="all lines of each difference")
+    sys.stdout.reconfigure(errors="backslashreplace")
+    sys.exit(Run(parser.parse_args()).main())
+
+
+if __name__ == "__main__":
+    main()
