@@ -1,0 +1,49 @@
+#!/bin/sh
+# check.sh BUILD CC LIBDIR PLUGINDIR HDF5_INCLUDE: install into a folder and use it as others would: by pkg-config, by
+# find_package, and by compiling with the public header.
+set -eu
+build=$1 cc=$2 libdir=$3 plugins=$4 hdf5_include=$5
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/prefix
+cmake --install "$build" --prefix "$prefix" > "$tmp/log" || { cat "$tmp/log"; exit 1; }
+bad=0
+for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
+    "$libdir/cmake/vol-bucket/vol-bucketConfig.cmake" "$libdir/cmake/vol-bucket/vol-bucketConfigVersion.cmake" \
+    include/h5bucket.h bin/h5bucket share/doc/vol-bucket/LICENSE share/doc/vol-bucket/README.md; do
+    [ -s "$prefix/$file" ] || { echo "not installed: $file"; bad=1; }
+done
+
+PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+export PKG_CONFIG_PATH
+dir=$(pkg-config --variable=plugindir vol-bucket)
+[ -e "$dir/libhdf5_vol_bucket.so" ] || { echo "pkg-config names $dir, where no plugin is"; bad=1; }
+
+mkdir "$tmp/user"
+cat > "$tmp/user/main.c" <<'C'
+#include <hdf5.h>
+#include <h5bucket.h>
+int main(void)
+{
+    return 0;
+}
+C
+# shellcheck disable=SC2046
+"$cc" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags vol-bucket) -isystem "$hdf5_include" -fsyntax-only "$tmp/user/main.c" || {
+    echo "the public header does not compile"; bad=1; }
+
+cat > "$tmp/user/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(user C)
+find_package(vol-bucket 0.1 REQUIRED)
+if(NOT EXISTS "${vol-bucket_PLUGIN_DIR}/libhdf5_vol_bucket.so")
+    message(FATAL_ERROR "no plugin in ${vol-bucket_PLUGIN_DIR}")
+endif()
+get_target_property(dir vol-bucket::vol-bucket INTERFACE_INCLUDE_DIRECTORIES)
+if(NOT EXISTS "${dir}/h5bucket.h")
+    message(FATAL_ERROR "no h5bucket.h in ${dir}")
+endif()
+CMAKE
+cmake -S "$tmp/user" -B "$tmp/user/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" > "$tmp/log" 2>&1 || {
+    tail -n 20 "$tmp/log"; bad=1; }
+exit $bad
