@@ -1,0 +1,240 @@
+/* HDF5's filter pipeline undone.  The table says, per filter id, who decodes it and what it does to the length when
+ * writing; from that follow the lengths expected between the stages, so that the last one decodes into the caller's
+ * buffer and no stage may produce more than what is wanted.
+ *
+ * Scratch memory is malloc'ed per chunk, not kept per thread: the library may be unloaded while threads live on. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter_impl.h"
+
+#define FLAG_REVERSE 0x0100 /* H5Z_FLAG_REVERSE */
+
+enum length {
+    LEN_UNKNOWN, /* compressors */
+    LEN_SAME,
+    LEN_PLUS_4, /* a checksum behind the data */
+};
+
+struct row {
+    int            id;
+    const char    *name;
+    bkt_decode_fn *decode;
+    enum length    length;
+    bool (*is_noop)(const struct bkt_filter *f);    /* may be NULL */
+    bool (*compresses)(const struct bkt_filter *f); /* with LEN_SAME: unless this says so; may be NULL */
+};
+
+static const struct row rows[] = {
+    {BKT_FILTER_DEFLATE, "deflate", bkt_deflate_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_SHUFFLE, "shuffle", bkt_shuffle_decode, LEN_SAME, NULL, NULL},
+    {BKT_FILTER_FLETCHER32, "fletcher32", bkt_fletcher32_decode, LEN_PLUS_4, NULL, NULL},
+    {BKT_FILTER_SZIP, "szip", bkt_szip_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_NBIT, "nbit", bkt_nbit_decode, LEN_UNKNOWN, bkt_nbit_is_noop, NULL},
+    {BKT_FILTER_SCALEOFFSET, "scaleoffset", bkt_scaleoffset_decode, LEN_UNKNOWN, bkt_scaleoffset_is_noop, NULL},
+    {BKT_FILTER_BZIP2, "bzip2", bkt_bzip2_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_LZF, "lzf", bkt_lzf_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_BLOSC, "blosc", bkt_blosc_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_SNAPPY, "snappy", bkt_snappy_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_LZ4, "lz4", bkt_lz4_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_BITSHUFFLE, "bitshuffle", bkt_bitshuffle_decode, LEN_SAME, NULL, bkt_bitshuffle_compresses},
+    {BKT_FILTER_ZSTD, "zstd", bkt_zstd_decode, LEN_UNKNOWN, NULL, NULL},
+};
+
+static const struct row *find(int id)
+{
+    for (size_t i = 0; i < BKT_COUNT(rows); i++)
+        if (rows[i].id == id)
+            return &rows[i];
+    return NULL;
+}
+
+bool bkt_filter_builtin(int id) { return find(id) != NULL; }
+
+const char *bkt_filter_name(int id)
+{
+    const struct row *r = find(id);
+    return r ? r->name : NULL;
+}
+
+void bkt_pipeline_fini(struct bkt_pipeline *p)
+{
+    if (!p)
+        return;
+    for (unsigned i = 0; i < p->n; i++)
+        free(p->f[i].cd);
+    p->n = 0;
+}
+
+int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsigned *cd, size_t n_cd,
+                     const char *name, struct bkt_err *err)
+{
+    if (p->n == BKT_PIPELINE_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "more than %d filters", BKT_PIPELINE_MAX);
+    struct bkt_filter *f = &p->f[p->n];
+    *f                   = (struct bkt_filter){.id = id, .flags = flags, .n_cd = n_cd};
+    if (n_cd) {
+        f->cd = calloc(n_cd, sizeof *cd);
+        if (!f->cd)
+            BKT_NOMEM(err);
+        memcpy(f->cd, cd, n_cd * sizeof *cd);
+    }
+    if (!name)
+        name = bkt_filter_name(id);
+    snprintf(f->name, sizeof f->name, "%s", name ? name : "unnamed");
+    p->n++;
+    return BKT_OK;
+}
+
+/* HDF5's own plugin for a filter: it takes over a malloc'ed buffer and may replace it. */
+static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                         struct bkt_err *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)elem_size;
+    size_t size = in.n;
+    void  *buf  = malloc(in.n ? in.n : 1);
+    if (!buf)
+        BKT_NOMEM(err);
+    if (in.n)
+        memcpy(buf, in.p, in.n);
+    pthread_mutex_lock(&lock);
+    size_t n = f->fn(f->flags | FLAG_REVERSE, f->n_cd, f->cd, in.n, &size, &buf);
+    pthread_mutex_unlock(&lock);
+    bool fits = n <= out->cap;
+    if (n && buf && fits) {
+        memcpy(out->p, buf, n);
+        out->n = n;
+    }
+    free(buf);
+    if (n == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "filter %d (%s): its plugin could not decode %zu bytes", f->id, f->name, in.n);
+    if (!fits)
+        BKT_FAIL(err, BKT_ERANGE, "filter %d (%s): %zu bytes, expected %zu", f->id, f->name, n, out->cap);
+    return BKT_OK;
+}
+
+/* One chunk on its way through the pipeline. */
+struct stage {
+    const struct bkt_filter *f;
+    bkt_decode_fn           *decode;
+    enum length              length;
+    size_t                   want; /* length after decoding; 0: not known */
+};
+struct run {
+    struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without those that do nothing */
+    unsigned        n;
+    bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
+    size_t          elem_size;
+    size_t          limit;  /* for stages whose length is not known */
+    size_t          stored; /* expected length of the stored bytes; 0: not known */
+    struct bkt_span now;
+    void           *mem; /* holds what `now` shows, unless that is the caller's */
+};
+
+static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *err)
+{
+    const struct row *row = find(f->id);
+    if (!row && !f->fn)
+        BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
+                 "HDF5_PLUGIN_PATH", f->id, f->name);
+    if (row && row->is_noop && row->is_noop(f))
+        return BKT_OK;
+    struct stage *s = &r->s[r->n++];
+    *s              = (struct stage){f, row ? row->decode : plugin_decode, row ? row->length : LEN_UNKNOWN, r->stored};
+    if (row && row->compresses && row->compresses(f))
+        s->length = LEN_UNKNOWN;
+    if (s->length == LEN_UNKNOWN)
+        r->stored = 0;
+    else if (s->length == LEN_PLUS_4 && r->stored)
+        r->stored += 4;
+    r->checksum |= f->id == BKT_FILTER_FLETCHER32;
+    return BKT_OK;
+}
+
+/* hsload leaves fletcher32 out of the list, but the checksum is still behind the data (facts: HSDS filter lists). */
+static void trim_checksum(const struct run *r, struct bkt_span *s, size_t want)
+{
+    if (want && !r->checksum && s->n == want + 4)
+        s->n = want;
+}
+
+static int decode_into(const struct run *r, const struct stage *s, struct bkt_room *out, struct bkt_err *err)
+{
+    int rc = s->decode(s->f, r->elem_size, r->now, out, err);
+    if (rc < 0 && rc != BKT_ERANGE)
+        BKT_FAIL(err, rc, "filter %s of the chunk", s->f->name);
+    return rc;
+}
+
+/* Decode one stage to new memory.  */
+static int to_memory(struct run *r, const struct stage *s, size_t cap, struct bkt_err *err)
+{
+    struct bkt_room out = {malloc(cap ? cap : 1), cap, 0};
+    if (!out.p)
+        BKT_NOMEM(err);
+    int rc = decode_into(r, s, &out, err);
+    if (rc < 0) {
+        free(out.p);
+        return rc == BKT_ERANGE ? BKT_EFORMAT : rc;
+    }
+    free(r->mem);
+    r->mem = out.p;
+    r->now = (struct bkt_span){out.p, out.n};
+    return BKT_OK;
+}
+
+static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, size_t n_dst, struct bkt_err *err)
+{
+    if (s->length == LEN_PLUS_4) { /* checked where it lies */
+        if (bkt_fletcher32_check(r->now, err) < 0)
+            return BKT_EFORMAT;
+        r->now.n -= 4;
+    } else if (!s->want) {
+        BKT_PASS(to_memory(r, s, r->limit, err));
+    } else {
+        /* the last stage goes straight to where it is wanted; if that fails, once more with room for a forgotten
+         * checksum, which also gives the message */
+        struct bkt_room out    = {dst, n_dst, 0};
+        bool            direct = s == r->s && decode_into(r, s, &out, NULL) == BKT_OK;
+        if (direct)
+            r->now = (struct bkt_span){dst, out.n};
+        else
+            BKT_PASS(to_memory(r, s, s->want + (r->checksum ? 0 : 4), err));
+        trim_checksum(r, &r->now, s->want);
+    }
+    if (s->want && r->now.n != s->want)
+        BKT_FAIL(err, BKT_EFORMAT, "filter %s: gives %zu bytes instead of %zu", s->f->name, r->now.n, s->want);
+    return BKT_OK;
+}
+
+static void run_fini(struct run *r) { free(r->mem); }
+
+int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
+                        size_t n_dst, struct bkt_err *err)
+{
+    BKT_CLEANUP(run_fini) struct run r;
+    r.n         = 0;
+    r.checksum  = false;
+    r.elem_size = p->elem_size;
+    r.limit     = n_dst <= SIZE_MAX / 4 ? n_dst + n_dst / 2 + 65536 : n_dst;
+    r.stored    = n_dst;
+    r.now       = (struct bkt_span){in, n_in};
+    r.mem       = NULL;
+    for (unsigned i = 0; i < p->n; i++)
+        if (!(mask >> i & 1))
+            BKT_PASS(add_stage(&r, &p->f[i], err));
+    if (r.n && n_in == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "the stored chunk is empty");
+
+    trim_checksum(&r, &r.now, r.stored);
+    for (unsigned i = r.n; i-- > 0;)
+        BKT_PASS(run_stage(&r, &r.s[i], dst, n_dst, err));
+    if (r.now.n != n_dst)
+        BKT_FAIL(err, BKT_EFORMAT, "the chunk has %zu bytes instead of %zu", r.now.n, n_dst);
+    if (n_dst && r.now.p != dst)
+        memcpy(dst, r.now.p, n_dst);
+    return BKT_OK;
+}

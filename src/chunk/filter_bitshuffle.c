@@ -1,0 +1,162 @@
+/* Bitshuffle (filter 32008, https://github.com/kiyo-masui/bitshuffle): the transposition of bits instead of bytes,
+ * block by block, each block optionally compressed with LZ4 or zstd.
+ *
+ * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 0 plain, 2 LZ4, 3 zstd.
+ * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed size (4)
+ * and stream.  Whole blocks come first, then one of the remaining elements rounded down to a multiple of 8, then the
+ * last up to 7 elements as they are. */
+#include <endian.h>
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "filter_impl.h"
+
+enum { CD_ELEM = 2, CD_BLOCK = 3, CD_CODEC = 4 };
+enum { CODEC_NONE = 0, CODEC_LZ4 = 2, CODEC_ZSTD = 3 };
+
+/* The library's choice where the writer gave none: about 8 KiB, a multiple of 8 elements, at least 128. */
+static size_t default_block(size_t es)
+{
+    size_t n = 8192 / es / 8 * 8;
+    return n < 128 ? 128 : n;
+}
+
+/* Transpose each 8x8 bit matrix; three exchanges of ever larger squares (Hacker's Delight, 7-3). */
+static void transpose_bits(unsigned char *p, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++) {
+        uint64_t x, t;
+        memcpy(&x, p + 8 * i, 8);
+        x = le64toh(x);
+        t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAu;
+        x ^= t ^ (t << 7);
+        t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCu;
+        x ^= t ^ (t << 14);
+        t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0u;
+        x ^= t ^ (t << 28);
+        x = htole64(x);
+        memcpy(p + 8 * i, &x, 8);
+    }
+}
+
+/* Stored: for each byte k of the element and each bit b of it, n/8 bytes that hold that bit of all elements.  For one
+ * k these are 8 planes of n/8 bytes: unshuffling them brings the 8 bits of 8 elements together, transposing those
+ * gives byte k of all elements, and unshuffling the planes of all k gives the elements. */
+void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
+{
+    const unsigned char *p = in;
+    unsigned char       *t = tmp;
+    for (size_t k = 0; k < es; k++)
+        bkt_unshuffle(p + k * n, t + k * n, n, 8);
+    transpose_bits(t, n * es / 8);
+    bkt_unshuffle(t, out, n * es, es);
+}
+
+struct job {
+    struct bkt_rd in;
+    size_t        es, block; /* block: elements */
+    int           codec;
+    size_t        done;  /* bytes of out */
+    unsigned char *packed, *tmp; /* room for one block each */
+};
+
+static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bits, struct bkt_err *err)
+{
+    if (j->codec == CODEC_NONE) {
+        *bits = bkt_rd_take(&j->in, n_bytes);
+        if (!*bits)
+            BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: data end within the block at byte %zu", j->done);
+        return BKT_OK;
+    }
+    size_t      n_c = (size_t)bkt_rd_be(&j->in, 4);
+    const char *c   = j->in.ok ? bkt_rd_take(&j->in, n_c) : NULL;
+    if (!c || n_c > INT32_MAX || n_bytes > INT32_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: data end within the block at byte %zu", j->done);
+    bool ok;
+    if (j->codec == CODEC_LZ4) {
+        int got = LZ4_decompress_safe(c, (char *)j->packed, (int)n_c, (int)n_bytes);
+        ok      = got >= 0 && (size_t)got == n_bytes;
+    } else {
+        size_t got = ZSTD_decompress(j->packed, n_bytes, c, n_c);
+        ok         = !ZSTD_isError(got) && got == n_bytes;
+    }
+    if (!ok)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: corrupt %s block at byte %zu", j->codec == CODEC_LZ4 ? "LZ4" : "zstd",
+                 j->done);
+    *bits = j->packed;
+    return BKT_OK;
+}
+
+static int blocks_decode(struct job *j, unsigned char *out, size_t total, struct bkt_err *err)
+{
+    size_t left = total / j->es;
+    while (left >= 8) {
+        size_t               n = left < j->block ? left / 8 * 8 : j->block;
+        const unsigned char *bits;
+        BKT_PASS(block_unpack(j, n * j->es, &bits, err));
+        bkt_bitunshuffle_block(bits, out + j->done, n, j->es, j->tmp);
+        j->done += n * j->es;
+        left -= n;
+    }
+    size_t      n_tail = total - j->done;
+    const void *tail   = bkt_rd_take(&j->in, n_tail);
+    if (n_tail && !tail)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: the last %zu bytes are missing", n_tail);
+    if (n_tail)
+        memcpy(out + j->done, tail, n_tail);
+    return BKT_OK;
+}
+
+static int decode(struct job *j, struct bkt_room *out, size_t total, struct bkt_err *err)
+{
+    if (j->block == 0 || j->block % 8)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: block of %zu elements is not a multiple of 8", j->block);
+    if (total > out->cap)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: %zu bytes, expected %zu", total, out->cap);
+    if (j->block > total / j->es / 8 * 8) /* an oversized block is but the last one, and bounds the memory */
+        j->block = total / j->es / 8 * 8;
+    BKT_CLEANUP(bkt_freep) unsigned char *mem = malloc(2 * j->block * j->es + 1);
+    if (!mem)
+        BKT_NOMEM(err);
+    j->packed = mem;
+    j->tmp    = mem + j->block * j->es;
+    BKT_PASS(blocks_decode(j, out->p, total, err));
+    out->n = total;
+    return BKT_OK;
+}
+
+int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out, struct bkt_err *err)
+{
+    struct job j = {.in = bkt_rd_of(in.p, in.n), .es = elem_size, .codec = zstd ? CODEC_ZSTD : CODEC_LZ4};
+    if (elem_size == 0 || elem_size > SIZE_MAX / 256)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: element of %zu bytes", elem_size);
+    uint64_t total = bkt_rd_be(&j.in, 8);
+    size_t   block = (size_t)bkt_rd_be(&j.in, 4);
+    if (!j.in.ok)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: %zu bytes are too short for its header", in.n);
+    if (total > SIZE_MAX)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: size out of range");
+    j.block = block / elem_size;
+    return decode(&j, out, (size_t)total, err);
+}
+
+bool bkt_bitshuffle_compresses(const struct bkt_filter *f) { return f->n_cd > CD_CODEC && f->cd[CD_CODEC] != CODEC_NONE; }
+
+int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err)
+{
+    size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
+    if (bkt_bitshuffle_compresses(f)) {
+        unsigned codec = f->cd[CD_CODEC];
+        if (codec != CODEC_LZ4 && codec != CODEC_ZSTD)
+            BKT_FAIL(err, BKT_EUNSUP, "bitshuffle: unknown compressor %u", codec);
+        return bkt_bitshuffle_framed(in, es, codec == CODEC_ZSTD, out, err);
+    }
+    if (es == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: element size is not known");
+    struct job j = {.in = bkt_rd_of(in.p, in.n), .es = es, .codec = CODEC_NONE};
+    j.block      = f->n_cd > CD_BLOCK && f->cd[CD_BLOCK] ? f->cd[CD_BLOCK] : default_block(es);
+    return decode(&j, out, in.n, err);
+}

@@ -1,0 +1,99 @@
+/* Between filter.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
+ *
+ * A decoder turns `in` into `out`.  It trusts nothing: not the bytes, not the client data values, not the sizes in
+ * them.  It writes at most out->cap bytes and allocates no more than a small multiple of them. */
+#ifndef BKT_FILTER_IMPL_H
+#define BKT_FILTER_IMPL_H
+
+#include <endian.h>
+#include <string.h>
+
+#include "filter.h"
+
+struct bkt_span {
+    const unsigned char *p;
+    size_t               n;
+};
+
+struct bkt_room {
+    unsigned char *p;
+    size_t         cap;
+    size_t         n; /* bytes written; set by the decoder on success */
+};
+
+/** What every decoder does.
+ * @param elem_size  bytes of one element, for filters whose client data lacks it
+ * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE: valid so far,
+ *         but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
+typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                          struct bkt_err *err);
+
+bkt_decode_fn bkt_deflate_decode;
+bkt_decode_fn bkt_shuffle_decode;
+bkt_decode_fn bkt_fletcher32_decode;
+bkt_decode_fn bkt_szip_decode;
+bkt_decode_fn bkt_nbit_decode;
+bkt_decode_fn bkt_scaleoffset_decode;
+bkt_decode_fn bkt_bzip2_decode;
+bkt_decode_fn bkt_lzf_decode;
+bkt_decode_fn bkt_blosc_decode;
+bkt_decode_fn bkt_snappy_decode;
+bkt_decode_fn bkt_lz4_decode;
+bkt_decode_fn bkt_bitshuffle_decode;
+bkt_decode_fn bkt_zstd_decode;
+
+/** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
+uint32_t bkt_fletcher32_sum(const void *p, size_t n);
+/** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
+BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
+
+/** Whether client data say that the filter changes nothing for this dataset. */
+bool bkt_nbit_is_noop(const struct bkt_filter *f);
+bool bkt_scaleoffset_is_noop(const struct bkt_filter *f);
+bool bkt_bitshuffle_compresses(const struct bkt_filter *f);
+
+/** The header of a blosc 1.x frame (c-blosc README_CHUNK_FORMAT.rst), checked for consistency with n. */
+struct bkt_blosc_head {
+    size_t   n_bytes, c_bytes; /* decoded and encoded size; the latter with the header */
+    unsigned type_size;
+};
+bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
+
+/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */
+BKT_NODISCARD int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,
+                                        struct bkt_err *err);
+/** Undo bitshuffle on one block of n elements (a multiple of 8); tmp has room for n*es bytes. */
+void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp);
+
+/** Inflate a zlib stream of unknown length, at most @p max bytes, into @p out (replacing what is there). */
+BKT_NODISCARD int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct bkt_err *err);
+
+/** Bits, most significant first, as nbit and scaleoffset pack them.  Past the end there are zeros: callers check the
+ *  length beforehand. */
+struct bkt_bits {
+    const unsigned char *p;
+    size_t               n;   /* bytes */
+    size_t               pos; /* bits */
+};
+
+/** The next n_bits, 0 to 64, as a number. */
+static inline uint64_t bkt_bits_take(struct bkt_bits *b, unsigned n_bits)
+{
+    unsigned char        end[9] = {0};
+    size_t               at     = b->pos / 8;
+    unsigned             skip   = (unsigned)(b->pos % 8);
+    const unsigned char *p      = end;
+    uint64_t             x;
+    if (n_bits == 0)
+        return 0;
+    if (at < b->n && b->n - at >= sizeof end)
+        p = b->p + at;
+    else if (at < b->n)
+        memcpy(end, b->p + at, b->n - at);
+    memcpy(&x, p, 8);
+    x = be64toh(x) << skip | (uint64_t)p[8] >> (8 - skip);
+    b->pos += n_bits;
+    return x >> (64 - n_bits);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* HDF5's byte shuffle (filter 2) undone: stored plane by plane (all first bytes, all second bytes, ...), wanted element
+ * by element.  That is a transposition of a matrix of bytes, done here 16 elements by 2, 4, 8 or 16 planes at a time
+ * with the compiler's own vectors (punpck* on x86, zip* on arm), so there is nothing to choose at run time. */
+#include <string.h>
+
+#include "filter_impl.h"
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define BKT_VECTORS 1
+#endif
+#endif
+
+#ifdef BKT_VECTORS
+
+typedef unsigned char vec __attribute__((vector_size(16)));
+#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* One step of the perfect shuffle; log2(planes) of them make the transposition. */
+#define STEP(to, from, planes)                                                                                    \
+    for (int s_ = 0; s_ < (planes) / 2; s_++) {                                                                   \
+        (to)[2 * s_]     = ZIP_LO((from)[s_], (from)[s_ + (planes) / 2]);                                         \
+        (to)[2 * s_ + 1] = ZIP_HI((from)[s_], (from)[s_ + (planes) / 2]);                                         \
+    }
+
+/* A tile is 16 elements of `planes` planes that lie n bytes apart; rows of `planes` bytes go to out, es bytes apart. */
+#define DEFINE_TILE(planes, STEPS)                                                                                \
+    static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)             \
+    {                                                                                                             \
+        vec a[planes], b[planes];                                                                                 \
+        for (int k = 0; k < (planes); k++)                                                                        \
+            memcpy(&a[k], in + (size_t)k * n, sizeof a[k]);                                                       \
+        STEPS                                                                                                     \
+        if (es == (planes)) {                                                                                     \
+            memcpy(out, a, sizeof a);                                                                             \
+            return;                                                                                               \
+        }                                                                                                         \
+        for (int i = 0; i < 16; i++)                                                                              \
+            memcpy(out + (size_t)i * es, (const unsigned char *)a + (size_t)i * (planes), (planes));              \
+    }
+DEFINE_TILE(2, STEP(b, a, 2) memcpy(a, b, sizeof a);)
+DEFINE_TILE(4, STEP(b, a, 4) STEP(a, b, 4))
+DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof a);)
+DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
+
+#define SWEEP(planes)                                                                                             \
+    static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n)                              \
+    {                                                                                                             \
+        for (size_t i = 0; i + 16 <= n; i += 16)                                                                  \
+            tile##planes(in + i, out + i * (planes), n, (planes));                                                \
+    }
+SWEEP(2)
+SWEEP(4)
+SWEEP(8)
+SWEEP(16)
+
+/* Any element size: the planes in groups of 16, 8, 4, 2 and 1. */
+static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+{
+    for (size_t i = 0; i + 16 <= n; i += 16) {
+        const unsigned char *p = in + i;
+        unsigned char       *q = out + i * es;
+        size_t               k = 0;
+        for (; es - k >= 16; k += 16)
+            tile16(p + k * n, q + k, n, es);
+        if (es - k >= 8) {
+            tile8(p + k * n, q + k, n, es);
+            k += 8;
+        }
+        if (es - k >= 4) {
+            tile4(p + k * n, q + k, n, es);
+            k += 4;
+        }
+        if (es - k >= 2) {
+            tile2(p + k * n, q + k, n, es);
+            k += 2;
+        }
+        if (k < es)
+            for (size_t j = 0; j < 16; j++)
+                q[j * es + k] = p[k * n + j];
+    }
+}
+
+/* Gives the number of elements done; the caller does the rest one by one. */
+static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+{
+    switch (es) {
+    case 2:
+        sweep2(in, out, n);
+        break;
+    case 4:
+        sweep4(in, out, n);
+        break;
+    case 8:
+        sweep8(in, out, n);
+        break;
+    case 16:
+        sweep16(in, out, n);
+        break;
+    default:
+        sweep_any(in, out, n, es);
+    }
+    return n - n % 16;
+}
+
+#else
+
+static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+{
+    (void)in, (void)out, (void)n, (void)es;
+    return 0;
+}
+
+#endif
+
+void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
+{
+    const unsigned char *p = in;
+    unsigned char       *q = out;
+    size_t               n = es > 1 ? n_bytes / es : 0;
+    if (n < 2) {
+        if (n_bytes)
+            memcpy(q, p, n_bytes);
+        return;
+    }
+    for (size_t i = sweep(p, q, n, es); i < n; i++)
+        for (size_t k = 0; k < es; k++)
+            q[i * es + k] = p[k * n + i];
+    memcpy(q + n * es, p + n * es, n_bytes - n * es);
+}
+
+int bkt_shuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
+                       struct bkt_err *err)
+{
+    size_t es = f->n_cd && f->cd[0] ? f->cd[0] : elem_size;
+    if (in.n > out->cap)
+        BKT_FAIL(err, BKT_ERANGE, "shuffle: %zu bytes, expected %zu", in.n, out->cap);
+    bkt_unshuffle(in.p, out->p, in.n, es);
+    out->n = in.n;
+    return BKT_OK;
+}
