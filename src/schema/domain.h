@@ -37,6 +37,8 @@ BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *s
  *  (a network failure).  A domain found is kept open for a moment so that the open that follows costs no second GET. */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
+/** Let go of what a probe keeps open; before bkt_store_shutdown(). */
+void bkt_domain_shutdown(void);
 
 struct bkt_store            *bkt_domain_store(struct bkt_domain *d);
 const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d);
@@ -70,6 +72,12 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
  *  message names the URI and what to put into allow=. */
 BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                                          struct bkt_err *err);
+
+/** One slot for the layer above (the chunk cache): what was attached first, made by @p make on first call, under a lock
+ *  of the slot; given to @p free_fn when the domain itself is freed, before its stores are closed.  NULL: make() gave NULL. */
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*free_fn)(void *));
+/** What is attached, NULL when nothing is. */
+void *bkt_domain_attached(struct bkt_domain *d);
 
 /** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */
 BKT_NODISCARD int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err);

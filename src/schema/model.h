@@ -37,7 +37,7 @@ enum bkt_type_class {
     BKT_T_ENUM,
     BKT_T_OPAQUE,
     BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
-    BKT_T_REGREF, /* H5T_STD_REF_DSETREG: see value.h */
+    BKT_T_REGREF, /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (value.h), variable, or fixed where it has a length */
     BKT_T_ENCODED /* whatever the keys cannot express: H5Tencode bytes in `encoded` (an extra key of ours, DESIGN.md, Fidelity) */
 };
 enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
@@ -56,7 +56,7 @@ struct bkt_enum_member {
 struct bkt_type {
     enum bkt_type_class cls;
     size_t              size;         /* bytes of one packed element; 0 when is_var */
-    bool                is_var;       /* has a variable-length part somewhere */
+    bool                is_var;       /* has a variable-length part somewhere (VLEN, var_string, REGREF without length) */
     bool                big_endian, is_signed;
     enum bkt_strpad     strpad;
     enum bkt_cset       cset;
@@ -90,6 +90,7 @@ struct bkt_attr {
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
+    char            *bad;       /* why the stored value can't be read, for the error of whoever reads it; else NULL */
     struct bkt_buf   value;     /* stored form */
 };
 enum bkt_link_class { BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL, BKT_L_OTHER };
@@ -130,22 +131,22 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
 enum bkt_layout_class {
     BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE
 };
-struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry */
-    uint64_t index;    /* linear in the grid of chunks over the extent at parse time... see coord instead */
-    uint64_t coord[BKT_MAX_RANK]; /* chunk grid index; only rank entries are allocated meaning */
+struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: where the chunk lies in the file; size 0: unallocated */
     uint64_t offset, size;
 };
 struct bkt_layout {
     enum bkt_layout_class cls;                   /* how the data are really stored: CHUNKED or a *_REF; NONE: null space */
     unsigned              rank;                  /* of dims: the space's rank, 1 for scalar */
-    uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with (hyper_dims where given) */
+    uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with, never 0 (hyper_dims where given;
+                                                    the whole extent for CONTIGUOUS_REF) */
     uint32_t              partition_count;       /* < 2: none */
     enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
     unsigned              user_rank;
     uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
     uint64_t              offset, size;          /* CONTIGUOUS_REF */
-    struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first) */
+    struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
+    uint64_t             *chunk_coords;          /* n_chunks * rank grid indices, in the order of chunks */
     size_t                n_chunks;
     struct bkt_id         chunk_table;           /* CHUNKED_REF_INDIRECT */
 };
@@ -161,6 +162,8 @@ struct bkt_dset {
     enum bkt_initializer    init;
     double                  arange_start, arange_step;
     char                   *init_text; /* for messages: the initializer as stored; NULL */
+    char                   *bad;       /* why the data can't be read (a reference to another type, a fill value that is
+                                          none), for the error of whoever reads them; else NULL */
     /* creation properties; -1 when not given */
     int                     fill_time;  /* 0 ALLOC 1 NEVER 2 IFSET (H5D_fill_time_t) */
     int                     alloc_time; /* 0 DEFAULT 1 EARLY 2 LATE 3 INCR (H5D_alloc_time_t) */
@@ -214,6 +217,8 @@ void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT when the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);
+/** CHUNKED_REF: the entry of the chunk at grid index @p coord (rank entries); NULL: unallocated. */
+const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
 

@@ -1,0 +1,77 @@
+/* .domain.json -> model.  A folder is a domain without root. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+/* Entries may lack keys, and may hold others: HSDS stores the whole body of a PUT, with a stray "domain". */
+static unsigned acl_bits(const json_t *j)
+{
+    static const struct bkt_word keys[] = {
+        {"create", BKT_ACL_CREATE}, {"read", BKT_ACL_READ},        {"update", BKT_ACL_UPDATE},
+        {"delete", BKT_ACL_DELETE}, {"readACL", BKT_ACL_READ_ACL}, {"updateACL", BKT_ACL_UPDATE_ACL},
+    };
+    unsigned bits = 0;
+    for (size_t i = 0; i < BKT_COUNT(keys); i++)
+        if (json_is_true(json_object_get(j, keys[i].text)))
+            bits |= (unsigned)keys[i].value;
+    return bits;
+}
+
+static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
+{
+    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
+    if (!j)
+        return BKT_OK;
+    if (!json_is_object(j))
+        BKT_FAIL(err, BKT_EFORMAT, "acls is no object");
+    d->acls = calloc(json_object_size(j) + 1, sizeof *d->acls);
+    if (!d->acls)
+        BKT_NOMEM(err);
+    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
+        struct bkt_acl_entry *e = &d->acls[d->n_acls];
+        BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &e->user, err));
+        e->allow = acl_bits(json_object_iter_value(it));
+        d->n_acls++;
+    }
+    return BKT_OK;
+}
+
+static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
+{
+    const json_t *root = bkt_json_get(j, "root"), *owner = bkt_json_get(j, "owner");
+    if (root && (!json_is_string(root) || !bkt_id_set(&d->root, json_string_value(root)) ||
+                 bkt_id_kind(&d->root) != BKT_GROUP))
+        BKT_FAIL(err, BKT_EFORMAT, "root is no group id");
+    if (owner)
+        BKT_PASS(bkt_json_dup(owner, "owner", &d->owner, err));
+    d->created  = bkt_json_seconds(j, "created");
+    d->modified = bkt_json_seconds(j, "lastModified");
+    return parse_acls(bkt_json_get(j, "acls"), d, err);
+}
+
+int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err)
+{
+    memset(out, 0, sizeof *out);
+    int rc = fill_doc(j, out, err);
+    if (rc < 0)
+        bkt_domain_doc_fini(out);
+    return rc;
+}
+
+int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    memset(out, 0, sizeof *out);
+    BKT_PASS(bkt_json_load(json, n, &j, err));
+    return bkt_domain_doc_from_json(j, out, err);
+}
+
+void bkt_domain_doc_fini(struct bkt_domain_doc *d)
+{
+    for (size_t i = 0; i < d->n_acls; i++)
+        free(d->acls[i].user);
+    free(d->acls);
+    free(d->owner);
+    memset(d, 0, sizeof *d);
+}

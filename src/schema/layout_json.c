@@ -1,0 +1,293 @@
+/* Layouts: JSON -> model.
+ *
+ * A dataset has up to two layout objects.  The top-level one says how HSDS 0.9 addresses its chunk objects;
+ * creationProperties.layout says what was asked for and is the only place for references (and in 1.0 the only
+ * layout at all).  Before May 2023 references stood in both. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "parse.h"
+
+static const struct bkt_word layout_classes[] = {
+    {"H5D_COMPACT", BKT_D_COMPACT},
+    {"H5D_CONTIGUOUS", BKT_D_CONTIGUOUS},
+    {"H5D_CHUNKED", BKT_D_CHUNKED},
+    {"H5D_CONTIGUOUS_REF", BKT_D_CONTIGUOUS_REF},
+    {"H5D_CHUNKED_REF", BKT_D_CHUNKED_REF},
+    {"H5D_CHUNKED_REF_INDIRECT", BKT_D_CHUNKED_REF_INDIRECT},
+};
+
+static int class_of(const json_t *j, enum bkt_layout_class *out, struct bkt_err *err)
+{
+    const char *name = bkt_json_word(j, "class");
+    int         cls  = bkt_word_find(layout_classes, BKT_COUNT(layout_classes), name, -1);
+    *out             = BKT_D_NONE;
+    if (!j)
+        return BKT_OK;
+    if (!name)
+        BKT_FAIL(err, BKT_EFORMAT, "layout has no class");
+    if (cls < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "layout class \"%.60s\" is unknown", name);
+    *out = (enum bkt_layout_class)cls;
+    return BKT_OK;
+}
+
+static bool is_ref(enum bkt_layout_class c)
+{
+    return c == BKT_D_CONTIGUOUS_REF || c == BKT_D_CHUNKED_REF || c == BKT_D_CHUNKED_REF_INDIRECT;
+}
+
+/* A chunk shape; an extent of 0 is stored for empty datasets and would be divided by. */
+static int parse_dims(const json_t *j, const char *what, unsigned rank, uint64_t *dims, struct bkt_err *err)
+{
+    unsigned n;
+    BKT_PASS(bkt_json_u64_list(j, what, INT64_MAX, BKT_MAX_RANK, dims, &n, err));
+    if (n != rank)
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %u entries, the dataset has rank %u", what, n, rank);
+    for (unsigned i = 0; i < n; i++)
+        dims[i] = dims[i] ? dims[i] : 1;
+    return BKT_OK;
+}
+
+/* The whole dataset as one chunk. */
+static void whole_extent(const struct bkt_dset *d, unsigned rank, uint64_t *dims)
+{
+    dims[0] = 1;
+    for (unsigned i = 0; i < rank && d->space.rank; i++)
+        dims[i] = bkt_max_u64(d->space.dims[i], 1);
+}
+
+/* ---- references ---- */
+
+struct located {
+    const uint64_t *coord;
+    unsigned        rank;
+    size_t          place;
+};
+
+static int compare_coords(const uint64_t *a, const uint64_t *b, unsigned rank)
+{
+    for (unsigned i = 0; i < rank; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_coord(const void *a, const void *b)
+{
+    const struct located *x = a, *y = b;
+    return compare_coords(x->coord, y->coord, x->rank);
+}
+
+/* "i_j_k" */
+static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt_err *err)
+{
+    const char *s = key;
+    for (unsigned i = 0; i < rank; i++) {
+        uint64_t v = 0;
+        bool     ok = *s >= '0' && *s <= '9';
+        for (; ok && *s >= '0' && *s <= '9'; s++)
+            ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
+        if (!ok || *s++ != (i + 1 < rank ? '_' : 0))
+            BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: \"%.60s\" is no chunk index of rank %u", key, rank);
+        out[i] = v;
+    }
+    return BKT_OK;
+}
+
+static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bkt_err *err)
+{
+    if (json_array_size(v) != 2)
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is no pair of offset and size");
+    BKT_PASS(bkt_json_u64(json_array_get(v, 0), "chunk offset", INT64_MAX, &c->offset, err));
+    return bkt_json_u64(json_array_get(v, 1), "chunk size", INT64_MAX, &c->size, err);
+}
+
+static int sort_chunks(struct bkt_layout *l)
+{
+    BKT_CLEANUP(bkt_freep) struct located *p = calloc(l->n_chunks + 1, sizeof *p);
+    struct bkt_chunk_ref *chunks             = calloc(l->n_chunks + 1, sizeof *chunks);
+    uint64_t             *coords             = calloc(l->n_chunks + 1, sizeof *coords * l->rank);
+    if (!p || !chunks || !coords) {
+        free(chunks);
+        free(coords);
+        return BKT_ENOMEM;
+    }
+    for (size_t i = 0; i < l->n_chunks; i++)
+        p[i] = (struct located){l->chunk_coords + i * l->rank, l->rank, i};
+    qsort(p, l->n_chunks, sizeof *p, by_coord);
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        chunks[i] = l->chunks[p[i].place];
+        memcpy(coords + i * l->rank, p[i].coord, sizeof *coords * l->rank);
+    }
+    free(l->chunks);
+    free(l->chunk_coords);
+    l->chunks       = chunks;
+    l->chunk_coords = coords;
+    return BKT_OK;
+}
+
+static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *err)
+{
+    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
+    size_t  n   = json_object_size(j);
+    if (!json_is_object(j))
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks is %s", j ? "no object" : "missing");
+    l->chunks       = calloc(n + 1, sizeof *l->chunks);
+    l->chunk_coords = calloc(n + 1, sizeof *l->chunk_coords * l->rank);
+    if (!l->chunks || !l->chunk_coords)
+        BKT_NOMEM(err);
+    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
+        BKT_PASS(parse_coord(json_object_iter_key(it), l->rank, l->chunk_coords + l->n_chunks * l->rank, err));
+        BKT_PASS(parse_chunk_entry(json_object_iter_value(it), &l->chunks[l->n_chunks], err));
+        l->n_chunks++;
+    }
+    if (sort_chunks(l) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int parse_contiguous_ref(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
+{
+    struct bkt_layout *l = &d->layout;
+    uint64_t           n, want;
+    whole_extent(d, l->rank, l->dims);
+    l->user_cls = BKT_D_CONTIGUOUS;
+    BKT_PASS(bkt_json_u64(bkt_json_get(j, "offset"), "layout.offset", INT64_MAX, &l->offset, err));
+    BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "layout.size", INT64_MAX, &l->size, err));
+    BKT_PASS(bkt_space_count(&d->space, &n, err));
+    if (l->size == 0) /* unallocated: reads as fill value */
+        return BKT_OK;
+    /* A source type with padding or of another kind must not be taken apart at wrong places. */
+    if (!d->type->is_var && bkt_mul_u64(n, d->type->size, &want) && want == l->size)
+        return BKT_OK;
+    if (d->bad) /* the fill value is bad as well: one reason is enough */
+        return BKT_OK;
+    if (asprintf(&d->bad, "layout.size is %" PRIu64 ", which is not what %" PRIu64 " elements of %zu bytes take: the file "
+                 "that it refers to holds another type", l->size, n, d->type->size) < 0) {
+        d->bad = NULL;
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, struct bkt_err *err)
+{
+    struct bkt_layout *l   = &d->layout;
+    const json_t      *uri = bkt_json_get(j, "file_uri");
+    if (uri)
+        BKT_PASS(bkt_json_dup(uri, "layout.file_uri", &l->file_uri, err));
+    if (!uri && l->cls != BKT_D_CHUNKED_REF_INDIRECT)
+        BKT_FAIL(err, BKT_EFORMAT, "layout.file_uri is missing");
+    if (l->cls == BKT_D_CONTIGUOUS_REF)
+        return parse_contiguous_ref(j, d, err);
+
+    const json_t *dims = bkt_json_get(j, "hyper_dims");
+    if (!dims)
+        dims = bkt_json_get(j, "dims");
+    if (!dims)
+        dims = bkt_json_get(top, "dims");
+    BKT_PASS(parse_dims(dims, "layout.dims", l->rank, l->dims, err));
+    l->user_cls  = BKT_D_CHUNKED;
+    l->user_rank = l->rank;
+    memcpy(l->user_dims, l->dims, sizeof l->dims);
+    if (l->cls == BKT_D_CHUNKED_REF)
+        return parse_chunks(bkt_json_get(j, "chunks"), l, err);
+
+    const char *id = bkt_json_word(j, "chunk_table");
+    if (!id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 || bkt_id_kind(&l->chunk_table) != BKT_DATASET ||
+        !l->chunk_table.text[0])
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunk_table is no dataset id");
+    return BKT_OK;
+}
+
+/* ---- native chunks ---- */
+
+static bool is_extensible(const struct bkt_space *s)
+{
+    for (unsigned i = 0; i < s->rank; i++)
+        if (s->maxdims[i] != s->dims[i])
+            return true;
+    return false;
+}
+
+/* What HDF5 would call it: the class that was asked for; without one, contiguous where that is possible. */
+static int parse_user_layout(const json_t *cpl, enum bkt_layout_class cls, bool has_filters, struct bkt_dset *d,
+                             struct bkt_err *err)
+{
+    struct bkt_layout *l    = &d->layout;
+    const json_t      *dims = bkt_json_get(cpl, "dims");
+    l->user_cls             = cls;
+    if (cls == BKT_D_NONE)
+        l->user_cls = d->space.rank && (has_filters || is_extensible(&d->space)) ? BKT_D_CHUNKED : BKT_D_CONTIGUOUS;
+    if (l->user_cls != BKT_D_CHUNKED)
+        return BKT_OK;
+    l->user_rank = l->rank;
+    memcpy(l->user_dims, l->dims, sizeof l->dims);
+    return cls == BKT_D_CHUNKED && dims ? parse_dims(dims, "creationProperties.layout.dims", l->rank, l->user_dims, err)
+                                        : BKT_OK;
+}
+
+static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_class cpl_cls, struct bkt_dset *d,
+                        struct bkt_err *err)
+{
+    struct bkt_layout *l    = &d->layout;
+    const json_t      *dims = bkt_json_get(top, "dims");
+    uint64_t           parts = 0;
+    if (!dims && cpl_cls == BKT_D_CHUNKED)
+        dims = bkt_json_get(cpl, "dims");
+    if (dims)
+        BKT_PASS(parse_dims(dims, "layout.dims", l->rank, l->dims, err));
+    else
+        whole_extent(d, l->rank, l->dims);
+    const json_t *count = bkt_json_get(top, "partition_count");
+    if (!count)
+        count = bkt_json_get(cpl, "partition_count");
+    if (count)
+        BKT_PASS(bkt_json_u64(count, "layout.partition_count", UINT32_MAX, &parts, err));
+    l->partition_count = (uint32_t)parts;
+    return BKT_OK;
+}
+
+int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d, struct bkt_err *err)
+{
+    struct bkt_layout    *l   = &d->layout;
+    const json_t         *cpl = json_is_object(cprops) ? bkt_json_get(cprops, "layout") : NULL;
+    enum bkt_layout_class top_cls, cpl_cls;
+
+    l->cls = l->user_cls = BKT_D_NONE;
+    l->rank              = d->space.rank ? d->space.rank : 1;
+    BKT_PASS(class_of(top, &top_cls, err));
+    BKT_TRY(err, class_of(cpl, &cpl_cls, err), "creationProperties");
+    if (d->space.cls == BKT_S_NULL) {
+        l->user_cls = cpl_cls == BKT_D_COMPACT ? BKT_D_COMPACT : BKT_D_CONTIGUOUS;
+        return BKT_OK;
+    }
+    if (is_ref(cpl_cls) || is_ref(top_cls)) {
+        l->cls = is_ref(cpl_cls) ? cpl_cls : top_cls;
+        return parse_ref(is_ref(cpl_cls) ? cpl : top, top, d, err);
+    }
+    l->cls = BKT_D_CHUNKED; /* contiguous and compact data are one chunk object, too */
+    BKT_PASS(parse_native(top, cpl, cpl_cls, d, err));
+    enum bkt_layout_class user = cpl_cls == BKT_D_NONE && top_cls != BKT_D_CHUNKED ? top_cls : cpl_cls;
+    return parse_user_layout(cpl, user, d->n_filters > 0, d, err);
+}
+
+const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord)
+{
+    size_t lo = 0, hi = l->n_chunks;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int    cmp = compare_coords(coord, l->chunk_coords + mid * l->rank, l->rank);
+        if (cmp == 0)
+            return &l->chunks[mid];
+        if (cmp < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return NULL;
+}

@@ -1,0 +1,287 @@
+/* Types: JSON -> model.  One table of predefined names serves both directions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "parse.h"
+
+static const struct predefined {
+    const char         *name; /* without LE or BE */
+    enum bkt_type_class cls;
+    unsigned char       size;
+    bool                is_signed;
+} predefined[] = {
+    {"H5T_STD_I8", BKT_T_INTEGER, 1, true},     {"H5T_STD_U8", BKT_T_INTEGER, 1, false},
+    {"H5T_STD_I16", BKT_T_INTEGER, 2, true},    {"H5T_STD_U16", BKT_T_INTEGER, 2, false},
+    {"H5T_STD_I32", BKT_T_INTEGER, 4, true},    {"H5T_STD_U32", BKT_T_INTEGER, 4, false},
+    {"H5T_STD_I64", BKT_T_INTEGER, 8, true},    {"H5T_STD_U64", BKT_T_INTEGER, 8, false},
+    {"H5T_IEEE_F16", BKT_T_FLOAT, 2, true},     {"H5T_IEEE_F32", BKT_T_FLOAT, 4, true},
+    {"H5T_IEEE_F64", BKT_T_FLOAT, 8, true},     {"H5T_STD_REF_OBJ", BKT_T_OBJREF, 48, false},
+    {"H5T_STD_REF_DSETREG", BKT_T_REGREF, 0, false},
+};
+
+typedef int parse_class_fn(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err);
+static parse_class_fn parse_number, parse_string, parse_vlen, parse_compound, parse_array, parse_enum, parse_opaque,
+    parse_reference;
+
+static const struct {
+    const char         *name;
+    enum bkt_type_class cls;
+    parse_class_fn     *parse;
+} classes[] = {
+    {"H5T_INTEGER", BKT_T_INTEGER, parse_number},    {"H5T_FLOAT", BKT_T_FLOAT, parse_number},
+    {"H5T_STRING", BKT_T_STRING, parse_string},      {"H5T_VLEN", BKT_T_VLEN, parse_vlen},
+    {"H5T_COMPOUND", BKT_T_COMPOUND, parse_compound}, {"H5T_ARRAY", BKT_T_ARRAY, parse_array},
+    {"H5T_ENUM", BKT_T_ENUM, parse_enum},            {"H5T_OPAQUE", BKT_T_OPAQUE, parse_opaque},
+    {"H5T_REFERENCE", BKT_T_OBJREF, parse_reference},
+};
+
+static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, struct bkt_err *err);
+
+static int set_predefined(const char *name, struct bkt_type *t, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(predefined); i++) {
+        const struct predefined *p = &predefined[i];
+        size_t                   n = strlen(p->name);
+        if (strncmp(name, p->name, n) != 0)
+            continue;
+        bool is_ref = p->cls == BKT_T_OBJREF || p->cls == BKT_T_REGREF;
+        if (name[n] && (is_ref || (strcmp(name + n, "LE") != 0 && strcmp(name + n, "BE") != 0)))
+            continue;
+        t->cls        = p->cls;
+        t->size       = p->size;
+        t->is_signed  = p->is_signed;
+        t->big_endian = name[n] == 'B'; /* no suffix means little-endian: h5pyd writes such vlen bases */
+        t->is_var     = p->size == 0;
+        return BKT_OK;
+    }
+    BKT_FAIL(err, BKT_EUNSUP, "type \"%.60s\" is none of the schema's predefined types", name);
+}
+
+static int parse_number(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    enum bkt_type_class want = t->cls;
+    const json_t       *base = bkt_json_get(j, "base");
+    (void)depth;
+    if (!json_is_string(base))
+        BKT_FAIL(err, BKT_EFORMAT, "type.base is %s", base ? "no string" : "missing");
+    BKT_PASS(set_predefined(json_string_value(base), t, err));
+    if (t->cls != want)
+        BKT_FAIL(err, BKT_EFORMAT, "type.base \"%.60s\" does not fit its class", json_string_value(base));
+    return BKT_OK;
+}
+
+static int parse_string(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    static const struct bkt_word pads[] = {{"H5T_STR_NULLTERM", BKT_STR_NULLTERM},
+                                           {"H5T_STR_NULLPAD", BKT_STR_NULLPAD},
+                                           {"H5T_STR_SPACEPAD", BKT_STR_SPACEPAD}};
+    static const struct bkt_word sets[] = {{"H5T_CSET_ASCII", BKT_CSET_ASCII}, {"H5T_CSET_UTF8", BKT_CSET_UTF8}};
+    const char                  *var    = bkt_json_word(j, "length");
+    uint64_t                     n      = 0;
+    (void)depth;
+    t->var_string = t->is_var = var && strcmp(var, "H5T_VARIABLE") == 0;
+    if (!t->is_var)
+        BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "string length", UINT32_MAX, &n, err));
+    if (!t->is_var && n == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "string length is 0");
+    t->size   = (size_t)n;
+    t->strpad = (enum bkt_strpad)bkt_word_find(pads, BKT_COUNT(pads), bkt_json_word(j, "strPad"),
+                                               t->is_var ? BKT_STR_NULLTERM : BKT_STR_NULLPAD);
+    t->cset   = (enum bkt_cset)bkt_word_find(sets, BKT_COUNT(sets), bkt_json_word(j, "charSet"), BKT_CSET_ASCII);
+    return BKT_OK;
+}
+
+static int parse_vlen(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    t->is_var = true;
+    return parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err);
+}
+
+static int parse_field(const json_t *j, unsigned depth, struct bkt_field *f, struct bkt_err *err)
+{
+    BKT_PASS(bkt_json_dup(bkt_json_get(j, "name"), "compound field name", &f->name, err));
+    BKT_TRY(err, parse_depth(json_object_get(j, "type"), depth + 1, &f->type, err), "field \"%s\"", f->name);
+    return BKT_OK;
+}
+
+static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    const json_t *fields = bkt_json_get(j, "fields");
+    size_t        n      = json_array_size(fields);
+    if (n == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "compound type has no list of fields");
+    t->fields = calloc(n, sizeof *t->fields);
+    if (!t->fields)
+        BKT_NOMEM(err);
+    t->n_fields = n;
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_field *f = &t->fields[i];
+        BKT_PASS(parse_field(json_array_get(fields, i), depth, f, err));
+        f->offset = t->size;
+        t->is_var |= f->type->is_var;
+        if (__builtin_add_overflow(t->size, f->type->size, &t->size))
+            BKT_FAIL(err, BKT_EFORMAT, "compound type is too large");
+    }
+    return BKT_OK;
+}
+
+static int parse_array(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "array type dims", UINT32_MAX, BKT_MAX_RANK, t->dims, &t->rank,
+                               err));
+    BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
+    t->is_var  = t->base->is_var;
+    t->n_elems = 1;
+    for (unsigned i = 0; i < t->rank; i++)
+        if (t->dims[i] == 0 || !bkt_mul_u64(t->n_elems, t->dims[i], &t->n_elems))
+            BKT_FAIL(err, BKT_EFORMAT, "array type dims: 0, or too large");
+    if (t->rank == 0 || !bkt_mul_size(t->n_elems, t->base->size, &t->size))
+        BKT_FAIL(err, BKT_EFORMAT, "array type dims: none, or too large");
+    return BKT_OK;
+}
+
+/* The bit pattern, extended to 64 bits, of a number that fits the enum's base type. */
+static int enum_value(const json_t *j, const struct bkt_type *base, int64_t *out)
+{
+    struct bkt_num v;
+    if (json_is_boolean(j))
+        v = (struct bkt_num){.kind = BKT_NUM_INT, .mag = json_is_true(j)};
+    else if (!j || !bkt_json_num(j, &v) || v.kind != BKT_NUM_INT || v.huge)
+        return BKT_EFORMAT;
+    unsigned bits = (unsigned)base->size * 8 - base->is_signed;
+    uint64_t max  = UINT64_MAX >> (64 - bits);
+    if (v.neg && v.mag ? !base->is_signed || v.mag - 1 > max : v.mag > max)
+        return BKT_EFORMAT;
+    *out = (int64_t)(v.neg ? -v.mag : v.mag);
+    return BKT_OK;
+}
+
+static int add_member(struct bkt_type *t, char *name, const json_t *value, struct bkt_err *err)
+{
+    struct bkt_enum_member *m = &t->members[t->n_members++];
+    m->name                   = name;
+    if (enum_value(value, t->base, &m->value) < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "enum member \"%s\": the value is no number of the base type", name);
+    return BKT_OK;
+}
+
+static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    const json_t *map = bkt_json_get(j, "mapping"), *list = bkt_json_get(j, "members");
+    BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
+    if (t->base->cls != BKT_T_INTEGER)
+        BKT_FAIL(err, BKT_EFORMAT, "enum type: the base is no integer type");
+    t->size = t->base->size, t->is_signed = t->base->is_signed, t->big_endian = t->base->big_endian;
+    if (!json_is_object(map) && json_is_object(list))
+        map = list;
+    if (!json_is_object(map) && !json_is_array(list))
+        BKT_FAIL(err, BKT_EFORMAT, "enum type has neither mapping nor members");
+    t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1, sizeof *t->members);
+    if (!t->members)
+        BKT_NOMEM(err);
+    char *name = NULL;
+    for (void *it = json_object_iter((json_t *)(uintptr_t)map); it;
+         it       = json_object_iter_next((json_t *)(uintptr_t)map, it)) {
+        BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &name, err));
+        BKT_PASS(add_member(t, name, json_object_iter_value(it), err));
+    }
+    for (size_t i = 0; !json_is_object(map) && i < json_array_size(list); i++) {
+        const json_t *m = json_array_get(list, i);
+        BKT_PASS(bkt_json_dup(bkt_json_get(m, "name"), "enum member name", &name, err));
+        BKT_PASS(add_member(t, name, json_object_get(m, "value"), err));
+    }
+    return BKT_OK;
+}
+
+static int parse_opaque(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    uint64_t n = 0;
+    (void)depth;
+    BKT_PASS(bkt_json_u64(bkt_json_get(j, "size"), "opaque size", UINT32_MAX, &n, err));
+    if (n == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "opaque size is 0");
+    t->size = (size_t)n;
+    if (bkt_json_get(j, "tag"))
+        return bkt_json_dup(bkt_json_get(j, "tag"), "opaque tag", &t->tag, err);
+    if (!(t->tag = strdup("")))
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int parse_reference(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    const char *base = bkt_json_word(j, "base");
+    uint64_t    n    = 0;
+    (void)depth;
+    BKT_PASS(set_predefined(base ? base : "H5T_STD_REF_OBJ", t, err));
+    if (t->cls != BKT_T_OBJREF && t->cls != BKT_T_REGREF)
+        BKT_FAIL(err, BKT_EFORMAT, "reference type: the base \"%.60s\" is no reference", base);
+    /* Some writers add charSet, length and strPad; only the length says something about what is stored. */
+    if (json_is_number(bkt_json_get(j, "length")))
+        BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "reference length", 65536, &n, err));
+    if (n) {
+        t->size   = (size_t)n;
+        t->is_var = false;
+    }
+    return BKT_OK;
+}
+
+/* The committed type's id: "id" today, "uuid" from older writers, which may lack the prefix. */
+static void parse_committed(const json_t *j, struct bkt_type *t)
+{
+    const char *id = bkt_json_word(j, "id");
+    char        full[BKT_ID_LEN + 2];
+    if (!id)
+        id = bkt_json_word(j, "uuid");
+    if (!id)
+        return;
+    if (bkt_ref_parse(id, strlen(id), &t->committed, NULL) < 0 && strlen(id) == BKT_ID_LEN - 2) {
+        (void)snprintf(full, sizeof full, "t-%s", id);
+        (void)bkt_id_set(&t->committed, full);
+    }
+    if (t->committed.text[0] && bkt_id_kind(&t->committed) != BKT_DATATYPE)
+        memset(&t->committed, 0, sizeof t->committed);
+}
+
+static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
+{
+    const char *cls = bkt_json_word(j, "class");
+    if (!cls)
+        BKT_FAIL(err, BKT_EFORMAT, "type.class is missing");
+    for (size_t i = 0; i < BKT_COUNT(classes); i++)
+        if (strcmp(classes[i].name, cls) == 0) {
+            t->cls = classes[i].cls;
+            parse_committed(j, t);
+            return classes[i].parse(j, depth, t, err);
+        }
+    BKT_FAIL(err, BKT_EUNSUP, "type class \"%.60s\" is none that the schema has", cls);
+}
+
+static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, struct bkt_err *err)
+{
+    if (depth >= BKT_TYPE_DEPTH)
+        BKT_FAIL(err, BKT_EFORMAT, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
+    if (!json_is_string(j) && !json_is_object(j))
+        BKT_FAIL(err, BKT_EFORMAT, "type is %s", j ? "neither a name nor an object" : "missing");
+    struct bkt_type *t = *out = calloc(1, sizeof *t);
+    if (!t)
+        BKT_NOMEM(err);
+    BKT_PASS(json_is_string(j) ? set_predefined(json_string_value(j), t, err) : parse_object(j, depth, t, err));
+    if (t->is_var)
+        t->size = 0;
+    return BKT_OK;
+}
+
+int bkt_type_parse(const json_t *j, struct bkt_type **out, struct bkt_err *err)
+{
+    struct bkt_type *t  = NULL;
+    int              rc = parse_depth(j, 0, &t, err);
+    if (rc < 0) {
+        bkt_type_free(t);
+        return rc;
+    }
+    *out = t;
+    return BKT_OK;
+}
