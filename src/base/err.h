@@ -73,8 +73,12 @@ struct bkt_err *bkt_err_dup(const struct bkt_err *err);
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
 
 #define BKT_HERE               __FILE__, __func__, __LINE__
+#ifdef __clang_analyzer__ /* it cannot see that bkt_err_push() returns its code, a failure */
+#define BKT_ERR(err, code, ...) ((void)bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code))
+#else
 #define BKT_ERR(err, code, ...) bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__)
-#define BKT_FAIL(err, code, ...) return bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__)
+#endif
+#define BKT_FAIL(err, code, ...) return BKT_ERR((err), (code), __VA_ARGS__)
 
 /** Return on failure, adding a frame. */
 #define BKT_TRY(err, call, ...)                                                                              \
