@@ -66,6 +66,14 @@ int bkt_buf_resize(struct bkt_buf *b, size_t n)
     return BKT_OK;
 }
 
+void bkt_buf_cut(struct bkt_buf *b, size_t n)
+{
+    if (n >= b->len)
+        return;
+    b->len    = n;
+    b->ptr[n] = 0;
+}
+
 const char *bkt_buf_str(const struct bkt_buf *b) { return b->ptr ? (const char *)b->ptr : ""; }
 
 void *bkt_buf_steal(struct bkt_buf *b)

@@ -25,6 +25,9 @@ BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attrib
 /** Make the length exactly @p n; new bytes are not initialised. */
 BKT_NODISCARD int bkt_buf_resize(struct bkt_buf *b, size_t n);
 
+/** Shorten to @p n bytes (at most the present length). */
+void bkt_buf_cut(struct bkt_buf *b, size_t n);
+
 /** The contents as a C string, "" for an empty buffer; borrowed until the next change. */
 const char *bkt_buf_str(const struct bkt_buf *b);
 

@@ -1,0 +1,240 @@
+/* The connector itself: its table of callbacks, what it can do, its info string and its life. */
+#include <H5PLextern.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bkt_config.h"
+#include "plugin.h"
+#include "pool.h"
+#include "stats.h"
+#include "trace.h"
+#include "vol.h"
+
+/* ---- info: the string after the connector's name; checked when it is parsed, read when a file is opened ---- */
+
+static void *info_copy(const void *info)
+{
+    return info ? strdup(info) : NULL;
+}
+
+static herr_t info_cmp(int *cmp, const void *a, const void *b)
+{
+    *cmp = strcmp(a ? a : "", b ? b : "");
+    return 0;
+}
+
+static herr_t info_free(void *info)
+{
+    free(info);
+    return 0;
+}
+
+static herr_t info_to_str(const void *info, char **str)
+{
+    *str = strdup(info ? info : "");
+    return *str ? 0 : -1;
+}
+
+static herr_t info_from_str(const char *str, void **info)
+{
+    struct bkt_err      err = {.n = 0};
+    struct bkt_settings set;
+    while (*str == ' ')
+        str++;
+    int rc = bkt_settings_init(&set, str, &err);
+    if (rc < 0)
+        return bkt_h5err_publish(&err);
+    bkt_settings_fini(&set);
+    *info = strdup(str);
+    return *info ? 0 : -1;
+}
+
+/* ---- introspection ---- */
+
+static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_t **out)
+{
+    (void)obj, (void)lvl;
+    *out = &bkt_vol_class;
+    return 0;
+}
+
+static herr_t get_cap_flags(const void *info, uint64_t *flags)
+{
+    (void)info;
+    *flags = bkt_vol_class.cap_flags;
+    return 0;
+}
+
+/* HDF5's own optional operations that have a meaning here; the tools ask before they call. */
+static const struct {
+    H5VL_subclass_t cls;
+    int             op;
+} optional_ops[] = {
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_IDX},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_READ},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_ITER},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_OFFSET},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_SIZE},
+    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_COMMENT},
+};
+
+static herr_t opt_query(void *obj, H5VL_subclass_t cls, int op, uint64_t *flags)
+{
+    (void)obj;
+    *flags = 0;
+    for (size_t i = 0; i < BKT_COUNT(optional_ops); i++)
+        if (optional_ops[i].cls == cls && optional_ops[i].op == op)
+            *flags = H5VL_OPT_QUERY_SUPPORTED | H5VL_OPT_QUERY_QUERY_METADATA | H5VL_OPT_QUERY_NO_ASYNC;
+    return 0;
+}
+
+static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)obj, (void)dxpl, (void)req;
+    BKT_ERR(&err, BKT_EUNSUP, "optional operation %d is not known to the bucket connector", args->op_type);
+    return bkt_h5err_publish(&err);
+}
+
+/* ---- life ---- */
+
+static herr_t initialize(hid_t vipl)
+{
+    struct bkt_err      err = {.n = 0};
+    struct bkt_settings set;
+    (void)vipl;
+    if (bkt_h5err_init() < 0)
+        return -1;
+    /* A bad value in the environment is reported when a file is opened, where someone sees it. */
+    if (bkt_settings_init(&set, NULL, NULL) < 0)
+        return 0;
+    if (set.stats)
+        bkt_stats_at_exit();
+    bkt_pool_size((size_t)set.workers);
+    int rc = bkt_trace_set(set.trace, &err);
+    bkt_settings_fini(&set);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+static herr_t terminate(void)
+{
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    bkt_plugin_close_all();
+    bkt_h5err_term();
+    return 0;
+}
+
+#define CAPABILITIES                                                                                                       \
+    (H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_ATTR_MORE | H5VL_CAP_FLAG_DATASET_BASIC | H5VL_CAP_FLAG_DATASET_MORE |       \
+     H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_FILE_MORE | H5VL_CAP_FLAG_GROUP_BASIC | H5VL_CAP_FLAG_GROUP_MORE |           \
+     H5VL_CAP_FLAG_LINK_BASIC | H5VL_CAP_FLAG_LINK_MORE | H5VL_CAP_FLAG_OBJECT_BASIC | H5VL_CAP_FLAG_OBJECT_MORE |         \
+     H5VL_CAP_FLAG_REF_BASIC | H5VL_CAP_FLAG_REF_MORE | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_STORED_DATATYPES |           \
+     H5VL_CAP_FLAG_CREATION_ORDER | H5VL_CAP_FLAG_ITERATE | H5VL_CAP_FLAG_STORAGE_SIZE | H5VL_CAP_FLAG_BY_IDX |            \
+     H5VL_CAP_FLAG_GET_PLIST | H5VL_CAP_FLAG_FLUSH_REFRESH | H5VL_CAP_FLAG_EXTERNAL_LINKS | H5VL_CAP_FLAG_HARD_LINKS |     \
+     H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_TRACK_TIMES | H5VL_CAP_FLAG_MOUNT | H5VL_CAP_FLAG_FILTERS |                  \
+     H5VL_CAP_FLAG_FILL_VALUES)
+
+const H5VL_class_t bkt_vol_class = {
+    .version      = H5VL_VERSION,
+    .value        = (H5VL_class_value_t)BKT_CONNECTOR_VALUE,
+    .name         = BKT_CONNECTOR_NAME,
+    .conn_version = BKT_VERSION_MAJOR << 16 | BKT_VERSION_MINOR << 8 | BKT_VERSION_PATCH,
+    .cap_flags    = CAPABILITIES,
+    .initialize   = initialize,
+    .terminate    = terminate,
+    .info_cls =
+        {
+            .size     = sizeof(char),
+            .copy     = info_copy,
+            .cmp      = info_cmp,
+            .free     = info_free,
+            .to_str   = info_to_str,
+            .from_str = info_from_str,
+        },
+    .attr_cls =
+        {
+            .create   = bkt_vol_attr_create,
+            .open     = bkt_vol_attr_open,
+            .read     = bkt_vol_attr_read,
+            .write    = bkt_vol_attr_write,
+            .get      = bkt_vol_attr_get,
+            .specific = bkt_vol_attr_specific,
+            .optional = bkt_vol_attr_optional,
+            .close    = bkt_vol_attr_close,
+        },
+    .dataset_cls =
+        {
+            .create   = bkt_vol_dataset_create,
+            .open     = bkt_vol_dataset_open,
+            .read     = bkt_vol_dataset_read,
+            .write    = bkt_vol_dataset_write,
+            .get      = bkt_vol_dataset_get,
+            .specific = bkt_vol_dataset_specific,
+            .optional = bkt_vol_dataset_optional,
+            .close    = bkt_vol_dataset_close,
+        },
+    .datatype_cls =
+        {
+            .commit   = bkt_vol_datatype_commit,
+            .open     = bkt_vol_datatype_open,
+            .get      = bkt_vol_datatype_get,
+            .specific = bkt_vol_datatype_specific,
+            .close    = bkt_vol_datatype_close,
+        },
+    .file_cls =
+        {
+            .create   = bkt_vol_file_create,
+            .open     = bkt_vol_file_open,
+            .get      = bkt_vol_file_get,
+            .specific = bkt_vol_file_specific,
+            .optional = bkt_vol_file_optional,
+            .close    = bkt_vol_file_close,
+        },
+    .group_cls =
+        {
+            .create   = bkt_vol_group_create,
+            .open     = bkt_vol_group_open,
+            .get      = bkt_vol_group_get,
+            .specific = bkt_vol_group_specific,
+            .optional = bkt_vol_group_optional,
+            .close    = bkt_vol_group_close,
+        },
+    .link_cls =
+        {
+            .create   = bkt_vol_link_create,
+            .copy     = bkt_vol_link_copy,
+            .move     = bkt_vol_link_move,
+            .get      = bkt_vol_link_get,
+            .specific = bkt_vol_link_specific,
+        },
+    .object_cls =
+        {
+            .open     = bkt_vol_object_open,
+            .copy     = bkt_vol_object_copy,
+            .get      = bkt_vol_object_get,
+            .specific = bkt_vol_object_specific,
+            .optional = bkt_vol_object_optional,
+        },
+    .introspect_cls =
+        {
+            .get_conn_cls  = get_conn_cls,
+            .get_cap_flags = get_cap_flags,
+            .opt_query     = opt_query,
+        },
+    .token_cls =
+        {
+            .cmp      = bkt_vol_token_cmp,
+            .to_str   = bkt_vol_token_to_str,
+            .from_str = bkt_vol_token_from_str,
+        },
+    .optional = optional,
+};
+
+H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
+const void *H5PLget_plugin_info(void) { return &bkt_vol_class; }

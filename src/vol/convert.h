@@ -1,0 +1,40 @@
+/* Types, dataspaces, values and property lists: the model's <-> HDF5's.  */
+#ifndef BKT_CONVERT_H
+#define BKT_CONVERT_H
+
+#include "vol.h"
+
+/** The datatype that HDF5 shows for a stored type; a new id (H5Tclose).
+ *  Compounds are packed in stored order; object references are H5T_STD_REF_OBJ; strings keep pad and set. */
+BKT_NODISCARD int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
+/** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
+void bkt_hid_closep(const hid_t *id);
+
+/** The datatype of a dataset, attribute or committed type, made on first use; borrowed. */
+BKT_NODISCARD int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
+/** What H5Dget_type and H5Aget_type give: a new id; the named datatype where the type is a committed one. */
+BKT_NODISCARD int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
+
+BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err);
+
+/** A selection as a plain struct.  @p space may be H5S_ALL (then @p extent is used whole).  @p runs_out gets memory that
+ *  sel->runs points to (free()), or NULL. */
+BKT_NODISCARD int bkt_convert_selection(hid_t space, hid_t extent, struct bkt_sel *sel, void **runs_out, struct bkt_err *err);
+
+/** Creation property lists as created; new ids. */
+BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err);
+
+/** Stored elements -> the program's buffer.
+ * @param in_file  for references
+ * @param t        the stored type;  @p file_type what bkt_convert_type() made of it
+ * @param elems    n slices in stored form (each one element)
+ * @param mem_type, buf  the program's: element i goes to buf + i * size(mem_type)
+ * Variable-length memory comes from the transfer list's manager, so that H5Treclaim works. */
+BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
+                                     const struct bkt_slice *elems, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+                                     struct bkt_err *err);
+/** The same for a packed array of fixed-size stored elements. */
+BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed,
+                                     size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
+#endif

@@ -1,0 +1,607 @@
+/* H5F: open files, and everything one of them keeps open (mounts, files behind external links). */
+#include "file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "convert.h"
+#include "pool.h"
+#include "stats.h"
+#include "trace.h"
+
+struct bkt_ext {
+    char            *name;
+    struct bkt_file *domain; /* one reference, or NULL */
+    hid_t            native; /* or a plain HDF5 file */
+    struct bkt_ext  *next;
+};
+
+/* All open files; HDF5's global lock guards it. */
+static struct open_file {
+    struct bkt_file  *f;
+    struct open_file *next;
+} *open_files;
+static unsigned long next_fileno = 1;
+
+/* ---- life of a struct bkt_file ---- */
+
+static int remember(struct bkt_file *f, struct bkt_err *err)
+{
+    struct open_file *e = calloc(1, sizeof *e);
+    if (!e)
+        BKT_NOMEM(err);
+    f->fileno = 0;
+    for (struct open_file *o = open_files; o; o = o->next)
+        if (o->f->dom == f->dom)
+            f->fileno = o->f->fileno;
+    if (!f->fileno)
+        f->fileno = next_fileno++;
+    e->f       = f;
+    e->next    = open_files;
+    open_files = e;
+    return BKT_OK;
+}
+
+static void forget(const struct bkt_file *f)
+{
+    for (struct open_file **p = &open_files; *p; p = &(*p)->next)
+        if ((*p)->f == f) {
+            struct open_file *e = *p;
+            *p                  = e->next;
+            free(e);
+            return;
+        }
+}
+
+static void file_free(struct bkt_file *f)
+{
+    while (f->mounts) {
+        struct bkt_mount *m = f->mounts;
+        f->mounts           = m->next;
+        bkt_file_release(m->child);
+        free(m);
+    }
+    while (f->exts) {
+        struct bkt_ext *e = f->exts;
+        f->exts           = e->next;
+        if (e->domain)
+            bkt_file_release(e->domain);
+        if (e->native >= 0)
+            (void)H5Fclose(e->native);
+        free(e->name);
+        free(e);
+    }
+    forget(f);
+    if (f->fapl >= 0)
+        (void)H5Pclose(f->fapl);
+    bkt_domain_close(f->dom);
+    free(f->name);
+    free(f);
+}
+
+void bkt_file_release(struct bkt_file *f)
+{
+    if (f && --f->refs == 0)
+        file_free(f);
+}
+
+static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl, struct bkt_file **out,
+                    struct bkt_err *err)
+{
+    struct bkt_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->name = strdup(name))) {
+        free(f);
+        bkt_domain_close(dom);
+        BKT_NOMEM(err);
+    }
+    f->dom   = dom;
+    f->refs  = 1;
+    f->flags = flags;
+    f->fapl  = fapl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_ACCESS) : H5Pcopy(fapl);
+    int rc   = f->fapl < 0 ? bkt_h5err_capture(err, "copying the file access list") : remember(f, err);
+    if (rc < 0) {
+        bkt_file_release(f);
+        return rc;
+    }
+    *out = f;
+    return BKT_OK;
+}
+
+int bkt_file_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
+                  struct bkt_err *err)
+{
+    struct bkt_domain *dom = NULL;
+    BKT_PASS(bkt_domain_open(name, set, &dom, err));
+    int rc = bkt_domain_check_acl(dom, BKT_ACL_READ, err);
+    if (rc < 0) {
+        bkt_domain_close(dom);
+        return rc;
+    }
+    return file_new(dom, name, flags, fapl, out, err);
+}
+
+int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
+{
+    struct bkt_domain *dom = NULL;
+    BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
+    return file_new(dom, f->name, f->flags, f->fapl, out, err);
+}
+
+int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err)
+{
+    const struct bkt_object *root = NULL;
+    BKT_TRY(err, bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err), "%s: its root group can't be read", f->name);
+    if (root->kind != BKT_GROUP) {
+        bkt_object_release(root);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: its root %s is no group", f->name, bkt_domain_root(f->dom)->text);
+    }
+    *out = bkt_vobj_new(f, type, root, "/");
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* ---- external files ---- */
+
+static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, struct bkt_err *err)
+{
+    struct bkt_ext *e = calloc(1, sizeof *e);
+    if (!e || !(e->name = strdup(name))) {
+        free(e);
+        if (domain)
+            bkt_file_release(domain);
+        if (native >= 0)
+            (void)H5Fclose(native);
+        BKT_NOMEM(err);
+    }
+    e->domain = domain;
+    e->native = native;
+    e->next   = f->exts;
+    f->exts   = e;
+    return BKT_OK;
+}
+
+/* The folder that a relative name in @p f is resolved against: "home/joe" for the domain home/joe/a.h5. */
+static int sibling(struct bkt_file *f, const char *prefix, const char *name, struct bkt_buf *out)
+{
+    const char *self  = bkt_domain_name(f->dom);
+    const char *slash = strrchr(self, '/');
+    size_t      dir   = slash ? (size_t)(slash - self) + 1 : 0;
+    BKT_PASS(bkt_buf_add(out, self, dir));
+    if (prefix && *prefix)
+        BKT_PASS(bkt_buf_addf(out, "%s/", prefix));
+    return bkt_buf_add_str(out, name);
+}
+
+/* A name as HSDS resolves it: absolute in the same bucket (facts 2.3). */
+static int in_bucket(struct bkt_file *f, const char *name, struct bkt_buf *out)
+{
+    const char *uri = bkt_store_uri(bkt_domain_store(f->dom));
+    return bkt_buf_addf(out, "%s%s", uri, name);
+}
+
+static bool has_scheme(const char *name) { return strstr(name, "://") != NULL; }
+
+/* A local domain's link may name a plain HDF5 file beside it (or anywhere on this machine, as in HDF5); a remote domain
+ * never makes us open a local file. */
+static int open_native(struct bkt_file *f, const char *path, hid_t *out, struct bkt_err *err)
+{
+    if (strncmp(path, "file://", 7) == 0)
+        path += 7;
+    if (!bkt_store_is_local(bkt_domain_store(f->dom)) || has_scheme(path) || access(path, R_OK) != 0)
+        return BKT_ENOENT;
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t id   = H5I_INVALID_HID;
+    int   rc   = BKT_OK;
+    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || (id = H5Fopen(path, H5F_ACC_RDONLY, fapl)) < 0)
+        rc = bkt_h5err_capture(err, "opening a plain HDF5 file behind an external link");
+    if (fapl >= 0)
+        (void)H5Pclose(fapl);
+    *out = id;
+    return rc;
+}
+
+static int try_name(struct bkt_file *f, const char *as, const char *name, struct bkt_err *err)
+{
+    struct bkt_file *domain = NULL;
+    hid_t            native = H5I_INVALID_HID;
+    struct bkt_err   quiet  = {.n = 0};
+    int rc = bkt_file_open(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
+    if (rc == BKT_ENOENT) {
+        int native_rc = open_native(f, as, &native, err);
+        if (native_rc != BKT_ENOENT)
+            rc = native_rc;
+    } else if (rc < 0) {
+        return bkt_err_copy(err, rc, &quiet);
+    }
+    return rc < 0 ? rc : ext_add(f, name, domain, native, err);
+}
+
+static int try_names(struct bkt_file *f, const char *name, const char *prefix, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
+    int                                      rc = BKT_ENOENT;
+    if (strncmp(name, "hdf5:/", 6) == 0 && !has_scheme(name))
+        name += 5;
+    else if (strncmp(name, "hdf5://", 7) == 0)
+        name += 6;
+    if (has_scheme(name))
+        return try_name(f, name, name, err);
+    if (name[0] == '/') {
+        if (in_bucket(f, name, &a) < 0)
+            BKT_NOMEM(err);
+        rc = try_name(f, bkt_buf_str(&a), name, err);
+        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, err) : rc;
+    }
+    if (sibling(f, prefix, name, &b) < 0)
+        BKT_NOMEM(err);
+    return try_name(f, bkt_buf_str(&b), name, err);
+}
+
+int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+{
+    struct bkt_ext *e = f->exts;
+    *domain           = NULL;
+    *native           = H5I_INVALID_HID;
+    while (e && strcmp(e->name, name) != 0)
+        e = e->next;
+    if (!e) {
+        char        prefix[1024] = "";
+        const char *env          = getenv("HDF5_EXT_PREFIX");
+        if (env && *env)
+            (void)snprintf(prefix, sizeof prefix, "%s", env);
+        else if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
+            (void)H5Pget_elink_prefix(lapl, prefix, sizeof prefix);
+        int rc = try_names(f, name, prefix, err);
+        if (rc == BKT_ENOENT)
+            BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
+        BKT_PASS(rc);
+        e = f->exts;
+        /* found under the name as stored, whatever was tried */
+        char *as_stored = strdup(name);
+        if (!as_stored)
+            BKT_NOMEM(err);
+        free(e->name);
+        e->name = as_stored;
+    }
+    *domain = e->domain;
+    *native = e->native;
+    return BKT_OK;
+}
+
+/* ---- mounts ---- */
+
+struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id)
+{
+    for (const struct bkt_mount *m = f->mounts; m; m = m->next)
+        if (strcmp(m->at.text, id->text) == 0)
+            return m->child;
+    return NULL;
+}
+
+struct bkt_file *bkt_file_parent(const struct bkt_file *child)
+{
+    for (struct open_file *o = open_files; o; o = o->next)
+        for (const struct bkt_mount *m = o->f->mounts; m; m = m->next)
+            if (m->child == child)
+                return o->f;
+    return NULL;
+}
+
+int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err)
+{
+    for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
+        if (p == child || p->dom == child->dom)
+            BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);
+    if (bkt_file_mounted(f, at))
+        BKT_FAIL(err, BKT_EEXIST, "%s: a file is mounted on that group already", f->name);
+    if (bkt_file_parent(child))
+        BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
+    struct bkt_mount *m = calloc(1, sizeof *m);
+    if (!m)
+        BKT_NOMEM(err);
+    m->at    = *at;
+    m->child = child;
+    child->refs++;
+    m->next   = f->mounts;
+    f->mounts = m;
+    return BKT_OK;
+}
+
+int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err)
+{
+    for (struct bkt_mount **p = &f->mounts; *p; p = &(*p)->next)
+        if (strcmp((*p)->at.text, at->text) == 0) {
+            struct bkt_mount *m = *p;
+            *p                  = m->next;
+            bkt_file_release(m->child);
+            free(m);
+            return BKT_OK;
+        }
+    BKT_FAIL(err, BKT_ENOENT, "%s: nothing is mounted there", f->name);
+}
+
+/* ---- callbacks ---- */
+
+static int settings_of(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
+{
+    void *info = NULL;
+    if (fapl != H5P_DEFAULT && H5Pget_vol_info(fapl, &info) < 0)
+        return bkt_h5err_capture(err, "asking the file access list for the connector's info");
+    int rc = bkt_settings_init(set, info, err);
+    free(info);
+    if (rc < 0)
+        return rc;
+    if (set->stats)
+        bkt_stats_at_exit();
+    bkt_pool_size((size_t)set->workers);
+    return bkt_trace_set(set->trace, err);
+}
+
+static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    struct bkt_file    *f = NULL;
+    BKT_PASS(settings_of(fapl, &set, err));
+    bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
+    int rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write")
+                                  : bkt_file_open(name, flags, fapl, &set, &f, err);
+    if (rc == BKT_OK) {
+        rc         = bkt_file_root(f, H5I_FILE, out, err);
+        f->is_open = true;
+        f->handle  = rc == BKT_OK ? *out : NULL;
+        bkt_file_release(f);
+    }
+    bkt_settings_fini(&set);
+    return rc;
+}
+
+void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    if (file_open(name, flags, fapl, &o, &err) < 0) {
+        (void)bkt_h5err_publish(&err);
+        return NULL;
+    }
+    return o;
+}
+
+void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)name, (void)flags, (void)fcpl, (void)fapl, (void)dxpl, (void)req;
+    (void)bkt_h5err_readonly(&err, "creating a domain");
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o = obj;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
+    if (o->file && o->file->handle == o) {
+        o->file->handle  = NULL;
+        o->file->is_open = false;
+    }
+    bkt_vobj_free(o);
+    return 0;
+}
+
+/* -- get -- */
+
+typedef int file_get_fn(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+
+static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    (void)o, (void)err;
+    args->args.get_cont_info.info->version       = H5VL_CONTAINER_INFO_VERSION;
+    args->args.get_cont_info.info->feature_flags = 0;
+    args->args.get_cont_info.info->token_size    = sizeof(H5O_token_t);
+    args->args.get_cont_info.info->blob_id_size  = 0;
+    return BKT_OK;
+}
+
+static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    hid_t id = H5Pcopy(o->file->fapl);
+    if (id < 0)
+        return bkt_h5err_capture(err, "copying the file access list");
+    args->args.get_fapl.fapl_id = id;
+    return BKT_OK;
+}
+
+static int get_fcpl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_gcpl(o, H5P_FILE_CREATE, &args->args.get_fcpl.fcpl_id, err);
+}
+
+static int get_fileno(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    (void)err;
+    *args->args.get_fileno.fileno = o->file->fileno;
+    return BKT_OK;
+}
+
+static int get_intent(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    (void)err;
+    *args->args.get_intent.flags = o->file->flags & H5F_ACC_RDWR ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+    return BKT_OK;
+}
+
+static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    H5VL_file_get_name_args_t *a = &args->args.get_name;
+    (void)err;
+    *a->file_name_len = strlen(o->file->name);
+    if (a->buf && a->buf_size)
+        (void)snprintf(a->buf, a->buf_size, "%s", o->file->name);
+    return BKT_OK;
+}
+
+/* Ids of open objects: HDF5 knows the ids, we know which objects are ours. */
+struct listing {
+    const struct bkt_file *file;
+    bool                   local;
+    hid_t                 *ids;
+    size_t                 max, n;
+};
+
+static bool is_ours(const struct listing *l, const void *obj)
+{
+    for (const struct open_file *f = open_files; f; f = f->next) {
+        if (l->local ? f->f != l->file : f->f->dom != l->file->dom)
+            continue;
+        for (const struct bkt_vobj *o = f->f->objects; o; o = o->next)
+            if (o == obj)
+                return true;
+    }
+    return false;
+}
+
+static herr_t list_id(hid_t id, void *arg)
+{
+    struct listing *l = arg;
+    if (H5Iget_type(id) == H5I_DATATYPE && H5Tcommitted(id) <= 0)
+        return 0;
+    if (!is_ours(l, H5VLobject(id)))
+        return 0;
+    if (l->ids && l->n < l->max)
+        l->ids[l->n] = id;
+    l->n++;
+    return l->ids && l->n >= l->max ? 1 : 0;
+}
+
+static void list_ids(struct listing *l, unsigned types)
+{
+    static const struct {
+        unsigned   flag;
+        H5I_type_t type;
+    } kinds[] = {{H5F_OBJ_FILE, H5I_FILE},
+                 {H5F_OBJ_DATASET, H5I_DATASET},
+                 {H5F_OBJ_GROUP, H5I_GROUP},
+                 {H5F_OBJ_DATATYPE, H5I_DATATYPE},
+                 {H5F_OBJ_ATTR, H5I_ATTR}};
+    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+        if (types & kinds[i].flag && !(l->ids && l->n >= l->max))
+            (void)H5Iiterate(kinds[i].type, list_id, l);
+}
+
+static int get_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    unsigned       types = args->args.get_obj_count.types;
+    struct listing l     = {o->file, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
+    (void)err;
+    list_ids(&l, types);
+    *args->args.get_obj_count.count = l.n;
+    return BKT_OK;
+}
+
+static int get_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    H5VL_file_get_obj_ids_args_t *a = &args->args.get_obj_ids;
+    struct listing                l = {o->file, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
+    (void)err;
+    list_ids(&l, a->types);
+    /* the program closes each of them */
+    for (size_t i = 0; i < l.n && l.ids; i++)
+        (void)H5Iinc_ref(l.ids[i]);
+    *a->count = l.n;
+    return BKT_OK;
+}
+
+static file_get_fn *const file_get_ops[] = {
+    [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,           [H5VL_FILE_GET_FCPL] = get_fcpl,
+    [H5VL_FILE_GET_FILENO] = get_fileno,       [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
+    [H5VL_FILE_GET_OBJ_COUNT] = get_obj_count, [H5VL_FILE_GET_OBJ_IDS] = get_obj_ids,
+};
+
+herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = obj;
+    size_t           op  = (size_t)args->op_type;
+    (void)dxpl, (void)req;
+    int rc = !o->file ? BKT_ERR(&err, BKT_EUNSUP, "file information of a plain HDF5 file behind an external link")
+             : op < BKT_COUNT(file_get_ops) && file_get_ops[op]
+                 ? file_get_ops[op](o, args, &err)
+                 : BKT_ERR(&err, BKT_EUNSUP, "file get operation %zu", op);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* -- specific -- */
+
+static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    *args->args.is_accessible.accessible = false;
+    BKT_PASS(settings_of(args->args.is_accessible.fapl_id, &set, err));
+    int rc = bkt_domain_probe(args->args.is_accessible.filename, &set, err);
+    bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", args->args.is_accessible.filename, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
+    bkt_settings_fini(&set);
+    if (rc < 0)
+        return rc;
+    *args->args.is_accessible.accessible = rc == 1;
+    return BKT_OK;
+}
+
+static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    struct bkt_file *f   = NULL;
+    struct bkt_vobj *new = NULL;
+    BKT_PASS(bkt_file_again(o->file, &f, err));
+    int rc = bkt_file_root(f, H5I_FILE, &new, err);
+    if (rc == BKT_OK) {
+        f->is_open                = true;
+        f->handle                 = new;
+        *args->args.reopen.file = new;
+    }
+    bkt_file_release(f);
+    return rc;
+}
+
+static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    const struct bkt_vobj *other;
+    switch (args->op_type) {
+        case H5VL_FILE_FLUSH: /* nothing is ever dirty */
+            return BKT_OK;
+        case H5VL_FILE_REOPEN:
+            return reopen(o, args, err);
+        case H5VL_FILE_IS_ACCESSIBLE:
+            return is_accessible(args, err);
+        case H5VL_FILE_DELETE:
+            return bkt_h5err_readonly(err, "deleting a domain");
+        case H5VL_FILE_IS_EQUAL:
+            other                          = args->args.is_equal.obj2;
+            *args->args.is_equal.same_file = other && other->file && o->file && other->file->dom == o->file->dom;
+            return BKT_OK;
+        default:
+            return BKT_ERR(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return file_specific(obj, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* -- optional -- */
+
+/* What the domain's metadata object alone tells; h5stat asks.  HSDS's own totals live in .info.json, a hint. */
+herr_t bkt_vol_file_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err                    err = {.n = 0};
+    H5VL_native_file_optional_args_t *a   = args->args;
+    (void)obj, (void)dxpl, (void)req;
+    if (args->op_type == H5VL_NATIVE_FILE_GET_SIZE) {
+        *a->get_size.size = 0; /* a bucket has no end-of-file; zero, as for a file that takes no room of its own */
+        return 0;
+    }
+    BKT_ERR(&err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", args->op_type);
+    return bkt_h5err_publish(&err);
+}

@@ -1,0 +1,35 @@
+/* Open files: what file.c offers to its siblings. */
+#ifndef BKT_VOL_FILE_H
+#define BKT_VOL_FILE_H
+
+#include "vol.h"
+
+/** A domain mounted on a group (H5Fmount). */
+struct bkt_mount {
+    struct bkt_id     at;    /* the group covered */
+    struct bkt_file  *child; /* one reference */
+    struct bkt_mount *next;
+};
+
+/** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
+BKT_NODISCARD int bkt_file_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+                                struct bkt_file **out, struct bkt_err *err);
+/** Another handle on a domain already open (H5Freopen); one reference for the caller. */
+BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
+void              bkt_file_release(struct bkt_file *f);
+
+/** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
+BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err);
+
+/** A file that an external link in @p f leads to, kept open with f.  @p name as stored in the link.  Either a domain
+ *  (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id). */
+BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native,
+                                    struct bkt_err *err);
+/** What is mounted on group @p id of @p f, or NULL. */
+struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
+BKT_NODISCARD int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err);
+/** The file that @p child is mounted in, and where; NULL when it isn't. */
+struct bkt_file *bkt_file_parent(const struct bkt_file *child);
+
+#endif

@@ -1,0 +1,155 @@
+/* H5G */
+#include <string.h>
+
+#include "convert.h"
+#include "file.h"
+#include "native.h"
+#include "trace.h"
+#include "vol.h"
+
+static int group_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t gapl, struct bkt_vobj **out,
+                      struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL, *found = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
+    int rc = bkt_path_open(at, name, gapl, &found, err);
+    bkt_vobj_free(at);
+    BKT_PASS(rc);
+    if (found->type != H5I_GROUP) {
+        bkt_vobj_free(found);
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is no group", name);
+    }
+    *out = found;
+    return BKT_OK;
+}
+
+void *bkt_vol_group_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t gapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "group open %s", name);
+    if (group_open(obj, loc, name, gapl, &o, &err) < 0) {
+        (void)bkt_h5err_publish(&err);
+        return NULL;
+    }
+    return o;
+}
+
+void *bkt_vol_group_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, hid_t dxpl,
+                           void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)obj, (void)loc, (void)name, (void)lcpl, (void)gcpl, (void)gapl, (void)dxpl, (void)req;
+    (void)bkt_h5err_readonly(&err, "creating a group");
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+static int get_info(struct bkt_vobj *obj, H5VL_group_get_info_args_t *a, struct bkt_err *err)
+{
+    struct bkt_vobj *g = NULL;
+    BKT_PASS(bkt_path_locate(obj, &a->loc_params, &g, err));
+    int rc = BKT_OK;
+    if (g->native_id >= 0) {
+        rc = H5Gget_info(g->native_id, a->ginfo) < 0 ? bkt_h5err_capture(err, "H5Gget_info") : BKT_OK;
+    } else if (g->obj->kind != BKT_GROUP) {
+        rc = BKT_ERR(err, BKT_EINVAL, "%s is no group", g->obj->id.text);
+    } else {
+        a->ginfo->storage_type = H5G_STORAGE_TYPE_COMPACT; /* links lie in the group's own object */
+        a->ginfo->nlinks       = g->obj->group.links.n;
+        a->ginfo->max_corder   = (int64_t)g->obj->group.links.n;
+        a->ginfo->mounted      = bkt_file_mounted(g->file, &g->obj->id) != NULL || bkt_file_parent(g->file) != NULL;
+    }
+    bkt_vobj_free(g);
+    return rc;
+}
+
+static int group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err)
+{
+    switch (args->op_type) {
+        case H5VL_GROUP_GET_GCPL:
+            return o->native_id >= 0 ? bkt_native_group_get(o, args, err)
+                                     : bkt_convert_gcpl(o, H5P_GROUP_CREATE, &args->args.get_gcpl.gcpl_id, err);
+        case H5VL_GROUP_GET_INFO:
+            return get_info(o, &args->args.get_info, err);
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "group get operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_vol_group_get(void *obj, H5VL_group_get_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return group_get(obj, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+static int mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
+    int rc = at->native_id >= 0 || !child || !child->file
+                 ? BKT_ERR(err, BKT_EUNSUP, "'%s': only domains can be mounted, and only on groups of domains", name)
+             : at->type != H5I_GROUP ? BKT_ERR(err, BKT_EINVAL, "'%s' is no group: nothing can be mounted there", name)
+                                     : bkt_file_mount(at->file, &at->obj->id, child->file, err);
+    bkt_vobj_free(at);
+    return rc;
+}
+
+/* @p name leads to the root group of what is mounted there */
+static int unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
+    struct bkt_file *child = at->file, *parent = child ? bkt_file_parent(child) : NULL;
+    int              rc    = BKT_ENOENT;
+    if (parent && strcmp(at->obj->id.text, bkt_domain_root(child->dom)->text) == 0)
+        for (const struct bkt_mount *m = parent->mounts; m; m = m->next)
+            if (m->child == child) {
+                struct bkt_id where = m->at;
+                rc                  = bkt_file_unmount(parent, &where, err);
+                break;
+            }
+    if (rc == BKT_ENOENT)
+        BKT_ERR(err, rc, "'%s': nothing is mounted there", name);
+    bkt_vobj_free(at);
+    return rc;
+}
+
+static int group_specific(struct bkt_vobj *o, H5VL_group_specific_args_t *args, struct bkt_err *err)
+{
+    switch (args->op_type) {
+        case H5VL_GROUP_MOUNT:
+            return mount(o, args->args.mount.name, args->args.mount.child_file, err);
+        case H5VL_GROUP_UNMOUNT:
+            return unmount(o, args->args.unmount.name, err);
+        case H5VL_GROUP_FLUSH:
+        case H5VL_GROUP_REFRESH:
+            return BKT_OK;
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "group operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_vol_group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return group_specific(obj, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+herr_t bkt_vol_group_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)obj, (void)dxpl, (void)req;
+    BKT_ERR(&err, BKT_EUNSUP, "native group operation %d has no meaning in a bucket", args->op_type);
+    return bkt_h5err_publish(&err);
+}
+
+herr_t bkt_vol_group_close(void *obj, hid_t dxpl, void **req)
+{
+    (void)dxpl, (void)req;
+    bkt_vobj_free(obj);
+    return 0;
+}

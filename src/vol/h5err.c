@@ -1,0 +1,76 @@
+#include "h5err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bkt_config.h"
+
+static hid_t cls = H5I_INVALID_HID, major = H5I_INVALID_HID;
+static hid_t minor[32];
+
+static hid_t minor_of(int code)
+{
+    size_t i = (size_t)(code - BKT_ERR_BASE);
+    return i < BKT_COUNT(minor) && i >= 1 ? minor[i] : minor[0];
+}
+
+herr_t bkt_h5err_init(void)
+{
+    if (cls >= 0)
+        return 0;
+    cls   = H5Eregister_class("vol-bucket", "libhdf5_vol_bucket", BKT_VERSION);
+    major = H5Ecreate_msg(cls, H5E_MAJOR, "bucket VOL connector");
+    for (size_t i = 0; i < BKT_COUNT(minor); i++)
+        minor[i] = H5I_INVALID_HID;
+    minor[0] = H5Ecreate_msg(cls, H5E_MINOR, "unknown error");
+#define X(code, text, retry) minor[(code)-BKT_ERR_BASE] = H5Ecreate_msg(cls, H5E_MINOR, text);
+    BKT_ERRORS(X)
+#undef X
+    return cls < 0 || major < 0 ? -1 : 0;
+}
+
+void bkt_h5err_term(void)
+{
+    for (size_t i = 0; i < BKT_COUNT(minor); i++) {
+        if (minor[i] >= 0)
+            (void)H5Eclose_msg(minor[i]);
+        minor[i] = H5I_INVALID_HID;
+    }
+    if (major >= 0)
+        (void)H5Eclose_msg(major);
+    if (cls >= 0)
+        (void)H5Eunregister_class(cls);
+    cls = major = H5I_INVALID_HID;
+}
+
+herr_t bkt_h5err_publish(const struct bkt_err *err)
+{
+    if (err->n == 0)
+        (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",
+                       bkt_err_text(err->code));
+    for (unsigned i = 0; i < err->n; i++) {
+        const struct bkt_frame *f = &err->frame[i];
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(err->code), "%s", f->msg);
+    }
+    return -1;
+}
+
+static herr_t innermost(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    if (n == 0)
+        (void)snprintf(arg, BKT_ERR_MSG, "%s", e->desc ? e->desc : "");
+    return 0;
+}
+
+int bkt_h5err_capture(struct bkt_err *err, const char *what)
+{
+    char msg[BKT_ERR_MSG] = "";
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, msg);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 says: %s", what, msg[0] ? msg : "(nothing)");
+}
+
+int bkt_h5err_readonly(struct bkt_err *err, const char *what)
+{
+    return BKT_ERR(err, BKT_EUNSUP, "%s is not yet supported: the bucket connector reads domains, it does not write them", what);
+}

@@ -1,0 +1,24 @@
+/* The bridge between struct bkt_err and HDF5's error stack: the only file that pushes. */
+#ifndef BKT_H5ERR_H
+#define BKT_H5ERR_H
+
+#include <hdf5.h>
+
+#include "err.h"
+
+/** Put @p err on HDF5's default stack, root cause first, so that it is the innermost entry; always -1, for
+ *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
+herr_t bkt_h5err_publish(const struct bkt_err *err);
+
+/** After an HDF5 call of ours failed: copy its innermost message into @p err, clear the stack, give BKT_EHDF5.
+ *  @p what says what was tried. */
+int bkt_h5err_capture(struct bkt_err *err, const char *what);
+
+/** What writing answers until it is there. */
+int bkt_h5err_readonly(struct bkt_err *err, const char *what);
+
+/** Class and message ids, made when the connector starts, released when it ends. */
+herr_t bkt_h5err_init(void);
+void   bkt_h5err_term(void);
+
+#endif

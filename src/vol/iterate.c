@@ -1,0 +1,227 @@
+/* Iteration over links and objects.  The program's callback may do anything, even open and close files: everything
+ * used across a call is held by a reference.
+ *
+ * Members are fetched ahead in batches, so that a traversal waits once per batch and not once per object. */
+#include "iterate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+#include "object.h"
+
+#define PREFETCH 512 /* members fetched together; two batches are under way at a time */
+
+size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order, size_t k)
+{
+    if (order == H5_ITER_DEC)
+        k = n - 1 - k;
+    return idx == H5_INDEX_CRT_ORDER ? by_creation[k] : k;
+}
+
+int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, hsize_t n,
+                         const struct bkt_link **out, struct bkt_err *err)
+{
+    if (group->type != H5I_GROUP && group->type != H5I_FILE)
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
+    const struct bkt_links *l = &group->obj->group.links;
+    if (n >= l->n)
+        BKT_FAIL(err, BKT_ERANGE, "link number %llu of a group with %zu links", (unsigned long long)n, l->n);
+    *out = &l->v[bkt_iterate_place(l->order, l->n, idx, order, (size_t)n)];
+    return BKT_OK;
+}
+
+static size_t creation_place(const struct bkt_links *l, const struct bkt_link *x)
+{
+    size_t i = 0;
+    while (i < l->n && l->order[i] != (size_t)(x - l->v))
+        i++;
+    return i;
+}
+
+static bool is_ascii(const char *s)
+{
+    while (*s && !(*s & 0x80))
+        s++;
+    return !*s;
+}
+
+void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
+{
+    static const H5L_type_t types[] = {
+        [BKT_L_HARD] = H5L_TYPE_HARD, [BKT_L_SOFT] = H5L_TYPE_SOFT, [BKT_L_EXTERNAL] = H5L_TYPE_EXTERNAL, [BKT_L_OTHER] = H5L_TYPE_MAX};
+    memset(out, 0, sizeof *out);
+    out->type         = types[l->cls];
+    out->corder_valid = group->track_order & 1;
+    out->corder       = out->corder_valid ? (int64_t)creation_place(&group->group.links, l) : 0;
+    out->cset         = is_ascii(l->name) ? H5T_CSET_ASCII : H5T_CSET_UTF8;
+    if (l->cls == BKT_L_HARD)
+        bkt_token_of(&l->id, &out->u.token);
+    else if (l->cls == BKT_L_SOFT)
+        out->u.val_size = strlen(l->path ? l->path : "") + 1;
+    else if (l->cls == BKT_L_EXTERNAL) /* a flags byte, then both strings, as HDF5 packs them */
+        out->u.val_size = 1 + strlen(l->file ? l->file : "") + 1 + strlen(l->path ? l->path : "") + 1;
+}
+
+/* ---- fetching ahead ---- */
+
+static void prefetch(struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, size_t from, size_t n)
+{
+    const struct bkt_links *l = &group->obj->group.links;
+    if (!bkt_domain_settings(group->file->dom)->prefetch || from >= l->n)
+        return;
+    n                  = n < l->n - from ? n : l->n - from;
+    struct bkt_id *ids = malloc(n * sizeof *ids);
+    size_t         m   = 0;
+    for (size_t i = 0; ids && i < n; i++) {
+        const struct bkt_link *x = &l->v[bkt_iterate_place(l->order, l->n, idx, order, from + i)];
+        if (x->cls == BKT_L_HARD)
+            ids[m++] = x->id;
+    }
+    if (m)
+        bkt_domain_prefetch(group->file->dom, ids, m);
+    free(ids);
+}
+
+static void prefetch_at(struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, size_t first, size_t i)
+{
+    if (i == first)
+        prefetch(group, idx, order, i, 2 * (size_t)PREFETCH);
+    else if ((i - first) % PREFETCH == 0)
+        prefetch(group, idx, order, i + PREFETCH, PREFETCH);
+}
+
+/* ---- one walk for H5Literate, H5Lvisit and H5Ovisit ---- */
+
+struct tour {
+    hid_t            start_id;
+    bool             recursive;
+    H5_index_t       idx;
+    H5_iter_order_t  order;
+    struct bkt_map  *seen;     /* ids of groups entered (links) or objects reported (objects) */
+    struct bkt_buf   path;     /* relative to the start */
+    H5L_iterate2_t   link_op;  /* either */
+    H5O_iterate2_t   object_op;
+    unsigned         fields;
+    void            *op_data;
+    unsigned         depth;
+    struct bkt_err  *err;
+};
+
+/* true once per id */
+static bool first_time(struct tour *t, const struct bkt_id *id)
+{
+    static char yes;
+    if (bkt_map_get(t->seen, id->text, BKT_ID_LEN))
+        return false;
+    return bkt_map_put(t->seen, id->text, BKT_ID_LEN, &yes, NULL) == BKT_OK;
+}
+
+static herr_t report_object(struct tour *t, struct bkt_vobj *o, const char *path)
+{
+    H5O_info2_t info;
+    int         rc = bkt_object_info(o, t->fields, &info, t->err);
+    return rc < 0 ? rc : t->object_op(t->start_id, path, &info, t->op_data);
+}
+
+static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p);
+
+/* Behind a hard link: report the object, enter the group. */
+static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
+{
+    bool is_group = bkt_id_kind(&l->id) == BKT_GROUP;
+    if ((!t->object_op && !is_group) || !first_time(t, &l->id))
+        return 0;
+    struct bkt_vobj *o  = NULL;
+    int              rc = bkt_path_open(group, l->name, H5P_DEFAULT, &o, t->err);
+    if (rc < 0)
+        return rc;
+    herr_t ret = 0;
+    if (t->object_op)
+        ret = report_object(t, o, bkt_buf_str(&t->path));
+    if (ret == 0 && o->native_id < 0 && o->obj->kind == BKT_GROUP)
+        ret = tour_group(t, o, NULL);
+    bkt_vobj_free(o);
+    return ret;
+}
+
+static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
+{
+    size_t keep = t->path.len;
+    if ((keep && bkt_buf_add(&t->path, "/", 1) < 0) || bkt_buf_add_str(&t->path, l->name) < 0)
+        return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
+    herr_t ret = 0;
+    if (t->link_op) {
+        H5L_info2_t info;
+        bkt_iterate_link_info(group->obj, l, &info);
+        ret = t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data);
+    }
+    if (ret == 0 && t->recursive && l->cls == BKT_L_HARD)
+        ret = tour_member(t, group, l);
+    bkt_buf_cut(&t->path, keep);
+    return ret;
+}
+
+static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
+{
+    const struct bkt_links *links = &group->obj->group.links;
+    size_t                  first = idx_p ? (size_t)*idx_p : 0;
+    herr_t                  ret   = 0;
+    /* group cycles end at `seen`; this bounds the stack for absurdly deep trees */
+    if (++t->depth > 10000)
+        return BKT_ERR(t->err, BKT_EFORMAT, "%s: groups nested more than 10000 deep", group->file->name);
+    for (size_t i = first; i < links->n && ret == 0; i++) {
+        prefetch_at(group, t->idx, t->order, first, i);
+        ret = tour_link(t, group, &links->v[bkt_iterate_place(links->order, links->n, t->idx, t->order, i)]);
+        if (idx_p)
+            *idx_p = i + 1;
+    }
+    t->depth--;
+    return ret;
+}
+
+static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
+{
+    struct bkt_vobj *mine = bkt_vobj_new(start->file, bkt_vobj_type_of(start->obj), bkt_object_retain(start->obj), start->path);
+    if (!mine)
+        return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
+    t->start_id = bkt_vobj_register(mine, t->err);
+    if (t->start_id < 0)
+        return -1;
+    herr_t ret = -1;
+    t->seen    = bkt_map_new();
+    if (!t->seen)
+        BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
+    else {
+        (void)first_time(t, &start->obj->id);
+        ret = t->object_op ? report_object(t, start, ".") : 0;
+        if (ret == 0 && start->obj->kind == BKT_GROUP)
+            ret = tour_group(t, start, idx_p);
+    }
+    bkt_map_free(t->seen, NULL);
+    bkt_buf_fini(&t->path);
+    (void)H5Idec_ref(t->start_id);
+    return ret;
+}
+
+herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
+{
+    struct tour t = {.recursive = a->recursive, .idx = a->idx_type, .order = a->order, .link_op = a->op, .op_data = a->op_data, .err = err};
+    if (group->obj->kind != BKT_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
+    if (a->idx_p && *a->idx_p > 0 && *a->idx_p >= group->obj->group.links.n)
+        BKT_FAIL(err, BKT_ERANGE, "iteration starts at link %llu of %zu", (unsigned long long)*a->idx_p, group->obj->group.links.n);
+    return tour_run(&t, group, a->recursive ? NULL : a->idx_p);
+}
+
+herr_t bkt_iterate_objects(struct bkt_vobj *start, const H5VL_object_visit_args_t *a, struct bkt_err *err)
+{
+    struct tour t = {.recursive = true,
+                     .idx       = a->idx_type,
+                     .order     = a->order,
+                     .object_op = a->op,
+                     .fields    = a->fields,
+                     .op_data   = a->op_data,
+                     .err       = err};
+    return tour_run(&t, start, NULL);
+}

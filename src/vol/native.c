@@ -1,0 +1,134 @@
+#include "native.h"
+
+#include <string.h>
+
+#define PASS_ON(err, call, what) ((call) < 0 ? bkt_h5err_capture((err), (what)) : BKT_OK)
+
+int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *o = bkt_vobj_new(NULL, H5Iget_type(*id), NULL, NULL);
+    if (!o) {
+        (void)H5Idec_ref(*id);
+        *id = H5I_INVALID_HID;
+        BKT_NOMEM(err);
+    }
+    o->native_id = *id;
+    *id          = H5I_INVALID_HID;
+    *out         = o;
+    return BKT_OK;
+}
+
+int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err)
+{
+    (void)lapl; /* HDF5 checks the list's class; object opens take link access lists only */
+    *out = H5Oopen(loc, path, H5P_DEFAULT);
+    return *out < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file") : BKT_OK;
+}
+
+int bkt_native_open_by_idx(hid_t loc, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5Oopen_by_idx(loc, ".", at->idx_type, at->order, at->n, H5P_DEFAULT);
+    return id < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file by index") : bkt_native_wrap(&id, out, err);
+}
+
+int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5Oopen_by_token(loc, *token);
+    return id < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file by token") : bkt_native_wrap(&id, out, err);
+}
+
+int bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err)
+{
+    return PASS_ON(err, args->args.get_gcpl.gcpl_id = H5Gget_create_plist(o->native_id), "H5Gget_create_plist");
+}
+
+static int get_by_name(hid_t g, const char *last, H5VL_link_get_args_t *args, struct bkt_err *err)
+{
+    switch (args->op_type) {
+        case H5VL_LINK_GET_INFO:
+            return PASS_ON(err, H5Lget_info2(g, last, args->args.get_info.linfo, H5P_DEFAULT), "H5Lget_info");
+        case H5VL_LINK_GET_VAL:
+            return PASS_ON(err, H5Lget_val(g, last, args->args.get_val.buf, args->args.get_val.buf_size, H5P_DEFAULT), "H5Lget_val");
+        case H5VL_LINK_GET_NAME:
+        default:
+            BKT_FAIL(err, BKT_EINVAL, "a link's name is asked for by index");
+    }
+}
+
+int bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args,
+                        struct bkt_err *err)
+{
+    hid_t g = group->native_id;
+    if (loc->type == H5VL_OBJECT_BY_NAME)
+        return get_by_name(g, last, args, err);
+    const H5VL_loc_by_idx_t *at = &loc->loc_data.loc_by_idx;
+    ssize_t                  n;
+    switch (args->op_type) {
+        case H5VL_LINK_GET_INFO:
+            return PASS_ON(err, H5Lget_info_by_idx2(g, ".", at->idx_type, at->order, at->n, args->args.get_info.linfo, H5P_DEFAULT),
+                           "H5Lget_info_by_idx");
+        case H5VL_LINK_GET_VAL:
+            return PASS_ON(err,
+                           H5Lget_val_by_idx(g, ".", at->idx_type, at->order, at->n, args->args.get_val.buf, args->args.get_val.buf_size,
+                                             H5P_DEFAULT),
+                           "H5Lget_val_by_idx");
+        case H5VL_LINK_GET_NAME:
+            n = H5Lget_name_by_idx(g, ".", at->idx_type, at->order, at->n, args->args.get_name.name, args->args.get_name.name_size,
+                                   H5P_DEFAULT);
+            if (n >= 0)
+                *args->args.get_name.name_len = (size_t)n;
+            return PASS_ON(err, n, "H5Lget_name_by_idx");
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "link get operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_native_link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
+{
+    (void)err; /* the program's callback or HDF5 has left its own message */
+    return a->recursive ? H5Lvisit2(group->native_id, a->idx_type, a->order, a->op, a->op_data)
+                        : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, a->op, a->op_data);
+}
+
+int bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *exists, struct bkt_err *err)
+{
+    htri_t r = *last ? H5Lexists(group->native_id, last, H5P_DEFAULT) : 1;
+    *exists  = r > 0;
+    return PASS_ON(err, r, "H5Lexists");
+}
+
+int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err)
+{
+    H5O_info2_t      info;
+    ssize_t          n;
+    hid_t            file;
+    struct bkt_vobj *wrapped;
+    switch (args->op_type) {
+        case H5VL_OBJECT_GET_FILE:
+            file = H5Iget_file_id(o->native_id);
+            if (file < 0)
+                return bkt_h5err_capture(err, "H5Iget_file_id");
+            BKT_PASS(bkt_native_wrap(&file, &wrapped, err));
+            *args->args.get_file.file = wrapped;
+            return BKT_OK;
+        case H5VL_OBJECT_GET_NAME:
+            n = H5Iget_name(o->native_id, args->args.get_name.buf, args->args.get_name.buf_size);
+            if (n >= 0)
+                *args->args.get_name.name_len = (size_t)n;
+            return PASS_ON(err, n, "H5Iget_name");
+        case H5VL_OBJECT_GET_TYPE:
+            BKT_PASS(PASS_ON(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
+            *args->args.get_type.obj_type = info.type;
+            return BKT_OK;
+        case H5VL_OBJECT_GET_INFO:
+            return PASS_ON(err, H5Oget_info3(o->native_id, args->args.get_info.oinfo, args->args.get_info.fields), "H5Oget_info");
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "object get operation %d", (int)args->op_type);
+    }
+}
+
+herr_t bkt_native_object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err)
+{
+    (void)err;
+    return H5Ovisit3(o->native_id, a->idx_type, a->order, a->op, a->op_data, a->fields);
+}

@@ -1,0 +1,22 @@
+/* Plain HDF5 files behind external links: our objects that only pass on to an id of HDF5's native connector. */
+#ifndef BKT_NATIVE_H
+#define BKT_NATIVE_H
+
+#include "vol.h"
+
+/** Wrap an id; takes it over (*id becomes invalid). */
+BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_open_by_idx(hid_t loc, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err);
+
+/* The group, link and object callbacks for such objects; the first argument has a native_id. */
+int    bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err);
+int    bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args,
+                           struct bkt_err *err);
+herr_t bkt_native_link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
+int    bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *exists, struct bkt_err *err);
+int    bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err);
+herr_t bkt_native_object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,253 @@
+/* H5O */
+#include "object.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "iterate.h"
+#include "native.h"
+#include "trace.h"
+
+static const H5O_type_t object_types[] = {
+    [BKT_GROUP] = H5O_TYPE_GROUP, [BKT_DATASET] = H5O_TYPE_DATASET, [BKT_DATATYPE] = H5O_TYPE_NAMED_DATATYPE};
+
+int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err)
+{
+    const struct bkt_object *obj = o->obj;
+    memset(out, 0, sizeof *out);
+    if (fields & H5O_INFO_BASIC) {
+        uint64_t rc = 1;
+        BKT_PASS(bkt_domain_link_count(o->file->dom, &obj->id, &rc, err));
+        out->fileno = o->file->fileno;
+        out->type   = object_types[obj->kind];
+        out->rc     = (unsigned)rc;
+        bkt_token_of(&obj->id, &out->token);
+    }
+    if (fields & H5O_INFO_TIME && obj->track_times != 0) {
+        out->btime = (time_t)obj->created;
+        out->mtime = out->ctime = out->atime = (time_t)obj->modified;
+    }
+    if (fields & H5O_INFO_NUM_ATTRS)
+        out->num_attrs = obj->attrs.n;
+    return BKT_OK;
+}
+
+void *bkt_vol_object_open(void *obj, const H5VL_loc_params_t *loc, H5I_type_t *type, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    if (bkt_path_locate(obj, loc, &o, &err) < 0) {
+        (void)bkt_h5err_publish(&err);
+        return NULL;
+    }
+    bkt_trace(BKT_TRACE_VOL, "object open %s", o->path ? o->path : o->obj ? o->obj->id.text : "(plain)");
+    *type = o->type;
+    return o;
+}
+
+/* ---- get ---- */
+
+static int get_file(struct bkt_vobj *o, void **out, struct bkt_err *err)
+{
+    if (o->file->handle) {
+        *out = o->file->handle;
+        return BKT_OK;
+    }
+    /* the program closed the file id but not the object: HDF5 makes an id for a fresh handle */
+    struct bkt_vobj *f = NULL;
+    BKT_PASS(bkt_file_root(o->file, H5I_FILE, &f, err));
+    o->file->handle = f;
+    *out            = f;
+    return BKT_OK;
+}
+
+static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *err);
+
+static int get_name(struct bkt_vobj *o, char *buf, size_t size, size_t *len, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf found = {0};
+    const char                              *name  = o->path;
+    if (!name) {
+        BKT_PASS(find_name(o, &found, err));
+        name = bkt_buf_str(&found);
+    }
+    *len = strlen(name);
+    if (buf && size)
+        (void)snprintf(buf, size, "%s", name);
+    return BKT_OK;
+}
+
+/* An object opened by token or reference has no path of its own: look for one, as HDF5 does. */
+struct search {
+    const struct bkt_id *id;
+    struct bkt_buf      *out;
+};
+
+static herr_t is_it(hid_t start, const char *name, const H5L_info2_t *info, void *arg)
+{
+    struct search *s = arg;
+    H5O_token_t    t;
+    (void)start;
+    if (info->type != H5L_TYPE_HARD)
+        return 0;
+    bkt_token_of(s->id, &t);
+    if (memcmp(&t, &info->u.token, sizeof t) != 0)
+        return 0;
+    return bkt_buf_addf(s->out, "/%s", name) < 0 ? -1 : 1;
+}
+
+static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *err)
+{
+    struct bkt_vobj *root = NULL;
+    struct search    s    = {&o->obj->id, out};
+    if (strcmp(o->obj->id.text, bkt_domain_root(o->file->dom)->text) == 0)
+        return bkt_buf_add_str(out, "/") < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    BKT_PASS(bkt_file_root(o->file, H5I_GROUP, &root, err));
+    H5VL_link_iterate_args_t a = {true, H5_INDEX_NAME, H5_ITER_INC, NULL, is_it, &s};
+    herr_t                   r = bkt_iterate_links(root, &a, err);
+    bkt_vobj_free(root);
+    return r < 0 ? (err && err->n ? err->code : BKT_EFORMAT) : BKT_OK;
+}
+
+static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args, struct bkt_err *err)
+{
+    struct bkt_vobj *o = NULL;
+    int              rc;
+    if (args->op_type == H5VL_OBJECT_GET_FILE && obj->native_id < 0)
+        return get_file(obj, args->args.get_file.file, err);
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    if (o->native_id >= 0)
+        rc = bkt_native_object_get(o, args, err);
+    else if (args->op_type == H5VL_OBJECT_GET_NAME)
+        rc = get_name(o, args->args.get_name.buf, args->args.get_name.buf_size, args->args.get_name.name_len, err);
+    else if (args->op_type == H5VL_OBJECT_GET_INFO)
+        rc = bkt_object_info(o, args->args.get_info.fields, args->args.get_info.oinfo, err);
+    else if (args->op_type == H5VL_OBJECT_GET_TYPE)
+        rc = (*args->args.get_type.obj_type = object_types[o->obj->kind], BKT_OK);
+    else
+        rc = BKT_ERR(err, BKT_EUNSUP, "object get operation %d", (int)args->op_type);
+    bkt_vobj_free(o);
+    return rc;
+}
+
+herr_t bkt_vol_object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return object_get(obj, loc, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* ---- references ---- */
+
+/* H5Rcreate_object() asks us to look a name up; here it is asked on behalf of an id that we know already.  HDF5's global
+ * lock guards it. */
+static const struct bkt_id *lookup_answer;
+
+int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *root = NULL;
+    BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
+    hid_t loc = bkt_vobj_register(root, err);
+    if (loc < 0)
+        return BKT_EHDF5;
+    lookup_answer = id;
+    herr_t rc     = H5Rcreate_object(loc, ".", H5P_DEFAULT, out);
+    lookup_answer = NULL;
+    int code      = rc < 0 ? bkt_h5err_capture(err, "H5Rcreate_object") : BKT_OK;
+    (void)H5Idec_ref(loc);
+    return code;
+}
+
+/* ---- specific ---- */
+
+static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *o = NULL;
+    if (lookup_answer) {
+        bkt_token_of(lookup_answer, out);
+        return BKT_OK;
+    }
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    int rc = BKT_OK;
+    if (o->native_id >= 0)
+        rc = BKT_ERR(err, BKT_EUNSUP, "a reference to an object of a plain HDF5 file behind an external link");
+    else
+        bkt_token_of(&o->obj->id, out);
+    bkt_vobj_free(o);
+    return rc;
+}
+
+/* H5Oexists_by_name: a link that leads nowhere is an answer; so is a missing last component. */
+static int exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *o     = NULL;
+    struct bkt_err   quiet = {.n = 0};
+    int              rc    = bkt_path_locate(obj, loc, &o, &quiet);
+    *out                   = rc == BKT_OK;
+    bkt_vobj_free(o);
+    return rc == BKT_OK || rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &quiet);
+}
+
+static herr_t visit(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const H5VL_object_visit_args_t *a, struct bkt_err *err)
+{
+    struct bkt_vobj *o = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    herr_t ret = o->native_id >= 0 ? bkt_native_object_visit(o, a, err) : bkt_iterate_objects(o, a, err);
+    bkt_vobj_free(o);
+    return ret;
+}
+
+herr_t bkt_vol_object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_object_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    herr_t         ret;
+    (void)dxpl, (void)req;
+    switch (args->op_type) {
+        case H5VL_OBJECT_EXISTS:
+            ret = exists(obj, loc, args->args.exists.exists, &err);
+            break;
+        case H5VL_OBJECT_LOOKUP:
+            ret = lookup(obj, loc, args->args.lookup.token_ptr, &err);
+            break;
+        case H5VL_OBJECT_VISIT:
+            ret = visit(obj, loc, &args->args.visit, &err);
+            break;
+        case H5VL_OBJECT_FLUSH:
+        case H5VL_OBJECT_REFRESH:
+            ret = 0;
+            break;
+        case H5VL_OBJECT_CHANGE_REF_COUNT:
+            ret = bkt_h5err_readonly(&err, "changing a reference count");
+            break;
+        default:
+            ret = BKT_ERR(&err, BKT_EUNSUP, "object operation %d", (int)args->op_type);
+    }
+    return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
+}
+
+/* Comments: the schema has none, so every object's is empty. */
+herr_t bkt_vol_object_optional(void *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err                      err = {.n = 0};
+    H5VL_native_object_optional_args_t *a   = args->args;
+    (void)obj, (void)loc, (void)dxpl, (void)req;
+    if (args->op_type == H5VL_NATIVE_OBJECT_GET_COMMENT) {
+        if (a->get_comment.buf && a->get_comment.buf_size)
+            *(char *)a->get_comment.buf = 0;
+        if (a->get_comment.comment_len)
+            *a->get_comment.comment_len = 0;
+        return 0;
+    }
+    BKT_ERR(&err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);
+    return bkt_h5err_publish(&err);
+}
+
+herr_t bkt_vol_object_copy(void *src, const H5VL_loc_params_t *sloc, const char *sname, void *dst, const H5VL_loc_params_t *dloc,
+                           const char *dname, hid_t ocpypl, hid_t lcpl, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)src, (void)sloc, (void)sname, (void)dst, (void)dloc, (void)dname, (void)ocpypl, (void)lcpl, (void)dxpl, (void)req;
+    (void)bkt_h5err_readonly(&err, "copying an object into a domain");
+    return bkt_h5err_publish(&err);
+}

@@ -1,0 +1,286 @@
+/* From a location and a name to an object: hard, soft and external links, mounts, names by index, tokens.
+ *
+ * A walk holds one current place: an object of a domain, or, once an external link has led into a plain HDF5 file, an id
+ * of that file; from there HDF5 walks on itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "iterate.h"
+#include "native.h"
+#include "vol.h"
+
+struct walk {
+    struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
+    const struct bkt_object *obj;    /* retained; NULL when native */
+    hid_t                    native; /* ours to close */
+    struct bkt_buf           path;   /* as walked, from the root of f */
+    bool                     path_known;
+    size_t                   links_left;
+    hid_t                    lapl;
+};
+
+static void walk_fini(struct walk *w)
+{
+    bkt_object_release(w->obj);
+    if (w->native >= 0)
+        (void)H5Idec_ref(w->native);
+    bkt_buf_fini(&w->path);
+}
+
+static int walk_path(struct walk *w, const char *path, struct bkt_err *err);
+
+/* Stand on the root group of @p f. */
+static int to_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
+{
+    const struct bkt_object *root = NULL;
+    BKT_PASS(bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err));
+    bkt_object_release(w->obj);
+    w->obj = root;
+    w->f   = f;
+    return BKT_OK;
+}
+
+static int spend_link(struct walk *w, const char *name, struct bkt_err *err)
+{
+    if (w->links_left-- == 0) {
+        w->links_left = 0;
+        BKT_FAIL(err, BKT_EFORMAT, "%s: too many soft or external links on the way to '%s' (a cycle? see H5Pset_nlinks)", w->f->name,
+                 name);
+    }
+    return BKT_OK;
+}
+
+static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+{
+    const struct bkt_object *next = NULL;
+    BKT_TRY(err, bkt_domain_get(w->f->dom, &l->id, &next, err), "%s: link '%s'", w->f->name, l->name);
+    bkt_object_release(w->obj);
+    w->obj = next;
+    /* a mounted file covers the group; files may be mounted on mounted files' roots */
+    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m; m = bkt_file_mounted(w->f, &w->obj->id))
+        BKT_PASS(to_root(w, m, err));
+    return BKT_OK;
+}
+
+static int follow_external(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+{
+    struct bkt_file *child  = NULL;
+    hid_t            native = H5I_INVALID_HID;
+    BKT_TRY(err, bkt_file_external(w->f, l->file ? l->file : "", w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name,
+            l->name);
+    if (native >= 0) {
+        BKT_PASS(bkt_native_open(native, l->path && *l->path ? l->path : "/", w->lapl, &w->native, err));
+        bkt_object_release(w->obj);
+        w->obj = NULL;
+        return BKT_OK;
+    }
+    BKT_PASS(to_root(w, child, err));
+    bkt_buf_clear(&w->path);
+    w->path_known = true;
+    return walk_path(w, l->path ? l->path : "/", err);
+}
+
+/* A soft link's target is walked from the group that holds the link; the name stays the one asked for. */
+static int follow_soft(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keep  = {0};
+    bool                                     known = w->path_known;
+    struct bkt_file                         *f     = w->f;
+    if (!l->path || !*l->path)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: soft link '%s' has no target", w->f->name, l->name);
+    bkt_buf_move(&keep, &w->path);
+    int rc = walk_path(w, l->path, err);
+    if (w->f == f) {
+        bkt_buf_move(&w->path, &keep);
+        w->path_known = known;
+    }
+    return rc;
+}
+
+static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
+{
+    char *copy = strndup(name, n);
+    if (!copy)
+        BKT_NOMEM(err);
+    int rc = BKT_OK;
+    if (w->native >= 0) {
+        hid_t next = H5I_INVALID_HID;
+        rc         = bkt_native_open(w->native, copy, w->lapl, &next, err);
+        if (rc == BKT_OK) {
+            (void)H5Idec_ref(w->native);
+            w->native = next;
+        }
+        free(copy);
+        return rc;
+    }
+    const struct bkt_object *holder = w->obj; /* the link lives in it */
+    if (holder->kind != BKT_GROUP) {
+        free(copy);
+        BKT_FAIL(err, BKT_ENOENT, "%s: '%.*s': what comes before it is no group", w->f->name, (int)n, name);
+    }
+    const struct bkt_link *l = bkt_links_find(&holder->group.links, copy);
+    if (!l)
+        rc = BKT_ERR(err, BKT_ENOENT, "%s: no link '%s' in group %s", w->f->name, copy, w->path_known ? bkt_buf_str(&w->path) : holder->id.text);
+    free(copy);
+    if (rc < 0)
+        return rc;
+    if (w->path_known && (bkt_buf_add(&w->path, "/", 1) < 0 || bkt_buf_add(&w->path, name, n) < 0))
+        BKT_NOMEM(err);
+    const struct bkt_object *hold = bkt_object_retain(holder);
+    switch (l->cls) {
+        case BKT_L_HARD:
+            rc = follow_hard(w, l, err);
+            break;
+        case BKT_L_SOFT:
+            rc = spend_link(w, l->name, err);
+            rc = rc < 0 ? rc : follow_soft(w, l, err);
+            break;
+        case BKT_L_EXTERNAL:
+            rc = spend_link(w, l->name, err);
+            rc = rc < 0 ? rc : follow_external(w, l, err);
+            break;
+        case BKT_L_OTHER:
+        default:
+            rc = BKT_ERR(err, BKT_EUNSUP, "%s: link '%s' is user-defined; those can't be followed", w->f->name, l->name);
+    }
+    bkt_object_release(hold);
+    return rc;
+}
+
+static int absolute(struct walk *w, struct bkt_err *err)
+{
+    struct bkt_file *f = w->f;
+    for (struct bkt_file *p = bkt_file_parent(f); p; p = bkt_file_parent(p))
+        f = p;
+    BKT_PASS(to_root(w, f, err));
+    bkt_buf_clear(&w->path);
+    w->path_known = true;
+    return BKT_OK;
+}
+
+static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
+{
+    if (*path == '/' && w->native < 0)
+        BKT_PASS(absolute(w, err));
+    while (*path) {
+        size_t n = strcspn(path, "/");
+        if (n && !(n == 1 && *path == '.'))
+            BKT_PASS(step(w, path, n, err));
+        path += n;
+        path += strspn(path, "/");
+    }
+    return BKT_OK;
+}
+
+static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct bkt_err *err)
+{
+    *w = (struct walk){.f = from->file, .native = H5I_INVALID_HID, .lapl = lapl, .links_left = 16};
+    if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 && H5Pget_nlinks(lapl, &w->links_left) < 0)
+        w->links_left = 16;
+    if (from->native_id >= 0) {
+        w->native = from->native_id;
+        return H5Iinc_ref(from->native_id) < 0 ? bkt_h5err_capture(err, "holding an id") : BKT_OK;
+    }
+    w->obj        = bkt_object_retain(from->obj);
+    w->path_known = from->path != NULL;
+    if (from->path && strcmp(from->path, "/") != 0 && bkt_buf_add_str(&w->path, from->path) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
+{
+    if (w->native >= 0)
+        return bkt_native_wrap(&w->native, out, err);
+    const char *path = w->path.len ? bkt_buf_str(&w->path) : "/";
+    *out             = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
+    w->obj           = NULL;
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
+    BKT_PASS(walk_begin(&w, from, lapl, err));
+    BKT_PASS(walk_path(&w, path, err));
+    return walk_end(&w, out, err);
+}
+
+int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last, struct bkt_err *err)
+{
+    BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
+    size_t n = strlen(path);
+    while (n && path[n - 1] == '/')
+        n--;
+    size_t cut = n;
+    while (cut && path[cut - 1] != '/')
+        cut--;
+    *last = path + cut;
+    /* the last component may be followed by slashes: the caller compares up to strcspn(last, "/") */
+    char *head = strndup(path, cut ? cut : *path == '/');
+    if (!head)
+        BKT_NOMEM(err);
+    int rc = walk_begin(&w, from, lapl, err);
+    rc     = rc < 0 ? rc : walk_path(&w, head, err);
+    free(head);
+    return rc < 0 ? rc : walk_end(&w, group, err);
+}
+
+/* ---- H5VL_loc_params_t ---- */
+
+static int by_index(struct bkt_vobj *obj, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj       *group = NULL;
+    const struct bkt_link *l     = NULL;
+    BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &group, err));
+    int rc = group->native_id >= 0 ? bkt_native_open_by_idx(group->native_id, at, out, err)
+                                   : bkt_iterate_nth_link(group, at->idx_type, at->order, at->n, &l, err);
+    if (rc == BKT_OK && l)
+        rc = bkt_path_open(group, l->name, at->lapl_id, out, err);
+    bkt_vobj_free(group);
+    return rc;
+}
+
+static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_id            id;
+    const struct bkt_object *found = NULL;
+    if (obj->native_id >= 0)
+        return bkt_native_open_by_token(obj->native_id, token, out, err);
+    if (!bkt_token_id(obj->file->dom, token, &id))
+        BKT_FAIL(err, BKT_EINVAL, "%s: not a token of this file", obj->file->name);
+    BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));
+    const char *path = strcmp(id.text, bkt_domain_root(obj->file->dom)->text) == 0 ? "/" : NULL;
+    *out             = bkt_vobj_new(obj->file, bkt_vobj_type_of(found), found, path);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* An attribute stands for its object; a file for its root group. */
+static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *err)
+{
+    if (obj->native_id >= 0) {
+        hid_t id = obj->native_id;
+        if (H5Iinc_ref(id) < 0)
+            return bkt_h5err_capture(err, "holding an id");
+        return bkt_native_wrap(&id, out, err);
+    }
+    *out = bkt_vobj_new(obj->file, bkt_vobj_type_of(obj->obj), bkt_object_retain(obj->obj), obj->path);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)
+{
+    switch (loc->type) {
+        case H5VL_OBJECT_BY_SELF:
+            return by_self(obj, out, err);
+        case H5VL_OBJECT_BY_NAME:
+            return bkt_path_open(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, out, err);
+        case H5VL_OBJECT_BY_IDX:
+            return by_index(obj, &loc->loc_data.loc_by_idx, out, err);
+        case H5VL_OBJECT_BY_TOKEN:
+            return by_token(obj, loc->loc_data.loc_by_token.token, out, err);
+        default:
+            BKT_FAIL(err, BKT_EINVAL, "unknown kind of location %d", (int)loc->type);
+    }
+}

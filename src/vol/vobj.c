@@ -1,0 +1,77 @@
+/* The objects behind ids, and what one open file holds together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "vol.h"
+
+H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
+{
+    switch (obj->kind) {
+        case BKT_DATASET:
+            return H5I_DATASET;
+        case BKT_DATATYPE:
+            return H5I_DATATYPE;
+        case BKT_GROUP:
+        default:
+            return H5I_GROUP;
+    }
+}
+
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
+{
+    struct bkt_vobj *o = calloc(1, sizeof *o);
+    char            *p = path ? strdup(path) : NULL;
+    if (!o || (path && !p)) {
+        free(o);
+        free(p);
+        bkt_object_release(obj);
+        return NULL;
+    }
+    o->type      = type;
+    o->obj       = obj;
+    o->path      = p;
+    o->file      = file;
+    o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
+    if (file) {
+        file->refs++;
+        o->next = file->objects;
+        o->prev = &file->objects;
+        if (o->next)
+            o->next->prev = &o->next;
+        file->objects = o;
+    }
+    return o;
+}
+
+void bkt_vobj_free(struct bkt_vobj *o)
+{
+    if (!o)
+        return;
+    bkt_dsetio_close(o->io);
+    if (o->dapl >= 0)
+        (void)H5Pclose(o->dapl);
+    if (o->file_type >= 0)
+        (void)H5Tclose(o->file_type);
+    if (o->native_id >= 0)
+        (void)H5Idec_ref(o->native_id);
+    if (o->file) {
+        *o->prev = o->next;
+        if (o->next)
+            o->next->prev = o->prev;
+        bkt_file_release(o->file);
+    }
+    bkt_object_release(o->obj);
+    free(o->path);
+    free(o);
+}
+
+hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err)
+{
+    hid_t id = H5VLwrap_register(o, o->type);
+    if (id < 0) {
+        (void)bkt_h5err_capture(err, "making an id");
+        bkt_vobj_free(o);
+    }
+    return id;
+}

@@ -1,0 +1,134 @@
+/* What the files of this folder share: the objects behind HDF5's ids and the ways from HDF5's terms to the
+ * model's.  One file per VOL class holds that class's callbacks; connector.c is the table of them all.
+ *
+ * Errors: helpers fill a struct bkt_err; the outermost callback publishes it after every cleanup has run
+ * (h5err.h), because any HDF5 call in between would wipe it. */
+#ifndef BKT_VOL_H
+#define BKT_VOL_H
+
+#include <hdf5.h>
+
+#include "chunk.h"
+#include "domain.h"
+#include "h5err.h"
+
+/** One open file: what H5Fopen gave, shared by every object opened through it. */
+struct bkt_file {
+    struct bkt_domain *dom;
+    char              *name;    /* as the program gave it */
+    unsigned           flags;   /* H5F_ACC_… */
+    unsigned long      fileno;  /* same for every open of one domain in this process */
+    hid_t              fapl;    /* copy of the access list it was opened with */
+    unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
+    bool               is_open; /* the program still holds the file id */
+    struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
+    struct bkt_mount  *mounts;  /* path.c */
+    struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
+    struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
+};
+
+/** What stands behind an id of the connector. */
+struct bkt_vobj {
+    H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
+    struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
+    const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
+    char                    *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
+    struct bkt_vobj         *next, **prev; /* file->objects */
+    hid_t                    native_id;    /* an external link led into a plain HDF5 file: everything is passed on to
+                                              this id; H5I_INVALID_HID otherwise */
+    /* DATASET */
+    struct bkt_dsetio *io;
+    hid_t              dapl;
+    /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
+    hid_t              file_type;
+    /* ATTR */
+    const struct bkt_attr *attr; /* belongs to obj */
+};
+
+/** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
+struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
+void             bkt_vobj_free(struct bkt_vobj *o);
+/** The HDF5 id type for an object of the model. */
+H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
+
+/* ---- path.c: from a location and a name to an object ---- */
+/** Follow @p path (absolute or relative to @p from) through hard, soft and external links and mounts.
+ * @param out  a new object of the type found; BKT_ENOENT when a component does not exist (the message names it) */
+BKT_NODISCARD int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err);
+/** Whatever H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
+BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err);
+/** The group that holds the last component of @p path, and that component (borrowed from path); for link calls.
+ *  The last component itself is not followed. */
+BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last,
+                                  struct bkt_err *err);
+
+/* ---- token.c ---- */
+void bkt_token_of(const struct bkt_id *id, H5O_token_t *out);
+/** false: no token of this domain. */
+bool bkt_token_id(const struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out);
+
+/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP answer). */
+BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err);
+
+/** An id for one of our objects, for handing to the program's callbacks; takes over @p o. */
+hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
+
+/* ---- callbacks, by class ---- */
+void  *bkt_vol_attr_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
+void  *bkt_vol_attr_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
+herr_t bkt_vol_attr_read(void *, hid_t, void *, hid_t, void **);
+herr_t bkt_vol_attr_write(void *, hid_t, const void *, hid_t, void **);
+herr_t bkt_vol_attr_get(void *, H5VL_attr_get_args_t *, hid_t, void **);
+herr_t bkt_vol_attr_specific(void *, const H5VL_loc_params_t *, H5VL_attr_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_attr_optional(void *, H5VL_optional_args_t *, hid_t, void **);
+herr_t bkt_vol_attr_close(void *, hid_t, void **);
+
+void  *bkt_vol_dataset_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
+void  *bkt_vol_dataset_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
+herr_t bkt_vol_dataset_read(size_t, void *[], hid_t[], hid_t[], hid_t[], hid_t, void *[], void **);
+herr_t bkt_vol_dataset_write(size_t, void *[], hid_t[], hid_t[], hid_t[], hid_t, const void *[], void **);
+herr_t bkt_vol_dataset_get(void *, H5VL_dataset_get_args_t *, hid_t, void **);
+herr_t bkt_vol_dataset_specific(void *, H5VL_dataset_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_dataset_optional(void *, H5VL_optional_args_t *, hid_t, void **);
+herr_t bkt_vol_dataset_close(void *, hid_t, void **);
+
+void  *bkt_vol_datatype_commit(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
+void  *bkt_vol_datatype_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
+herr_t bkt_vol_datatype_get(void *, H5VL_datatype_get_args_t *, hid_t, void **);
+herr_t bkt_vol_datatype_specific(void *, H5VL_datatype_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_datatype_close(void *, hid_t, void **);
+
+void  *bkt_vol_file_create(const char *, unsigned, hid_t, hid_t, hid_t, void **);
+void  *bkt_vol_file_open(const char *, unsigned, hid_t, hid_t, void **);
+herr_t bkt_vol_file_get(void *, H5VL_file_get_args_t *, hid_t, void **);
+herr_t bkt_vol_file_specific(void *, H5VL_file_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_file_optional(void *, H5VL_optional_args_t *, hid_t, void **);
+herr_t bkt_vol_file_close(void *, hid_t, void **);
+
+void  *bkt_vol_group_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, void **);
+void  *bkt_vol_group_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
+herr_t bkt_vol_group_get(void *, H5VL_group_get_args_t *, hid_t, void **);
+herr_t bkt_vol_group_specific(void *, H5VL_group_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_group_optional(void *, H5VL_optional_args_t *, hid_t, void **);
+herr_t bkt_vol_group_close(void *, hid_t, void **);
+
+herr_t bkt_vol_link_create(H5VL_link_create_args_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
+herr_t bkt_vol_link_copy(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
+herr_t bkt_vol_link_move(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
+herr_t bkt_vol_link_get(void *, const H5VL_loc_params_t *, H5VL_link_get_args_t *, hid_t, void **);
+herr_t bkt_vol_link_specific(void *, const H5VL_loc_params_t *, H5VL_link_specific_args_t *, hid_t, void **);
+
+void  *bkt_vol_object_open(void *, const H5VL_loc_params_t *, H5I_type_t *, hid_t, void **);
+herr_t bkt_vol_object_copy(void *, const H5VL_loc_params_t *, const char *, void *, const H5VL_loc_params_t *, const char *, hid_t,
+                           hid_t, hid_t, void **);
+herr_t bkt_vol_object_get(void *, const H5VL_loc_params_t *, H5VL_object_get_args_t *, hid_t, void **);
+herr_t bkt_vol_object_specific(void *, const H5VL_loc_params_t *, H5VL_object_specific_args_t *, hid_t, void **);
+herr_t bkt_vol_object_optional(void *, const H5VL_loc_params_t *, H5VL_optional_args_t *, hid_t, void **);
+
+herr_t bkt_vol_token_cmp(void *, const H5O_token_t *, const H5O_token_t *, int *);
+herr_t bkt_vol_token_to_str(void *, H5I_type_t, const H5O_token_t *, char **);
+herr_t bkt_vol_token_from_str(void *, H5I_type_t, const char *, H5O_token_t *);
+
+extern const H5VL_class_t bkt_vol_class;
+
+#endif
