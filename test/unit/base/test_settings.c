@@ -1,0 +1,137 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm.h"
+#include "settings.h"
+
+static char dir[] = "/tmp/bkt_settingsXXXXXX";
+static char file[64];
+
+static void write_config(const char *text)
+{
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+    (void)setenv("H5BUCKET_CONFIG", file, 1);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!strstr(dir, "XXXXXX"))
+        return 0;
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(file, sizeof file, "%s/config", dir);
+    return clearenv();
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    (void)unlink(file);
+    return rmdir(dir);
+}
+
+static void later_sources_win(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    write_config("# a comment\n\n connections = 10 \nretries=3\nregion = from-file\nallow= s3://a  s3://b \n");
+    (void)setenv("H5BUCKET_RETRIES", "4", 1);
+    (void)setenv("AWS_DEFAULT_REGION", "from-env", 1);
+    assert_int_equal(bkt_settings_init(&s, "region=from-info; stats=yes;", NULL), BKT_OK);
+    assert_int_equal(s.connections, 10);
+    assert_int_equal(s.retries, 4);
+    assert_string_equal(s.region, "from-info");
+    assert_string_equal(s.allow, "s3://a  s3://b");
+    assert_true(s.stats);
+    assert_int_equal(s.chunk_cache, 128U << 20);
+    struct bkt_settings copy;
+    assert_int_equal(bkt_settings_copy(&copy, &s, NULL), BKT_OK);
+    bkt_settings_fini(&s);
+    assert_string_equal(copy.region, "from-info");
+    assert_null(copy.bucket);
+    bkt_settings_fini(&copy);
+}
+
+static void first_environment_variable_wins(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    write_config("");
+    (void)setenv("AWS_S3_GATEWAY", "http://third", 1);
+    (void)setenv("AWS_ENDPOINT_URL", "http://second", 1);
+    assert_int_equal(bkt_settings_init(&s, NULL, NULL), BKT_OK);
+    assert_string_equal(s.endpoint, "http://second");
+    bkt_settings_fini(&s);
+    (void)unsetenv("AWS_S3_GATEWAY");
+    (void)unsetenv("AWS_ENDPOINT_URL");
+}
+
+static void mistakes_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *info, *says[3];
+    } cases[] = {
+        {"conections=5", {"'conections'", "the connector's info string", NULL}},
+        {"connections=five", {"connections", "'five'", NULL}},
+        {"connections=0", {"from 1 to 1024", NULL, NULL}},
+        {"connections=-1", {"'-1'", NULL, NULL}},
+        {"part_size=99999999999999999999", {"part_size", NULL, NULL}},
+        {"part_size=16777216T", {"part_size", NULL, NULL}},
+        {"stats=maybe", {"stats", "yes or no", NULL}},
+        {"addressing=both", {"addressing", "'both'", NULL}},
+        {"justaword", {"'justaword'", "key=value", NULL}},
+    };
+    write_config("");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_settings s;
+        struct bkt_err      err = {.n = 0};
+        assert_int_equal(bkt_settings_init(&s, cases[i].info, &err), BKT_EINVAL);
+        for (size_t j = 0; j < 3 && cases[i].says[j]; j++)
+            if (!strstr(err.frame[0].msg, cases[i].says[j]))
+                fail_msg("%s: '%s' does not say %s", cases[i].info, err.frame[0].msg, cases[i].says[j]);
+    }
+    struct bkt_settings s;
+    struct bkt_err      err = {.n = 0};
+    assert_int_equal(bkt_settings_init(&s, "nothing=1", &err), BKT_EINVAL);
+    assert_non_null(strstr(err.frame[1].msg, "connections"));
+    assert_non_null(strstr(err.frame[1].msg, "trace"));
+}
+
+static void sizes_take_suffixes(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    write_config("");
+    assert_int_equal(bkt_settings_init(&s, "part_size=2M;chunk_cache=3g;meta_cache=0", NULL), BKT_OK);
+    assert_int_equal(s.part_size, 2U << 20);
+    assert_int_equal(s.chunk_cache, 3ULL << 30);
+    assert_int_equal(s.meta_cache, 0);
+    bkt_settings_fini(&s);
+}
+
+static void a_named_config_file_must_exist(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    struct bkt_err      err = {.n = 0};
+    (void)setenv("H5BUCKET_CONFIG", "/nonexistent/config", 1);
+    assert_int_equal(bkt_settings_init(&s, NULL, &err), BKT_EINVAL);
+    assert_non_null(strstr(err.frame[0].msg, "/nonexistent/config"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(later_sources_win, setup),       cmocka_unit_test_setup(first_environment_variable_wins, setup),
+        cmocka_unit_test_setup(mistakes_are_named, setup),      cmocka_unit_test_setup(sizes_take_suffixes, setup),
+        cmocka_unit_test_setup(a_named_config_file_must_exist, setup),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
