@@ -36,6 +36,8 @@ BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *s
 /** Whether @p name is a domain, by one GET at most (none when local evidence says no): 1, 0, or a negative code
  *  (a network failure).  A domain found is kept open for a moment so that the open that follows costs no second GET. */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
+struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives d back */
+struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 /** Let go of what a probe keeps open; before bkt_store_shutdown(). */
 void bkt_domain_shutdown(void);
@@ -62,7 +64,8 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,
                                         struct bkt_err *err);
 
-/** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be NULL. */
+/** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be NULL.
+ *  Where LIST can't tell (version 1 keys, plain HTTP) by HEADs, for up to 4096 chunks in the grid; BKT_EUNSUP beyond. */
 BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
                                          uint64_t *n_chunks, struct bkt_err *err);
 
@@ -78,6 +81,11 @@ BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_
 void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*free_fn)(void *));
 /** What is attached, NULL when nothing is. */
 void *bkt_domain_attached(struct bkt_domain *d);
+
+/** What a higher layer keeps per domain (the chunk cache).  attach: the one there is, or what @p make gives; any thread,
+ *  one attachment per domain; @p release is called when the domain closes.  NULL: make() failed. */
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what));
+void *bkt_domain_attached(struct bkt_domain *d); /* NULL: none yet */
 
 /** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */
 BKT_NODISCARD int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err);

@@ -1,0 +1,432 @@
+/* Open domains: found by name, one per name and settings, kept while somebody holds a reference. */
+#include "domain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "domain_impl.h"
+#include "parse.h"
+#include "trace.h"
+
+#define LINGER_SECONDS 5 /* how long the domain that a probe found waits for the open that follows */
+
+static pthread_mutex_t    registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following and all refs */
+static struct bkt_domain *registry;
+static struct bkt_domain *lingering; /* holds a reference */
+static time_t             linger_until;
+
+/* ---- loading ---- */
+
+/* Read and parse .domain.json below @p path of @p st. */
+static int load_doc(struct bkt_store *st, const char *path, struct bkt_domain_doc *doc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
+    int rc;
+    if (bkt_buf_addf(&key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    for (unsigned tries = 1;; tries++) {
+        struct bkt_err why = {.n = 0};
+        bkt_buf_clear(&json);
+        rc = bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &json, &why);
+        if (rc == BKT_ENOENT)
+            BKT_FAIL(err, rc, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), bkt_buf_str(&key));
+        if (rc == BKT_OK)
+            rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);
+        if (rc != BKT_EFORMAT || !bkt_objects_pause(tries)) {
+            (void)bkt_err_copy(err, rc, &why);
+            break;
+        }
+    }
+    BKT_TRY(err, rc, "%s in %s", bkt_buf_str(&key), bkt_store_uri(st));
+    return BKT_OK;
+}
+
+/* Path without its last component; false when there is none left. */
+static bool go_up(char *path)
+{
+    char *cut = strrchr(path, '/');
+    if (cut)
+        *cut = 0;
+    else if (*path)
+        *path = 0;
+    else
+        return false;
+    return true;
+}
+
+/* Where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
+static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char *up, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
+    const char *rest = n->path + strlen(up);
+    bkt_store_close(d->store);
+    d->store = NULL;
+    if (bkt_buf_addf(&uri, "%s%s%s", n->store_uri, *up && n->store_uri[strlen(n->store_uri) - 1] != '/' ? "/" : "", up) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
+    d->path = strdup(rest + (*rest == '/'));
+    if (!d->path)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Directories: the nearest ancestor of the domain that holds its root group. */
+static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *up   = strdup(n->path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
+    if (!up)
+        BKT_NOMEM(err);
+    while (go_up(up)) {
+        bkt_buf_clear(&file);
+        if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
+            BKT_NOMEM(err);
+        if (access(bkt_buf_str(&file), F_OK) == 0)
+            return set_place(d, n, up, err);
+    }
+    BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
+}
+
+/* Web servers: all ancestors are asked for the root group at once. */
+static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
+    struct bkt_req reqs[64]; /* components of a path; deeper ones are cut off at the top */
+    char          *ups[BKT_COUNT(reqs)], *keys[BKT_COUNT(reqs)];
+    size_t         count = 0, at;
+    bool           fits  = up != NULL;
+    int            rc    = BKT_ENOENT;
+
+    memset(reqs, 0, sizeof reqs);
+    while (fits && count < BKT_COUNT(reqs) && go_up(up)) {
+        ups[count]  = strdup(up);
+        keys[count] = NULL;
+        fits        = ups[count] && asprintf(&keys[count], "%s%s%s", up, *up ? "/" : "", key) >= 0;
+        reqs[count] = (struct bkt_req){.op = BKT_GET, .key = keys[count], .len = BKT_WHOLE};
+        count++;
+    }
+    if (fits)
+        (void)bkt_store_run(d->store, reqs, count, NULL);
+    for (at = 0; fits && at < count && reqs[at].rc != BKT_OK; at++)
+        if (reqs[at].rc != BKT_ENOENT && reqs[at].rc != BKT_EACCES)
+            rc = bkt_err_copy(err, reqs[at].rc, reqs[at].err);
+    if (!fits)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    else if (at < count)
+        rc = set_place(d, n, ups[at], err);
+    else if (rc == BKT_ENOENT)
+        rc = BKT_ERR(err, rc, "%s/%s: no folder above it holds its root group %s", n->store_uri, n->path, key);
+    for (size_t i = 0; i < count; i++) {
+        bkt_req_fini(&reqs[i]);
+        free(ups[i]);
+        free(keys[i]);
+    }
+    return rc;
+}
+
+/* Read the document where the name says, then find the bucket that it is in. */
+static int locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
+    bool own_dir = n->search && n->local; /* a store of its own: which directory is the bucket isn't known yet */
+    if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
+    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, &d->doc, err));
+    if (!d->doc.root.text[0])
+        BKT_FAIL(err, BKT_EUNSUP, "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
+                 own_dir ? "" : n->store_uri, n->path);
+    if (!n->search) {
+        d->path = strdup(n->path);
+        return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (bkt_id_key(&d->doc.root, &key) < 0)
+        BKT_NOMEM(err);
+    return n->local ? find_local(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
+}
+
+static void destroy(struct bkt_domain *d)
+{
+    const void *key;
+    void       *v;
+    size_t      pos = 0, n;
+    if (!d)
+        return;
+    bkt_objects_free(d->objects);
+    if (d->attached)
+        d->detach(d->attached);
+    while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
+        bkt_store_close(v);
+    bkt_map_free(d->stores, NULL);
+    bkt_map_free(d->usage, free);
+    bkt_links_count_free(d->links);
+    bkt_store_close(d->store);
+    bkt_domain_doc_fini(&d->doc);
+    bkt_settings_fini(&d->set);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(d->id);
+    free(d->name);
+    free(d->path);
+    free(d);
+}
+
+static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_PASS(locate(d, n, err));
+    if (asprintf(&d->name, "%s/%s", bkt_store_uri(d->store), d->path) < 0) {
+        d->name = NULL;
+        BKT_NOMEM(err);
+    }
+    d->stores  = bkt_map_new();
+    d->usage   = bkt_map_new();
+    d->links   = bkt_links_count_new(d);
+    d->objects = bkt_objects_new(d->store, d->set.meta_cache, d->set.max_object, bkt_links_count_note, d->links);
+    if (!d->stores || !d->usage || !d->links || !d->objects)
+        BKT_NOMEM(err);
+    bkt_objects_prefetch(d->objects, &d->doc.root, 1);
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
+    return BKT_OK;
+}
+
+/* ---- registry ---- */
+
+static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
+{
+    return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
+}
+
+/* Name and all settings in one string. */
+static int registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    int rc = bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
+#define ADD_TEXT(field) rc = rc < 0 ? rc : add_setting(&b, s->field, 0);
+#define ADD_BOOL(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
+#define ADD_UINT(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
+#define X(kind, field, env, def, lo, hi, help) ADD_##kind(field)
+    BKT_SETTINGS(X)
+#undef X
+    if (rc < 0)
+        BKT_NOMEM(err);
+    *out = bkt_buf_steal(&b);
+    return BKT_OK;
+}
+
+/* Drops the lock's share of a domain; the lock is held, and the result is to be destroyed without it. */
+static struct bkt_domain *unref(struct bkt_domain *d)
+{
+    if (!d || --d->refs)
+        return NULL;
+    struct bkt_domain **at = &registry;
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at)
+        *at = d->next;
+    return d;
+}
+
+static struct bkt_domain *find(const char *id)
+{
+    struct bkt_domain *d = registry;
+    while (d && strcmp(d->id, id) != 0)
+        d = d->next;
+    if (d)
+        d->refs++;
+    return d;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Put @p d (may be NULL) in the place of what lingers, taking over its reference. */
+static void linger(struct bkt_domain *d, bool only_if_late)
+{
+    struct bkt_domain *old = NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    if (!only_if_late || (lingering && seconds_now() >= linger_until)) {
+        old          = unref(lingering);
+        lingering    = d;
+        linger_until = seconds_now() + LINGER_SECONDS;
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+    destroy(old);
+}
+
+/* Someone else may have opened the same one meanwhile: then theirs counts. */
+static struct bkt_domain *enter(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *theirs = find(d->id);
+    if (!theirs) {
+        d->refs  = 1;
+        d->next  = registry;
+        registry = d;
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (!theirs)
+        return d;
+    destroy(d);
+    return theirs;
+}
+
+static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id, struct bkt_domain **out,
+                    struct bkt_err *err)
+{
+    struct bkt_domain *d = calloc(1, sizeof *d);
+    if (!d)
+        BKT_NOMEM(err);
+    (void)pthread_mutex_init(&d->lock, NULL);
+    d->id  = *id;
+    *id    = NULL;
+    int rc = bkt_settings_copy(&d->set, set, err);
+    if (rc == BKT_OK)
+        rc = load(d, n, err);
+    if (rc < 0) {
+        destroy(d);
+        return rc;
+    }
+    *out = enter(d);
+    return BKT_OK;
+}
+
+static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
+
+static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *id = NULL;
+    BKT_PASS(registry_id(n, set, &id, err));
+    linger(NULL, true);
+    (void)pthread_mutex_lock(&registry_lock);
+    *out = find(id);
+    (void)pthread_mutex_unlock(&registry_lock);
+    return *out ? BKT_OK : open_new(n, set, &id, out, err);
+}
+
+int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(open_name(&n, set, out, err));
+    (void)pthread_mutex_lock(&registry_lock);
+    bool taken = lingering == *out;
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (taken)
+        linger(NULL, false);
+    return BKT_OK;
+}
+
+int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    struct bkt_domain *d   = NULL;
+    struct bkt_err     why = {.n = 0};
+    struct stat        sb;
+    /* A local file of that name is somebody else's, whatever the default bucket holds. */
+    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode))
+        return 0;
+    int rc = bkt_name_parse(name, set, &n, &why);
+    if (rc == BKT_OK)
+        rc = open_name(&n, set, &d, &why);
+    else if (rc != BKT_ENOMEM)
+        return 0;
+    switch (rc) {
+    case BKT_OK: linger(d, false); return 1;
+    case BKT_ENOENT:
+    case BKT_EACCES:
+    case BKT_EINVAL:
+    case BKT_EUNSUP: return 0;
+    case BKT_EFORMAT: return n.local; /* a web server may answer anything with a page of its own */
+    default: return bkt_err_copy(err, rc, &why);
+    }
+}
+
+struct bkt_domain *bkt_domain_retain(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    d->refs++;
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d;
+}
+
+void bkt_domain_close(struct bkt_domain *d)
+{
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&registry_lock);
+    d = unref(d);
+    (void)pthread_mutex_unlock(&registry_lock);
+    destroy(d);
+}
+
+void bkt_domain_shutdown(void) { linger(NULL, false); }
+
+/* ---- what it is ---- */
+
+struct bkt_store            *bkt_domain_store(struct bkt_domain *d) { return d->store; }
+const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d) { return &d->set; }
+const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d) { return &d->doc; }
+const char                  *bkt_domain_name(struct bkt_domain *d) { return d->name; }
+const char                  *bkt_domain_path(struct bkt_domain *d) { return d->path; }
+const struct bkt_id         *bkt_domain_root(struct bkt_domain *d) { return &d->doc.root; }
+
+int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out, struct bkt_err *err)
+{
+    return bkt_objects_get(d->objects, id, out, err);
+}
+
+void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n)
+{
+    if (d->set.prefetch)
+        bkt_objects_prefetch(d->objects, ids, n);
+}
+
+void *bkt_domain_attached(struct bkt_domain *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    void *what = d->attached;
+    (void)pthread_mutex_unlock(&d->lock);
+    return what;
+}
+
+void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what))
+{
+    (void)pthread_mutex_lock(&d->lock);
+    if (!d->attached) {
+        d->attached = make(d);
+        d->detach   = release;
+    }
+    void *what = d->attached;
+    (void)pthread_mutex_unlock(&d->lock);
+    return what;
+}
+
+/* HSDS's rules without the administrators: the user's own entry is final, then the default, then groups, of which
+ * nothing is known here. */
+int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)
+{
+    const struct bkt_acl_entry *entry = NULL;
+    const char                 *user  = d->set.user;
+    if (!user || !*user)
+        return BKT_OK;
+    for (size_t i = 0; i < d->doc.n_acls; i++) {
+        const struct bkt_acl_entry *e = &d->doc.acls[i];
+        if (strcmp(e->user, user) == 0) {
+            entry = e;
+            break;
+        }
+        if (strcmp(e->user, "default") == 0)
+            entry = e;
+    }
+    if (entry && (entry->allow & need) == need)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s that permission (setting user)", d->name, user);
+}

@@ -1,0 +1,162 @@
+/* How many hard links an object has.  The schema stores no counts: the groups are walked once, in waves of concurrent
+ * requests (link_count=all), or only those that were read anyway are counted (link_count=known). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "domain_impl.h"
+
+#define WAVE 256 /* groups asked for ahead of the one that is counted */
+
+struct bkt_links_count {
+    pthread_mutex_t lock; /* guards all; held while the groups are walked */
+    bool            known_only, complete;
+    struct bkt_map *counts; /* id -> number of links, in place of a pointer */
+    struct bkt_map *seen;   /* groups counted or queued */
+};
+
+struct queue {
+    struct bkt_id *v;
+    size_t         n, cap;
+};
+
+struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
+{
+    struct bkt_links_count *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    (void)pthread_mutex_init(&c->lock, NULL);
+    c->known_only = d->set.link_count && strcmp(d->set.link_count, "known") == 0;
+    c->counts     = bkt_map_new();
+    c->seen       = bkt_map_new();
+    if (!c->counts || !c->seen) {
+        bkt_links_count_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void bkt_links_count_free(struct bkt_links_count *c)
+{
+    if (!c)
+        return;
+    bkt_map_free(c->counts, NULL);
+    bkt_map_free(c->seen, NULL);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static int add_one(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    uintptr_t n = (uintptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + 1), NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* Whether it is the first time. */
+static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
+{
+    *first = !bkt_map_get(c->seen, id->text, BKT_ID_LEN);
+    return *first ? bkt_map_put(c->seen, id->text, BKT_ID_LEN, c, NULL) : BKT_OK;
+}
+
+static int push(struct queue *q, const struct bkt_id *id)
+{
+    if (q->n == q->cap) {
+        size_t         cap = q->cap ? q->cap * 2 : 64;
+        struct bkt_id *v   = realloc(q->v, cap * sizeof *v);
+        if (!v)
+            return BKT_ENOMEM;
+        q->v   = v;
+        q->cap = cap;
+    }
+    q->v[q->n++] = *id;
+    return BKT_OK;
+}
+
+/* Count the links of one group; groups not seen before are queued. */
+static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct queue *q)
+{
+    for (size_t i = 0; i < o->group.links.n; i++) {
+        const struct bkt_link *l = &o->group.links.v[i];
+        bool                   first;
+        if (l->cls != BKT_L_HARD)
+            continue;
+        BKT_PASS(add_one(c, &l->id));
+        if (!q || bkt_id_kind(&l->id) != BKT_GROUP)
+            continue;
+        BKT_PASS(see(c, &l->id, &first));
+        if (first)
+            BKT_PASS(push(q, &l->id));
+    }
+    return BKT_OK;
+}
+
+void bkt_links_count_note(const struct bkt_object *o, void *count)
+{
+    struct bkt_links_count *c = count;
+    bool                    first;
+    if (!c->known_only || o->kind != BKT_GROUP)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    if (see(c, &o->id, &first) == BKT_OK && first)
+        (void)count_group(c, o, NULL);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct queue *q,
+                    struct bkt_err *err)
+{
+    const struct bkt_object *o   = NULL;
+    struct bkt_err           why = {.n = 0};
+    int                      rc  = bkt_objects_get(d->objects, id, &o, &why);
+    if (rc == BKT_ENOENT) /* a link to nothing has nothing to count in it */
+        return BKT_OK;
+    if (rc < 0)
+        BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links (link_count=known counts without reading all groups)");
+    rc = count_group(c, o, q);
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Breadth first from the root; the next WAVE groups of the queue are always under way. */
+static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
+{
+    struct queue q     = {0};
+    size_t       ahead = 0;
+    bool         first;
+    int          rc = see(c, &d->doc.root, &first) < 0 || push(&q, &d->doc.root) < 0 ? BKT_ENOMEM : BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
+        size_t until = q.n < i + WAVE ? q.n : i + WAVE;
+        if (ahead < until) {
+            bkt_objects_prefetch(d->objects, q.v + ahead, until - ahead);
+            ahead = until;
+        }
+        struct bkt_id id = q.v[i]; /* the queue may move */
+        rc               = walk_one(d, c, &id, &q, err);
+    }
+    free(q.v);
+    return rc;
+}
+
+int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out, struct bkt_err *err)
+{
+    struct bkt_links_count *c  = d->links;
+    int                     rc = BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->known_only && !c->complete) {
+        rc = walk(d, c, err);
+        if (rc == BKT_OK) {
+            c->complete = true;
+        } else { /* half a count is none */
+            bkt_map_free(c->counts, NULL);
+            bkt_map_free(c->seen, NULL);
+            c->counts = bkt_map_new();
+            c->seen   = bkt_map_new();
+        }
+    }
+    *out = c->counts ? (uint64_t)(uintptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN) : 0;
+    *out += strcmp(id->text, d->doc.root.text) == 0;
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}

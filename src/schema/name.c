@@ -1,0 +1,266 @@
+/* What a file name means (DESIGN.md): a table of URI schemes, and local evidence for plain paths. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "domain.h"
+
+static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
+
+static int set_text(char **to, struct bkt_buf *from, struct bkt_err *err)
+{
+    if (bkt_buf_reserve(from, 0) < 0)
+        BKT_NOMEM(err);
+    *to = bkt_buf_steal(from);
+    return BKT_OK;
+}
+
+/* a//./b/../c/ -> a/c; ".." above the top is refused. */
+static int clean_path(const char *name, const char *path, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    for (const char *s = path; *s;) {
+        size_t n = strcspn(s, "/");
+        if (n == 2 && s[0] == '.' && s[1] == '.') {
+            if (b.len == 0)
+                BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
+            const char *cut = memrchr(b.ptr, '/', b.len);
+            BKT_PASS(bkt_buf_resize(&b, cut ? (size_t)(cut - (const char *)b.ptr) : 0));
+        } else if (n && !(n == 1 && s[0] == '.')) {
+            if ((b.len && bkt_buf_add_str(&b, "/") < 0) || bkt_buf_add(&b, s, n) < 0)
+                BKT_NOMEM(err);
+        }
+        s += n + (s[n] == '/');
+    }
+    return set_text(out, &b, err);
+}
+
+static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
+{
+    if (!*out->path)
+        BKT_FAIL(err, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
+    return BKT_OK;
+}
+
+static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, size_t n, struct bkt_err *err)
+{
+    if (asprintf(&out->store_uri, "%s%.*s", scheme, (int)n, rest) < 0) {
+        out->store_uri = NULL;
+        return no_memory(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- schemes; rest is what follows the prefix ---- */
+
+typedef int parse_fn(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err);
+
+static int parse_bucket(const char *name, const char *rest, const char *scheme, struct bkt_name *out, struct bkt_err *err)
+{
+    size_t n = strcspn(rest, "/");
+    if (n == 0)
+        BKT_FAIL(err, BKT_EINVAL, "%s: no bucket is named", name);
+    BKT_PASS(set_uri(out, scheme, rest, n, err));
+    BKT_PASS(clean_path(name, rest + n, &out->path, err));
+    return need_path(name, out, err);
+}
+
+static int parse_s3(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                    struct bkt_err *err)
+{
+    (void)set;
+    return parse_bucket(name, rest, "s3://", out, err);
+}
+
+static int parse_mem(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err)
+{
+    (void)set;
+    out->local = true;
+    return parse_bucket(name, rest, "mem:", out, err);
+}
+
+/* Local evidence: a domain is a directory with .domain.json in it. */
+static int need_domain_file(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
+    if (bkt_buf_addf(&file, "%s/.domain.json", dir) < 0)
+        BKT_NOMEM(err);
+    if (access(bkt_buf_str(&file), F_OK) != 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s is no domain: no file %s, and no default bucket is asked (bucket=, H5BUCKET_BUCKET)",
+                 name, bkt_buf_str(&file));
+    return BKT_OK;
+}
+
+static bool has_dotdot(const char *path)
+{
+    for (const char *s = path; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
+            return true;
+    return false;
+}
+
+/* A path as it is written, made absolute; ".." is resolved by the file system, which knows symbolic links. */
+static int parse_local(const char *name, const char *path, struct bkt_name *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd  = *path == '/' ? NULL : getcwd(NULL, 0);
+    BKT_CLEANUP(bkt_freep) char             *real = NULL;
+    if (*path != '/' && (!cwd || bkt_buf_addf(&abs, "%s/", cwd) < 0))
+        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
+    if (bkt_buf_add_str(&abs, path) < 0)
+        BKT_NOMEM(err);
+    if (has_dotdot(bkt_buf_str(&abs)) && !(real = realpath(bkt_buf_str(&abs), NULL)))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    BKT_PASS(need_domain_file(name, real ? real : bkt_buf_str(&abs), err));
+    BKT_PASS(clean_path(name, real ? real : bkt_buf_str(&abs), &out->path, err));
+    out->search = out->local = true;
+    return set_uri(out, "file://", "/", 1, err);
+}
+
+static int parse_file(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                      struct bkt_err *err)
+{
+    (void)set;
+    if (*rest != '/')
+        BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path must follow file://", name);
+    return parse_local(name, rest, out, err);
+}
+
+static int hex(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 32) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static int percent_decode(const char *name, const char *s, struct bkt_buf *out, struct bkt_err *err)
+{
+    for (; *s; s++) {
+        char c = *s;
+        if (c == '%') {
+            int hi = hex(s[1]), lo = hi < 0 ? -1 : hex(s[2]);
+            if (lo < 0 || !(hi | lo))
+                BKT_FAIL(err, BKT_EINVAL, "%s: a %% is not followed by two hex digits", name);
+            c = (char)(hi * 16 + lo);
+            s += 2;
+        }
+        if (bkt_buf_add(out, &c, 1) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int parse_web(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    size_t                                   n    = strcspn(rest, "/");
+    (void)set;
+    if (n == 0 || memchr(rest, '@', n) || strpbrk(rest, "?#"))
+        BKT_FAIL(err, BKT_EINVAL, "%.*s…: a web address of a domain is host and path, without user, query or fragment",
+                 (int)(rest - name), name);
+    BKT_PASS(percent_decode(name, rest + n, &path, err));
+    BKT_PASS(clean_path(name, bkt_buf_str(&path), &out->path, err));
+    BKT_PASS(set_uri(out, strncasecmp(name, "https", 5) == 0 ? "https://" : "http://", rest, n, err));
+    for (char *s = out->store_uri; *s; s++)
+        if (*s >= 'A' && *s <= 'Z')
+            *s = (char)(*s + 32);
+    out->search = true;
+    return need_path(name, out, err);
+}
+
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                         struct bkt_err *err);
+
+static const struct {
+    const char *prefix;
+    parse_fn   *parse;
+} schemes[] = {
+    {"s3://", parse_s3},     {"hsds+s3://", parse_s3}, {"file://", parse_file},    {"https://", parse_web},
+    {"http://", parse_web}, {"mem:", parse_mem},      {"hdf5:/", parse_default},
+};
+
+/* A directory as the default bucket: the domain must be there already. */
+static int parse_default_dir(const char *name, const char *dir, const char *path, struct bkt_name *out,
+                             struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd  = *dir == '/' ? NULL : getcwd(NULL, 0);
+    BKT_CLEANUP(bkt_freep) char             *root = NULL;
+    if (*dir != '/' && (!cwd || bkt_buf_addf(&full, "%s/", cwd) < 0))
+        BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
+    if (bkt_buf_add_str(&full, dir) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(clean_path(dir, bkt_buf_str(&full), &root, err));
+    BKT_PASS(clean_path(name, path, &out->path, err));
+    bkt_buf_clear(&full);
+    if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(need_path(name, out, err));
+    BKT_PASS(need_domain_file(name, bkt_buf_str(&full), err));
+    out->local = true;
+    if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
+        out->store_uri = NULL;
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* The default bucket: a URI of one of the schemes, a directory, or the bare name of an S3 bucket. */
+static int parse_default(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
+                         struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    const char                              *b    = set->bucket;
+    if (!b || !*b)
+        BKT_FAIL(err, BKT_EINVAL, "%s: no default bucket is set (bucket=, H5BUCKET_BUCKET or HS_BUCKET)", name);
+    if (strncmp(b, "file://", 7) == 0)
+        b += 7;
+    if (*b == '/' || *b == '.' || b != set->bucket)
+        return parse_default_dir(name, b, rest, out, err);
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        size_t n = strlen(schemes[i].prefix);
+        if (schemes[i].parse == parse_default || strncasecmp(b, schemes[i].prefix, n) != 0)
+            continue;
+        if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
+            BKT_NOMEM(err);
+        return schemes[i].parse(bkt_buf_str(&full), bkt_buf_str(&full) + n, set, out, err);
+    }
+    if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
+        BKT_NOMEM(err);
+    return parse_bucket(name, bkt_buf_str(&full), "s3://", out, err);
+}
+
+static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        size_t n = strlen(schemes[i].prefix);
+        if (strncasecmp(name, schemes[i].prefix, n) == 0)
+            return schemes[i].parse(name, name + n, set, out, err);
+    }
+    const char *sep = strstr(name, "://");
+    if (sep && !memchr(name, '/', (size_t)(sep - name)))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no scheme of a store that is known", name);
+    if (!*name)
+        BKT_FAIL(err, BKT_ENOENT, "the file name is empty");
+    return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
+}
+
+int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    memset(out, 0, sizeof *out);
+    int rc = parse_any(name, set, out, err);
+    if (rc < 0)
+        bkt_name_fini(out);
+    return rc;
+}
+
+void bkt_name_fini(struct bkt_name *n)
+{
+    free(n->store_uri);
+    free(n->path);
+    memset(n, 0, sizeof *n);
+}

@@ -1,0 +1,28 @@
+/* Objects of one domain: fetched, parsed on the worker pool, shared, kept within a bound of bytes.  Inside src/schema.
+ *
+ * Each id has one entry at most: loading, ready, or failed.  Whoever wants a loading object waits for that one
+ * request.  A failure is told once to all who wait, or to the next who asks, and forgotten: then it is tried anew. */
+#ifndef BKT_OBJECTS_H
+#define BKT_OBJECTS_H
+
+#include "model.h"
+#include "store.h"
+
+struct bkt_objects;
+
+/** @param note  called (any thread) with each object that was fetched; may be NULL
+ *  @param max_object  a stored object with more bytes is refused */
+struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object,
+                                    void (*note)(const struct bkt_object *o, void *arg), void *arg);
+/** Waits for what is under way. */
+void bkt_objects_free(struct bkt_objects *c);
+
+BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct bkt_object **out,
+                                  struct bkt_err *err);
+void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
+
+/** HSDS's directory driver writes in place, so a reader can come while an object is empty or cut.  Pauses before it is
+ *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough. */
+bool bkt_objects_pause(unsigned tries);
+
+#endif

@@ -1,0 +1,217 @@
+/* Which store a reference may name (DESIGN.md, References).
+ *
+ * A file_uri is data from someone else.  It is taken apart into a store URI and a key; the domain's own bucket is
+ * always allowed, another store when a word of the setting `allow` is a prefix of the target, compared by whole path
+ * components.  A domain that is not local never reaches a local file, whatever `allow` says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "domain_impl.h"
+
+enum place { PLACE_NAMED, PLACE_S3, PLACE_WEB }; /* NAMED: a bucket beside the domain's own */
+struct target {
+    enum place  place;
+    const char *rest; /* bucket/key, or host/path */
+    const char *scheme;
+};
+
+static const struct {
+    const char *prefix, *scheme;
+    enum place  place;
+} forms[] = {
+    {"s3://", "s3://", PLACE_S3},        {"file://", "", PLACE_NAMED},     {"https://", "https://", PLACE_WEB},
+    {"http://", "http://", PLACE_WEB},
+};
+
+static struct target take_apart(const char *uri)
+{
+    for (size_t i = 0; i < BKT_COUNT(forms); i++)
+        if (strncasecmp(uri, forms[i].prefix, strlen(forms[i].prefix)) == 0)
+            return (struct target){forms[i].place, uri + strlen(forms[i].prefix), forms[i].scheme};
+    return (struct target){PLACE_NAMED, uri, ""};
+}
+
+/* No empty, "." or ".." component, nothing that isn't printable. */
+static bool is_clean(const char *path)
+{
+    for (const char *s = path;; s++) {
+        size_t n = strcspn(s, "/");
+        if (n == 0 || (n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+                return false;
+        s += n;
+        if (!*s)
+            return true;
+    }
+}
+
+static int hex(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 32) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Before it is checked, so that %2e%2e is seen for what it is.  False: malformed, or a NUL. */
+static bool percent_decode(char *s)
+{
+    char *to = s;
+    for (; *s; s++) {
+        if (*s != '%') {
+            *to++ = *s;
+            continue;
+        }
+        int hi = hex(s[1]), lo = hi < 0 ? -1 : hex(s[2]);
+        if (lo < 0 || !(hi | lo))
+            return false;
+        *to++ = (char)(hi * 16 + lo);
+        s += 2;
+    }
+    *to = 0;
+    return true;
+}
+
+/* prefix is text, or ends where a component of text does. */
+static bool has_prefix(const char *text, const char *prefix, size_t n)
+{
+    while (n && prefix[n - 1] == '/')
+        n--;
+    return n && strncmp(text, prefix, n) == 0 && (text[n] == 0 || text[n] == '/');
+}
+
+/* @p what is the target as it would be written into allow=. */
+static bool is_allowed(const struct bkt_domain *d, const char *what, bool target_local)
+{
+    for (const char *s = d->set.allow; s && *s;) {
+        size_t n = strcspn(s, " ,\t\n");
+        if (n == 1 && *s == '*' ? !target_local : has_prefix(what, s, n))
+            return true;
+        s += n + strspn(s + n, " ,\t\n");
+    }
+    return false;
+}
+
+/* The name by which references call the domain's own bucket. */
+static bool is_own_name(const struct bkt_domain *d, const char *name, size_t n)
+{
+    const char *uri  = bkt_store_uri(d->store);
+    const char *last = strrchr(uri, '/');
+    last             = last ? last + 1 : strchr(uri, ':') + 1; /* mem:name */
+    if (n && strlen(last) == n && memcmp(last, name, n) == 0)
+        return true;
+    /* https://bucket.s3.…: S3 addressed by host name, read as a plain web server */
+    const char *host = strstr(uri, "://") ? strstr(uri, "://") + 3 : "";
+    return n && strncmp(uri, "http", 4) == 0 && strncmp(host, name, n) == 0 && host[n] == '.';
+}
+
+static int refuse(const struct bkt_domain *d, const char *uri, const char *what, struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EACCES, "reference to %s: not in the bucket of %s; to allow it, put %s into the setting allow "
+             "(H5BUCKET_ALLOW)", uri, d->name, what);
+}
+
+/* The store that @p uri names, opened once per domain. */
+static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store **out, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    *out = bkt_map_get(d->stores, uri, strlen(uri));
+    if (!*out) {
+        rc = bkt_store_open(uri, &d->set, out, err);
+        if (rc == BKT_OK && bkt_map_put(d->stores, uri, strlen(uri), *out, NULL) < 0) {
+            bkt_store_close(*out);
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        }
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+/* Write the store's URI and the target's; store_n cuts the first out of the second. */
+static int target_uri(const struct bkt_domain *d, const struct target *t, size_t bucket_n, struct bkt_buf *what,
+                      size_t *store_n, bool *local)
+{
+    const char *uri   = bkt_store_uri(d->store);
+    const char *slash = strrchr(uri, '/');
+    *local            = false;
+    if (t->place != PLACE_NAMED) {
+        BKT_PASS(bkt_buf_addf(what, "%s%.*s", t->scheme, (int)bucket_n, t->rest));
+    } else if (strncmp(uri, "file:", 5) == 0) { /* the sibling directory */
+        *local = true;
+        BKT_PASS(bkt_buf_addf(what, "%.*s/%.*s", (int)(slash - uri), uri, (int)bucket_n, t->rest));
+    } else {
+        BKT_PASS(bkt_buf_addf(what, "%s%.*s", strncmp(uri, "mem:", 4) == 0 ? "mem:" : "s3://", (int)bucket_n, t->rest));
+    }
+    *store_n = what->len;
+    return bkt_buf_add_str(what, t->rest + bucket_n);
+}
+
+static int resolve(struct bkt_domain *d, const char *uri, struct target *t, struct bkt_store **store, char **key,
+                   struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
+    size_t      n   = strcspn(t->rest, "/"), store_n;
+    const char *own = bkt_store_uri(d->store), *in_own = NULL;
+    bool        local;
+    if (target_uri(d, t, n, &what, &store_n, &local) < 0)
+        BKT_NOMEM(err);
+    const char *full = bkt_buf_str(&what);
+    /* A web server's own bucket may be a folder of it; Azure's spelling of a bucket has a host in front. */
+    size_t host_n = t->place == PLACE_WEB ? n : 0;
+    bool   azure  = host_n > 22 && strncmp(t->rest + n - 22, ".blob.core.windows.net", 22) == 0;
+    if (has_prefix(full, own, strlen(own)))
+        in_own = full + strlen(own) + 1;
+    else if (t->place != PLACE_WEB && is_own_name(d, t->rest, n))
+        in_own = t->rest + n + 1;
+    else if (azure && is_own_name(d, t->rest + n + 1, strcspn(t->rest + n + 1, "/")))
+        in_own = t->rest + n + 1 + strcspn(t->rest + n + 1, "/") + 1;
+    /* An explicit rule for S3 beats a local directory of the same name. */
+    bool elsewhere = strncmp(full, own, store_n) != 0 || own[store_n] != 0;
+    if (in_own && *in_own && !(t->place == PLACE_S3 && elsewhere && bkt_store_is_local(d->store) && is_allowed(d, full, false))) {
+        *store = d->store;
+        *key   = strdup(in_own);
+        return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (!is_allowed(d, full, local)) {
+        BKT_CLEANUP(bkt_freep) char *base = strndup(full, store_n);
+        return refuse(d, uri, base ? base : full, err);
+    }
+    *key = strdup(full + store_n + 1);
+    if (!*key || bkt_buf_resize(&what, store_n) < 0)
+        BKT_NOMEM(err);
+    int rc = other_store(d, bkt_buf_str(&what), store, err);
+    if (rc < 0) {
+        free(*key);
+        *key = NULL;
+        BKT_FAIL(err, rc, "reference to %s", uri);
+    }
+    return BKT_OK;
+}
+
+int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
+                           struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = strdup(file_uri);
+    *store = NULL, *key = NULL;
+    if (!uri)
+        BKT_NOMEM(err);
+    struct target t = take_apart(uri);
+    if (t.place == PLACE_WEB) {
+        size_t n = strcspn(t.rest, "/");
+        if (memchr(t.rest, '@', n) || strpbrk(t.rest, "?#"))
+            BKT_FAIL(err, BKT_EACCES, "reference to a web address with user, query or fragment: not allowed");
+        char *rest = uri + (t.rest - uri); /* host names in lower case; the path as the server's keys are */
+        for (size_t i = 0; i < n; i++)
+            if (rest[i] >= 'A' && rest[i] <= 'Z')
+                rest[i] = (char)(rest[i] + 32);
+        if (!percent_decode(rest + n))
+            BKT_FAIL(err, BKT_EACCES, "reference to a web address with a malformed %% escape: not allowed");
+    }
+    if (!strchr(t.rest, '/') || !is_clean(t.rest))
+        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
+                 "https://host/path, or with empty, \".\" or \"..\" components", file_uri);
+    return resolve(d, file_uri, &t, store, key, err);
+}

@@ -1,0 +1,136 @@
+/* How many chunk objects a dataset has and how many bytes they take. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "domain_impl.h"
+#include "num.h"
+
+#define MAX_HEADS  4096
+#define HEAD_BATCH 256
+
+struct bkt_usage {
+    uint64_t bytes, n_chunks;
+};
+
+struct listing {
+    struct bkt_usage use;
+    size_t           prefix; /* length */
+};
+
+/* Chunk keys are digits and '_' below the dataset, perhaps below p<number>; the rest is not ours to count. */
+static int add_listed(const struct bkt_listed *entry, void *arg)
+{
+    struct listing *l = arg;
+    const char     *s = strlen(entry->key) > l->prefix ? entry->key + l->prefix : "";
+    if (*s == 'p') {
+        s = strchr(s, '/');
+        s = s ? s + 1 : "";
+    }
+    if (!entry->is_prefix && *s && s[strspn(s, "0123456789_")] == 0) {
+        l->use.n_chunks++;
+        l->use.bytes += entry->size;
+    }
+    return BKT_OK;
+}
+
+static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (bkt_id_key(&o->id, &prefix) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_buf_resize(&prefix, prefix.len - strlen(".dataset.json")));
+    struct listing l = {.prefix = prefix.len};
+    BKT_PASS(bkt_store_list(d->store, bkt_buf_str(&prefix), "", add_listed, &l, err));
+    *out = l.use;
+    return BKT_OK;
+}
+
+/* Up to HEAD_BATCH chunks from @p coord on, which moves along. */
+static int head_batch(struct bkt_domain *d, const struct bkt_object *o, const uint64_t *grid, uint64_t *coord, size_t n,
+                      struct bkt_usage *out, struct bkt_err *err)
+{
+    struct bkt_req    reqs[HEAD_BATCH];
+    struct bkt_buf    keys[HEAD_BATCH];
+    const unsigned    rank = o->dset.layout.rank;
+    int               rc   = BKT_OK;
+    memset(reqs, 0, sizeof reqs);
+    memset(keys, 0, sizeof keys);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        if (bkt_chunk_key(&o->id, &o->dset.layout, coord, &keys[i]) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        reqs[i] = (struct bkt_req){.op = BKT_HEAD, .key = bkt_buf_str(&keys[i])};
+        for (unsigned k = rank; k-- > 0 && ++coord[k] == grid[k];)
+            coord[k] = 0;
+    }
+    if (rc == BKT_OK)
+        (void)bkt_store_run(d->store, reqs, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (rc == BKT_OK && reqs[i].rc == BKT_OK) {
+            out->n_chunks++;
+            out->bytes += reqs[i].size == UINT64_MAX ? 0 : reqs[i].size;
+        } else if (rc == BKT_OK && reqs[i].rc != BKT_ENOENT) {
+            rc = bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+        }
+        bkt_req_fini(&reqs[i]);
+        bkt_buf_fini(&keys[i]);
+    }
+    return rc;
+}
+
+/* Version 1 keys are hashes, which no list finds; a plain web server has no lists. */
+static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out, struct bkt_err *err)
+{
+    const struct bkt_dset *ds                  = &o->dset;
+    uint64_t               grid[BKT_MAX_RANK]  = {1}, coord[BKT_MAX_RANK] = {0}, n = 1;
+    bool                   fits                = true;
+    for (unsigned i = 0; i < ds->space.rank; i++) {
+        grid[i] = bkt_ceil_div(ds->space.dims[i], ds->layout.dims[i]);
+        fits    = fits && bkt_mul_u64(n, grid[i], &n);
+        if (grid[i] == 0)
+            return BKT_OK;
+    }
+    if (!fits || n > MAX_HEADS)
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed, and asking for each of up to %" PRIu64
+                 " is too much", o->id.text, fits ? n : UINT64_MAX);
+    for (uint64_t i = 0; i < n; i += HEAD_BATCH)
+        BKT_PASS(head_batch(d, o, grid, coord, (size_t)bkt_min_u64(HEAD_BATCH, n - i), out, err));
+    return BKT_OK;
+}
+
+int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes, uint64_t *n_chunks,
+                           struct bkt_err *err)
+{
+    struct bkt_usage  use = {0, 0};
+    struct bkt_usage *kept;
+    if (dset->kind != BKT_DATASET)
+        BKT_FAIL(err, BKT_EINVAL, "%s is no dataset", dset->id.text);
+    (void)pthread_mutex_lock(&d->lock);
+    kept = bkt_map_get(d->usage, dset->id.text, BKT_ID_LEN);
+    if (kept)
+        use = *kept;
+    (void)pthread_mutex_unlock(&d->lock);
+    if (!kept && dset->dset.layout.cls == BKT_D_CHUNKED) { /* whatever lies beside references is not read either */
+        int rc = bkt_id_is_v2(&dset->id) ? by_list(d, dset, &use, err) : BKT_EUNSUP;
+        if (rc == BKT_EUNSUP) {
+            bkt_err_clear(err);
+            rc = by_heads(d, dset, &use, err);
+        }
+        BKT_PASS(rc);
+        kept = malloc(sizeof *kept);
+        if (kept) { /* only a cache: it can do without */
+            void *old = NULL;
+            *kept     = use;
+            (void)pthread_mutex_lock(&d->lock);
+            if (bkt_map_put(d->usage, dset->id.text, BKT_ID_LEN, kept, &old) < 0)
+                old = kept;
+            (void)pthread_mutex_unlock(&d->lock);
+            free(old);
+        }
+    }
+    if (bytes)
+        *bytes = use.bytes;
+    if (n_chunks)
+        *n_chunks = use.n_chunks;
+    return BKT_OK;
+}

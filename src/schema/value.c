@@ -1,0 +1,81 @@
+#include "value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "parse.h"
+
+/* Coordinates of one point, or of one corner. */
+static int take_corner(const json_t *j, struct bkt_regref *r, size_t *at, struct bkt_err *err)
+{
+    uint64_t v[BKT_MAX_RANK];
+    unsigned n;
+    BKT_PASS(bkt_json_u64_list(j, "region coordinate", INT64_MAX, BKT_MAX_RANK, v, &n, err));
+    if (n != r->rank)
+        BKT_FAIL(err, BKT_EFORMAT, "region reference: coordinates of rank %u and of rank %u", n, r->rank);
+    memcpy(r->coords + *at, v, n * sizeof *v);
+    *at += n;
+    return BKT_OK;
+}
+
+static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_err *err)
+{
+    bool          blocks = r->kind == BKT_REGION_BLOCKS;
+    const json_t *first  = json_array_get(list, 0);
+    size_t        n      = json_array_size(list), at = 0;
+    if (n == 0)
+        BKT_FAIL(err, BKT_EFORMAT, "region reference: the selection is no list");
+    const json_t *corner = blocks ? json_array_get(first, 0) : first;
+    r->rank              = json_is_array(corner) ? (unsigned)json_array_size(corner) : 1;
+    if (r->rank == 0 || r->rank > BKT_MAX_RANK)
+        BKT_FAIL(err, BKT_EFORMAT, "region reference: rank %u", r->rank);
+    r->coords = calloc(n, sizeof *r->coords * r->rank * 2);
+    if (!r->coords)
+        BKT_NOMEM(err);
+    for (r->n = 0; r->n < n; r->n++) {
+        const json_t *one = json_array_get(list, r->n);
+        if (blocks && json_array_size(one) != 2)
+            BKT_FAIL(err, BKT_EFORMAT, "region reference: a block is not two corners");
+        BKT_PASS(take_corner(blocks ? json_array_get(one, 0) : one, r, &at, err));
+        if (blocks)
+            BKT_PASS(take_corner(json_array_get(one, 1), r, &at, err));
+    }
+    return BKT_OK;
+}
+
+static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *err)
+{
+    static const struct bkt_word kinds[] = {{"H5S_SEL_NONE", BKT_REGION_NONE},
+                                            {"H5S_SEL_ALL", BKT_REGION_ALL},
+                                            {"H5S_SEL_POINTS", BKT_REGION_POINTS},
+                                            {"H5S_SEL_HYPERSLABS", BKT_REGION_BLOCKS}};
+    const char *id   = bkt_json_word(j, "id");
+    int         kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "select_type"), -1);
+    if (!id || bkt_ref_parse(id, strlen(id), &r->dset, NULL) < 0 || bkt_id_kind(&r->dset) != BKT_DATASET || kind < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
+    r->kind = (enum bkt_region)kind;
+    if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
+        return parse_selection(bkt_json_get(j, "selection"), r, err);
+    return BKT_OK;
+}
+
+int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    memset(out, 0, sizeof *out);
+    n = n ? strnlen(p, n) : 0;
+    if (n == 0)
+        return BKT_OK;
+    BKT_TRY(err, bkt_json_load(p, n, &j, err), "region reference");
+    int rc = parse_region(j, out, err);
+    if (rc < 0)
+        bkt_regref_fini(out);
+    return rc;
+}
+
+void bkt_regref_fini(struct bkt_regref *r)
+{
+    free(r->coords);
+    memset(r, 0, sizeof *r);
+}
