@@ -41,8 +41,8 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 /** Prepare to read one dataset.
  * @param dom   its domain; retained by the result
  * @param obj   the dataset; retained by the result
- * @return BKT_OK; BKT_EFORMAT: layout that makes no sense (named); nothing is fetched: a filter that can't be decoded is an
- *         error when a chunk needs it */
+ * @return BKT_OK; BKT_EINVAL: not a dataset; BKT_ENOMEM.  Nothing is fetched.  A layout that makes no sense, a filter that
+ *         can't be decoded and the like are errors of the read that needs them, so that metadata can be shown */
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
                                   struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
@@ -59,11 +59,13 @@ struct bkt_slice {
 
 struct bkt_read {
     struct bkt_dsetio    *io;
-    const struct bkt_sel *file; /* in the dataset's current extent */
+    const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
     const struct bkt_sel *mem;  /* where in dst, in elements of elem_size; NULL: contiguous from dst[0], in selection order */
     void                 *dst;
-    /* variable-size types: n_elems slices in selection order (dst unused); valid until bkt_read_fini */
+    /* variable-size types: n_elems slices in selection order (dst and mem unused); made by bkt_read_run(), they and
+       what they point to are valid until bkt_read_fini(), which every successful read of such a type needs.  An
+       element that isn't stored is the fill value, or zeros and counts of 0 */
     struct bkt_slice     *slices;
     void                 *impl;
 };

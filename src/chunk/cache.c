@@ -1,0 +1,303 @@
+#include "cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk.h"
+#include "map.h"
+
+#define ENTRY_COST sizeof(struct bkt_centry)
+
+/* A treap: ordered by (space, pos), a heap by random prio, so its depth does not depend on what is read. */
+struct bkt_cache {
+    pthread_mutex_t    lock; /* guards all but limit */
+    uint64_t           limit, used;
+    struct bkt_centry *root;
+    struct bkt_centry  lru;  /* ring; lru.next: most recently used */
+    struct bkt_map    *names;
+    uint64_t           n_spaces;
+    uint32_t           seed;
+};
+
+struct bkt_centry *bkt_centry_new(size_t len)
+{
+    struct bkt_centry *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    atomic_init(&e->refs, 1);
+    e->len = len;
+    if (len && !(e->data = malloc(len))) {
+        free(e);
+        return NULL;
+    }
+    return e;
+}
+
+struct bkt_centry *bkt_centry_retain(struct bkt_centry *e)
+{
+    (void)atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+
+void bkt_centry_release(struct bkt_centry *e)
+{
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free(e->data);
+    free(e->starts);
+    free(e);
+}
+
+static uint64_t cost_of(const struct bkt_centry *e)
+{
+    return ENTRY_COST + e->len + (e->starts ? (e->n_starts + 1) * sizeof *e->starts : 0);
+}
+
+/* ---- the tree ---- */
+
+static bool before(uint64_t s1, uint64_t p1, uint64_t s2, uint64_t p2) { return s1 != s2 ? s1 < s2 : p1 < p2; }
+
+static void split(struct bkt_centry *t, uint64_t space, uint64_t pos, struct bkt_centry **lo, struct bkt_centry **hi)
+{
+    while (t) {
+        if (before(t->space, t->pos, space, pos)) {
+            *lo = t;
+            lo  = &t->kid[1];
+            t   = *lo;
+        } else {
+            *hi = t;
+            hi  = &t->kid[0];
+            t   = *hi;
+        }
+    }
+    *lo = *hi = NULL;
+}
+
+static void join(struct bkt_centry **to, struct bkt_centry *lo, struct bkt_centry *hi)
+{
+    while (lo && hi) {
+        if (lo->prio > hi->prio) {
+            *to = lo;
+            to  = &lo->kid[1];
+            lo  = *to;
+        } else {
+            *to = hi;
+            to  = &hi->kid[0];
+            hi  = *to;
+        }
+    }
+    *to = lo ? lo : hi;
+}
+
+static void tree_add(struct bkt_cache *c, struct bkt_centry *e)
+{
+    struct bkt_centry **at = &c->root;
+    while (*at && (*at)->prio >= e->prio)
+        at = &(*at)->kid[before((*at)->space, (*at)->pos, e->space, e->pos)];
+    split(*at, e->space, e->pos, &e->kid[0], &e->kid[1]);
+    *at = e;
+}
+
+static void tree_del(struct bkt_cache *c, const struct bkt_centry *e)
+{
+    struct bkt_centry **at = &c->root;
+    while (*at != e)
+        at = &(*at)->kid[before((*at)->space, (*at)->pos, e->space, e->pos)];
+    join(at, e->kid[0], e->kid[1]);
+}
+
+/* The last entry of the space at or before pos. */
+static struct bkt_centry *tree_floor(const struct bkt_cache *c, uint64_t space, uint64_t pos)
+{
+    struct bkt_centry *best = NULL;
+    for (struct bkt_centry *t = c->root; t;) {
+        if (before(space, pos, t->space, t->pos)) {
+            t = t->kid[0];
+        } else {
+            best = t;
+            t    = t->kid[1];
+        }
+    }
+    return best && best->space == space ? best : NULL;
+}
+
+/* ---- the ring ---- */
+
+static void ring_del(struct bkt_centry *e)
+{
+    e->prev->next = e->next;
+    e->next->prev = e->prev;
+}
+
+static void ring_add(struct bkt_cache *c, struct bkt_centry *e)
+{
+    e->prev          = &c->lru;
+    e->next          = c->lru.next;
+    e->next->prev    = e;
+    c->lru.next      = e;
+}
+
+static void touch(struct bkt_cache *c, struct bkt_centry *e)
+{
+    ring_del(e);
+    ring_add(c, e);
+}
+
+static void drop(struct bkt_cache *c, struct bkt_centry *e)
+{
+    tree_del(c, e);
+    ring_del(e);
+    c->used -= cost_of(e);
+    bkt_centry_release(e);
+}
+
+/* ---- a cache ---- */
+
+static void *cache_make(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = calloc(1, sizeof *c);
+    if (!c || !(c->names = bkt_map_new())) {
+        free(c);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&c->lock, NULL);
+    c->limit    = bkt_domain_settings(dom)->chunk_cache;
+    c->lru.next = c->lru.prev = &c->lru;
+    c->seed                   = 2463534242u;
+    return c;
+}
+
+static void cache_free(void *p)
+{
+    struct bkt_cache *c = p;
+    bkt_cache_clear(c);
+    bkt_map_free(c->names, NULL);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+struct bkt_cache *bkt_cache_of(struct bkt_domain *dom) { return bkt_domain_attach(dom, cache_make, cache_free); }
+uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; }
+
+void bkt_chunk_cache_drop(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = bkt_domain_attached(dom);
+    if (c)
+        bkt_cache_clear(c);
+}
+
+void bkt_cache_clear(struct bkt_cache *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    while (c->lru.next != &c->lru)
+        drop(c, c->lru.next);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    uint64_t id = (uint64_t)(uintptr_t)bkt_map_get(c->names, name, n);
+    if (!id && bkt_map_put(c->names, name, n, (void *)(uintptr_t)(c->n_spaces + 1), NULL) == BKT_OK)
+        id = ++c->n_spaces;
+    (void)pthread_mutex_unlock(&c->lock);
+    return id;
+}
+
+static uint32_t next_prio(struct bkt_cache *c) /* xorshift32 */
+{
+    c->seed ^= c->seed << 13;
+    c->seed ^= c->seed >> 17;
+    c->seed ^= c->seed << 5;
+    return c->seed;
+}
+
+void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e)
+{
+    uint64_t cost = cost_of(e);
+    if (!space || cost > c->limit)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    struct bkt_centry *old = tree_floor(c, space, pos);
+    if (old && old->pos == pos && (old->len >= e->len || old == e) && !old->missing) {
+        touch(c, old); /* someone else was quicker, or has more */
+    } else if (!e->kept) {
+        if (old && old->pos == pos)
+            drop(c, old);
+        while (c->used + cost > c->limit && c->lru.prev != &c->lru)
+            drop(c, c->lru.prev);
+        e->space = space, e->pos = pos, e->prio = next_prio(c), e->kept = true;
+        tree_add(c, bkt_centry_retain(e));
+        ring_add(c, e);
+        c->used += cost;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos)
+{
+    if (!space)
+        return NULL;
+    (void)pthread_mutex_lock(&c->lock);
+    struct bkt_centry *e = tree_floor(c, space, pos);
+    if (e && e->pos == pos) {
+        touch(c, e);
+        (void)bkt_centry_retain(e);
+    } else {
+        e = NULL;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return e;
+}
+
+/* Whether bytes pos .. pos+len-1 are there, in as many entries as it takes. */
+static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
+{
+    while (len) {
+        const struct bkt_centry *e = tree_floor(c, space, pos);
+        if (!e || pos - e->pos >= e->len)
+            return false;
+        size_t n = e->len - (size_t)(pos - e->pos);
+        if (n >= len)
+            return true;
+        pos += n, len -= n;
+    }
+    return true;
+}
+
+static struct bkt_centry *assemble(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
+{
+    struct bkt_centry *out = bkt_centry_new(len);
+    if (!out)
+        return NULL;
+    for (size_t done = 0; done < len;) {
+        struct bkt_centry *e    = tree_floor(c, space, pos + done);
+        size_t             from = (size_t)(pos + done - e->pos), n = e->len - from;
+        if (n > len - done)
+            n = len - done;
+        memcpy(out->data + done, e->data + from, n);
+        touch(c, e);
+        done += n;
+    }
+    return out;
+}
+
+struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta)
+{
+    struct bkt_centry *out = NULL;
+    if (!space || !len)
+        return NULL;
+    (void)pthread_mutex_lock(&c->lock);
+    struct bkt_centry *e = tree_floor(c, space, pos);
+    if (e && pos - e->pos < e->len && e->len - (pos - e->pos) >= len) {
+        touch(c, e);
+        out    = bkt_centry_retain(e);
+        *delta = (size_t)(pos - e->pos);
+    } else if (e && covered(c, space, pos, len)) {
+        out    = assemble(c, space, pos, len);
+        *delta = 0;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return out;
+}

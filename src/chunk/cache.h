@@ -1,0 +1,50 @@
+/* What was fetched and decoded, kept per open domain within setting chunk_cache, least recently used out first.
+ *
+ * One ordered tree holds both kinds, told apart by `space`, a number per dataset version or per file:
+ *   decoded chunks    pos = row-major place in the chunk grid; found exactly
+ *   ranges of files   pos = offset in the file; found by coverage
+ * Entries are immutable once put, shared and refcounted: what a reader holds stays valid when evicted. */
+#ifndef BKT_CACHE_H
+#define BKT_CACHE_H
+
+#include <stdatomic.h>
+
+#include "domain.h"
+
+struct bkt_cache;
+
+struct bkt_centry {
+    unsigned char *data;    /* len bytes; NULL when missing */
+    size_t         len;
+    bool           missing; /* a chunk that isn't stored */
+    size_t        *starts;  /* variable-size elements: n_starts+1 offsets in data; else NULL */
+    size_t         n_starts;
+    /* the cache's own */
+    atomic_uint        refs;
+    uint64_t           space, pos;
+    struct bkt_centry *kid[2], *prev, *next;
+    uint32_t           prio;
+    bool               kept;
+};
+
+/** An entry of the caller's with @p len bytes of room, not yet in any cache; NULL: out of memory. */
+struct bkt_centry *bkt_centry_new(size_t len);
+struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
+void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
+
+/** The domain's cache, made on first use; NULL: out of memory.  Dies with the domain. */
+struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
+/** The number that stands for a name; 0: out of memory (then nothing is cached under it). */
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n);
+uint64_t bkt_cache_limit(const struct bkt_cache *c);
+
+/** Keep @p e under (space, pos); the caller keeps its own reference.  Does nothing when it is larger than the cache. */
+void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e);
+/** The entry at exactly (space, pos), retained; or NULL. */
+struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
+/** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several entries
+ *  cover them; or NULL. */
+struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
+void               bkt_cache_clear(struct bkt_cache *c);
+
+#endif

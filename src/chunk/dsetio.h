@@ -1,0 +1,94 @@
+/* One dataset opened for input: what the files of this folder share. */
+#ifndef BKT_DSETIO_H
+#define BKT_DSETIO_H
+
+#include <pthread.h>
+
+#include "cache.h"
+#include "chunk.h"
+#include "grid.h"
+
+struct bkt_map;
+
+/** A file that references point into. */
+struct bkt_chunk_file {
+    char             *uri, *key;
+    struct bkt_store *store; /* the domain's */
+    const char       *etag;  /* If-Match for every range, where one is recorded; NULL: none */
+    uint64_t          space; /* of its ranges in the cache */
+    unsigned          rank;  /* order of first use: what ranges are sorted by */
+};
+
+enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
+
+struct bkt_dsetio {
+    struct bkt_domain         *dom;
+    const struct bkt_object   *obj;
+    const struct bkt_dset     *ds;
+    const struct bkt_settings *set;
+    struct bkt_cache          *cache; /* NULL: none */
+    uint64_t                   space; /* of its decoded chunks in the cache */
+    enum bkt_where             where;
+    bool                       var;
+    size_t                     elem_size;   /* fixed-size types */
+    unsigned                   rank;        /* of the grid; 1 for a scalar */
+    uint64_t                   cdims[BKT_MAX_RANK];
+    uint64_t                   chunk_elems;
+    size_t                     chunk_bytes; /* decoded; fixed-size types */
+    struct bkt_hsds_codec      codec;       /* OBJECTS */
+    struct bkt_pipeline        pipe;        /* references */
+    bool                       filtered;    /* references: the whole chunk is needed to decode any of it */
+    struct bkt_centry         *fill;        /* one element, stored form; NULL: bad_fill */
+    bool                       zero_fill;
+    struct bkt_err             bad;         /* code != 0: why no element can be read */
+    struct bkt_err             bad_fill;    /* why a missing chunk can't be filled */
+    pthread_mutex_t            lock;        /* guards what follows */
+    struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
+    struct bkt_dsetio         *table;
+};
+
+/** "chunk 3_4 of d-…", for messages. */
+struct bkt_chunk_label {
+    char text[BKT_ID_LEN + 128];
+};
+struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
+
+/* ---- codec_of.c, pipeline_of.c ---- */
+/** What a native dataset's filter list comes down to (facts: HSDS chunk objects). */
+void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
+/** HDF5's pipeline of chunks in HDF5 files, parameters completed from the type and the chunk where the list is silent. */
+BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
+                                  struct bkt_pipeline *out, struct bkt_err *err);
+/* ---- fill.c ---- */
+/** One element of zeros in stored form. */
+BKT_NODISCARD int bkt_zero_element(const struct bkt_type *t, struct bkt_buf *out);
+/** What elements @p first .. +n-1 of the chunk at @p coord read as when the chunk isn't stored. */
+void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst);
+/** Whether a native chunk that isn't stored can be made up at all. */
+BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native, struct bkt_err *err);
+
+/* ---- var.c ---- */
+/** Find where each element of a decoded variable-length chunk begins; takes @p bytes over. */
+BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err);
+
+/* ---- locate.c, chunk_table.c ---- */
+struct bkt_loc {
+    struct bkt_chunk_file *file; /* NULL: unallocated */
+    uint64_t               off, size;
+    uint32_t               mask;
+};
+struct bkt_locate { /* one dataset's question */
+    struct bkt_dsetio *io;
+    const uint64_t    *coords; /* n * io->rank, in grid order */
+    size_t             n;
+    struct bkt_loc    *out;
+};
+/** Where reference chunks lie.  Chunk tables of all questions are read as one plan. */
+BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err);
+/** A file by URI, under the domain's policy; asked once per URI.  Borrowed from @p io. */
+BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct bkt_chunk_file **out,
+                                  struct bkt_err *err);
+/** The rows of chunk tables; called by bkt_locate(). */
+BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
+
+#endif

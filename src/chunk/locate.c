@@ -1,0 +1,135 @@
+/* Where reference chunks lie: in the layout itself, or in a chunk table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsetio.h"
+#include "map.h"
+#include "num.h"
+
+#define FILTER_MORE (1u << 20)
+
+static int file_new(struct bkt_dsetio *io, const char *uri, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    struct bkt_chunk_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->uri = strdup(uri))) {
+        free(f);
+        BKT_NOMEM(err);
+    }
+    int rc = bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
+    if (rc == BKT_OK && io->cache) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+        if (bkt_buf_addf(&name, "%s %s", bkt_store_uri(f->store), f->key) == BKT_OK)
+            f->space = bkt_cache_space(io->cache, name.ptr, name.len);
+    }
+    f->rank = (unsigned)bkt_map_count(io->files);
+    if (rc == BKT_OK)
+        rc = bkt_map_put(io->files, uri, strlen(uri), f, NULL);
+    if (rc < 0) {
+        free(f->uri);
+        free(f->key);
+        free(f);
+        return rc;
+    }
+    *out = f;
+    return BKT_OK;
+}
+
+int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    if (memchr(uri, 0, n_uri))
+        n_uri = strnlen(uri, n_uri);
+    (void)pthread_mutex_lock(&io->lock);
+    *out = bkt_map_get(io->files, uri, n_uri);
+    if (!*out) {
+        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n_uri);
+        rc = text ? file_new(io, text, out, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    (void)pthread_mutex_unlock(&io->lock);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "dataset %s refers to it", io->obj->id.text);
+    return BKT_OK;
+}
+
+static int layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    const char *uri = io->ds->layout.file_uri;
+    if (!uri || !*uri)
+        BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
+    return bkt_locate_file(io, uri, strlen(uri), out, err);
+}
+
+static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_layout *l = &q->io->ds->layout;
+    for (size_t i = 0; l->size && i < q->n; i++) {
+        uint64_t end;
+        /* another size: the file's type is padded or of another size, so nothing lies where it seems to */
+        if (l->size != q->io->chunk_bytes)
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference of %llu bytes to data that take %zu", q->io->obj->id.text,
+                     (unsigned long long)l->size, q->io->chunk_bytes);
+        if (!bkt_add_u64(l->offset, l->size, &end))
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference to offset %llu", q->io->obj->id.text, (unsigned long long)l->offset);
+        BKT_PASS(layout_file(q->io, &q->out[i].file, err));
+        q->out[i].off  = l->offset;
+        q->out[i].size = l->size;
+    }
+    return BKT_OK;
+}
+
+static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_layout *l    = &q->io->ds->layout;
+    struct bkt_chunk_file   *file = NULL;
+    for (size_t i = 0; i < q->n; i++) {
+        const struct bkt_chunk_ref *c = bkt_layout_find_chunk(l, q->coords + i * q->io->rank);
+        if (!c || !c->size)
+            continue;
+        if (!file)
+            BKT_PASS(layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_loc){file, c->offset, c->size, 0};
+    }
+    return BKT_OK;
+}
+
+/* Sizes that can't be right are found before anything is fetched. */
+static int check(const struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = q->io;
+    for (size_t i = 0; i < q->n; i++) {
+        const struct bkt_loc *l = &q->out[i];
+        uint64_t              end;
+        if (!l->file)
+            continue;
+        if (!bkt_add_u64(l->off, l->size, &end) || end > INT64_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "%s: reference to offset %llu, %llu bytes",
+                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->off, (unsigned long long)l->size);
+        /* no filter makes much more of a chunk than it was: don't make room for what can't be */
+        if (io->filtered && l->size / 4 > io->chunk_bytes + FILTER_MORE)
+            BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to a chunk of %zu",
+                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->size, io->chunk_bytes);
+        /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
+        if (!io->filtered && l->size != io->chunk_bytes && l->size - 4 != io->chunk_bytes)
+            BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to an unfiltered chunk of %zu",
+                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->size, io->chunk_bytes);
+    }
+    return BKT_OK;
+}
+
+int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err)
+{
+    bool tables = false;
+    for (size_t i = 0; i < n; i++) {
+        memset(q[i].out, 0, q[i].n * sizeof *q[i].out);
+        if (q[i].io->where == BKT_AT_CONTIGUOUS)
+            BKT_PASS(locate_contiguous(&q[i], err));
+        else if (q[i].io->where == BKT_AT_CHUNKS)
+            BKT_PASS(locate_listed(&q[i], err));
+        tables |= q[i].io->where == BKT_AT_TABLE;
+    }
+    if (tables)
+        BKT_PASS(bkt_chunk_table_rows(q, n, err));
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(check(&q[i], err));
+    return BKT_OK;
+}

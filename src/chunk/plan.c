@@ -1,0 +1,175 @@
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+
+/* ---- targets ---- */
+
+static int check_extent(const struct bkt_target *t, struct bkt_err *err)
+{
+    const struct bkt_space *s   = &t->io->ds->space;
+    const struct bkt_sel   *sel = t->rd->file;
+    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
+    for (unsigned d = 0; ok && d < sel->rank; d++)
+        ok = sel->dims[d] == s->dims[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: selection in another extent than the dataset's", t->io->obj->id.text);
+    return BKT_OK;
+}
+
+static int make_slices(struct bkt_target *t, struct bkt_err *err)
+{
+    uint64_t n = t->grid.n_elems;
+    if (n > SIZE_MAX / sizeof *t->slices)
+        BKT_NOMEM(err);
+    t->slices = calloc((size_t)n, sizeof *t->slices);
+    t->held   = calloc((size_t)t->grid.n_chunks, sizeof(struct bkt_centry *));
+    if (!t->slices || !t->held)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err)
+{
+    memset(t, 0, sizeof *t);
+    t->rd  = rd;
+    t->io  = rd->io;
+    t->dst = rd->dst;
+    if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
+        return BKT_OK;
+    BKT_PASS(check_extent(t, err));
+    if (t->io->bad.code)
+        return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
+    BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);
+    if (!t->grid.n_elems)
+        return BKT_OK;
+    if (t->io->var)
+        return make_slices(t, err);
+    BKT_PASS(bkt_memmap_init(&t->mem, rd->mem, err));
+    if (rd->mem && t->mem.n_elems != t->grid.n_elems)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: %llu elements selected, memory for %llu", t->io->obj->id.text,
+                 (unsigned long long)t->grid.n_elems, (unsigned long long)t->mem.n_elems);
+    if (!t->io->elem_size) /* strings of no length: nothing to fetch */
+        t->grid.n_chunks = 0;
+    return BKT_OK;
+}
+
+void bkt_target_fini(struct bkt_target *t)
+{
+    for (uint64_t k = 0; t->held && k < t->grid.n_chunks; k++)
+        bkt_centry_release(t->held[k]);
+    free(t->held);
+    free(t->slices);
+    bkt_grid_fini(&t->grid);
+    bkt_memmap_fini(&t->mem);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- segments ---- */
+
+static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)
+{
+    if (s->n == s->cap) {
+        size_t          cap = s->cap ? s->cap * 2 : 32;
+        struct bkt_seg *v   = cap > SIZE_MAX / 2 / sizeof *v ? NULL : realloc(s->v, cap * sizeof *v);
+        if (!v)
+            BKT_NOMEM(err);
+        s->v = v, s->cap = cap;
+    }
+    s->v[s->n++] = *x;
+    return BKT_OK;
+}
+
+/* One long run in parts that are fetched side by side. */
+static int push_parts(struct bkt_segs *s, const struct bkt_seg *whole, uint64_t part, struct bkt_err *err)
+{
+    size_t   es = whole->t->io->elem_size;
+    uint64_t n = whole->len / es, step = bkt_max_u64(part / es, 1);
+    for (uint64_t at = 0; at < n; at += step) {
+        struct bkt_seg x = *whole;
+        x.skip           = at;
+        x.take           = bkt_min_u64(step, n - at);
+        x.off += at * es;
+        x.len = x.take * es;
+        BKT_PASS(push(s, &x, err));
+    }
+    return BKT_OK;
+}
+
+static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct bkt_limits *lim, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    struct bkt_seg       cur = *base;
+    size_t               es  = base->t->io->elem_size;
+    cur.n_runs               = 0;
+    bkt_grid_iter(&it, &base->t->grid, base->k, 0, UINT64_MAX);
+    for (uint64_t i = 0; bkt_grid_next(&it, &run); i++) {
+        uint64_t off = base->chunk_off + run.off * es, len = run.len * es, end = cur.off + cur.len;
+        /* ascending, and points may be selected twice */
+        if (cur.n_runs && (off <= end || off - end <= lim->gap) && off + len - cur.off <= lim->merge) {
+            cur.len = bkt_max_u64(end, off + len) - cur.off;
+            cur.n_runs++;
+            continue;
+        }
+        if (cur.n_runs)
+            BKT_PASS(push(s, &cur, err));
+        cur.run = i, cur.n_runs = 1, cur.off = off, cur.len = len;
+        if (len > lim->part) {
+            BKT_PASS(push_parts(s, &cur, lim->part, err));
+            cur.n_runs = 0;
+        }
+    }
+    return cur.n_runs ? push(s, &cur, err) : BKT_OK;
+}
+
+int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc, const struct bkt_limits *lim,
+                 struct bkt_err *err)
+{
+    struct bkt_seg x = {.t = t, .file = loc->file, .k = k, .off = loc->off, .len = loc->size, .chunk_off = loc->off,
+                        .mask = loc->mask, .filtered = t->io->filtered};
+    return x.filtered ? push(s, &x, err) : add_runs(s, &x, lim, err);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct bkt_seg *x = a, *y = b;
+    if (x->file != y->file) {
+        int c = x->file->store == y->file->store ? strcmp(x->file->key, y->file->key) : x->file->store < y->file->store ? -1 : 1;
+        if (c)
+            return c;
+    }
+    return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
+{
+    return a == b || (a->store == b->store && !strcmp(a->key, b->key));
+}
+
+void bkt_segs_sort(struct bkt_segs *s)
+{
+    for (size_t i = 1; i < s->n; i++)
+        if (by_place(&s->v[i - 1], &s->v[i]) > 0) {
+            qsort(s->v, s->n, sizeof *s->v, by_place);
+            return;
+        }
+}
+
+size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len)
+{
+    const struct bkt_seg *first = &s->v[i];
+    uint64_t              end   = first->off + first->len;
+    size_t                n     = 1;
+    for (; i + n < s->n; n++) {
+        const struct bkt_seg *x    = &s->v[i + n];
+        uint64_t              next = bkt_max_u64(end, x->off + x->len);
+        if (!same_file(first->file, x->file) || (x->off > end && x->off - end > lim->gap) || next - first->off > lim->merge)
+            break;
+        end = next;
+    }
+    *len = end - first->off;
+    return n;
+}

@@ -1,0 +1,61 @@
+/* One bkt_read_run() between its parts: targets (what is asked), segments (bytes of files that serve them), and the
+ * copying between chunks and the caller's memory. */
+#ifndef BKT_PLAN_H
+#define BKT_PLAN_H
+
+#include "dsetio.h"
+#include "grid.h"
+
+/** One dataset's read. */
+struct bkt_target {
+    struct bkt_read   *rd;
+    struct bkt_dsetio *io;
+    struct bkt_grid    grid;
+    struct bkt_memmap  mem;
+    unsigned char     *dst;
+    struct bkt_slice  *slices; /* variable-size types */
+    struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
+};
+BKT_NODISCARD int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err);
+void              bkt_target_fini(struct bkt_target *t);
+
+/** Bytes of a file, and what they are for: a whole filtered chunk, or runs of an unfiltered one. */
+struct bkt_seg {
+    struct bkt_target     *t;
+    struct bkt_chunk_file *file;
+    uint64_t               k;          /* touched chunk of the target's grid */
+    uint64_t               off, len;   /* in the file */
+    uint64_t               chunk_off;  /* where the chunk begins in the file */
+    uint64_t               run, n_runs;
+    uint64_t               skip, take; /* elements of the run, when it is one that was cut; take 0: whole runs */
+    uint32_t               mask;
+    bool                   filtered;
+};
+struct bkt_segs {
+    struct bkt_seg *v;
+    size_t          n, cap;
+};
+struct bkt_limits {
+    uint64_t part, merge, gap; /* bytes */
+};
+/** Add what chunk k of the target needs from its place. */
+BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
+                               const struct bkt_limits *lim, struct bkt_err *err);
+/** By file and offset. */
+void bkt_segs_sort(struct bkt_segs *s);
+/** How many segments from i on are fetched as one range, and the range's length. */
+size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len);
+/** Where in memory the bytes of segs[0..n) can go as they are; NULL: they can't. */
+unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
+
+/* ---- scatter.c ---- */
+/** Copy runs of a decoded chunk; src is what lies at byte @p src_off of the chunk. */
+void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src);
+void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
+void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
+/** Slices into @p e, which the target holds from now on (takes the reference over). */
+void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e);
+/** Memory of the whole chunk k when all of it is selected and goes to one place; else NULL. */
+unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k);
+
+#endif

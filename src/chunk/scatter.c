@@ -1,0 +1,136 @@
+/* Between a chunk's bytes and the caller's memory. */
+#include <string.h>
+
+#include "num.h"
+#include "plan.h"
+
+/* Constant sizes become single moves. */
+static void copy(unsigned char *to, const unsigned char *from, size_t n)
+{
+    switch (n) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, n);
+    }
+}
+
+static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run, const unsigned char *src, size_t *hint)
+{
+    size_t   es  = t->io->elem_size;
+    uint64_t seq = run->seq, left = run->len;
+    while (left) {
+        uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, seq, &off, hint), left);
+        copy(t->dst + (size_t)off * es, src, (size_t)n * es);
+        src += (size_t)n * es;
+        seq += n, left -= n;
+    }
+}
+
+void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0;
+    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        copy_run(t, &run, src + (size_t)run.off * t->io->elem_size, &hint);
+}
+
+void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0;
+    bkt_grid_iter(&it, &s->t->grid, s->k, s->run, s->n_runs);
+    while (bkt_grid_next(&it, &run)) {
+        if (s->take)
+            run = (struct bkt_grid_run){run.off + s->skip, run.seq + s->skip, s->take};
+        copy_run(s->t, &run, src + (s->chunk_off + run.off * s->t->io->elem_size - s->off), &hint);
+    }
+}
+
+static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
+{
+    const struct bkt_centry *f = t->io->fill;
+    for (uint64_t i = 0; i < run->len; i++)
+        t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
+}
+
+void bkt_scatter_fill(struct bkt_target *t, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0;
+    uint64_t             coord[BKT_MAX_RANK];
+    bkt_grid_coord(&t->grid, k, coord);
+    if (t->io->var)
+        t->held[k] = bkt_centry_retain(t->io->fill);
+    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        if (t->io->var) {
+            fill_slices(t, &run);
+            continue;
+        }
+        while (run.len) {
+            uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
+            bkt_fill_run(t->io, coord, run.off, n, t->dst + (size_t)off * t->io->elem_size);
+            run.off += n, run.seq += n, run.len -= n;
+        }
+    }
+}
+
+void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    t->held[k] = e;
+    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        for (uint64_t i = 0; i < run.len; i++) {
+            const size_t *s         = &e->starts[run.off + i];
+            t->slices[run.seq + i] = (struct bkt_slice){e->data + s[0], s[1] - s[0]};
+        }
+}
+
+static unsigned char *one_place(const struct bkt_target *t, const struct bkt_grid_run *run)
+{
+    size_t   hint = 0;
+    uint64_t off;
+    return bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len ? t->dst + (size_t)off * t->io->elem_size : NULL;
+}
+
+unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    bkt_grid_iter(&it, &t->grid, k, 0, 1);
+    return bkt_grid_next(&it, &run) && run.len == t->io->chunk_elems ? one_place(t, &run) : NULL;
+}
+
+unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n)
+{
+    unsigned char *first = NULL, *next = NULL;
+    uint64_t       at = segs[0].off;
+    for (size_t i = 0; i < n; i++) {
+        const struct bkt_seg *s = &segs[i];
+        struct bkt_grid_iter  it;
+        struct bkt_grid_run   run;
+        if (s->filtered || s->n_runs != 1 || s->off != at)
+            return NULL;
+        bkt_grid_iter(&it, &s->t->grid, s->k, s->run, 1);
+        if (!bkt_grid_next(&it, &run))
+            return NULL;
+        if (s->take)
+            run = (struct bkt_grid_run){run.off + s->skip, run.seq + s->skip, s->take};
+        unsigned char *p = one_place(s->t, &run);
+        if (!p || (i && p != next))
+            return NULL;
+        if (!i)
+            first = p;
+        next = p + s->len;
+        at += s->len;
+    }
+    return first;
+}

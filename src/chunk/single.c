@@ -1,0 +1,309 @@
+/* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk, H5Dget_storage_size. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsetio.h"
+#include "num.h"
+
+#define TABLE_BATCH 65536u /* chunks whose places are looked up at once */
+#define MAX_HEADS   4096u  /* objects asked for one by one where they can't be listed */
+
+static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    return io->bad.code ? bkt_err_copy(err, io->bad.code, &io->bad) : BKT_OK;
+}
+
+/* Chunks per dimension; false: there are none. */
+static bool grid_of(const struct bkt_dsetio *io, uint64_t *grid)
+{
+    const struct bkt_space *s = &io->ds->space;
+    for (unsigned d = 0; d < io->rank; d++) {
+        grid[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_ceil_div(s->dims[d], io->cdims[d]) : 1;
+        if (!grid[d])
+            return false;
+    }
+    return io->where != BKT_AT_NONE;
+}
+
+static int check_coord(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_err *err)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    BKT_PASS(usable(io, err));
+    bool ok = grid_of(io, grid);
+    for (unsigned d = 0; ok && d < io->rank; d++)
+        ok = coord[d] < grid[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "%s is outside the extent", bkt_chunk_label(io, coord).text);
+    return BKT_OK;
+}
+
+static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_loc *loc, struct bkt_err *err)
+{
+    struct bkt_locate q = {.io = io, .coords = coord, .n = 1, .out = loc};
+    return bkt_locate(&q, 1, err);
+}
+
+int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err)
+{
+    *out = (struct bkt_chunk_info){0};
+    BKT_PASS(check_coord(io, coord, err));
+    if (io->where != BKT_AT_OBJECTS) {
+        struct bkt_loc loc;
+        BKT_PASS(locate_one(io, coord, &loc, err));
+        if (loc.file)
+            *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask};
+        return BKT_OK;
+    }
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    struct bkt_err                           why = {0};
+    uint64_t                                 size;
+    if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_head(bkt_domain_store(io->dom), bkt_buf_str(&key), &size, &why);
+    if (rc == BKT_ENOENT)
+        return BKT_OK;
+    if (rc < 0) {
+        (void)bkt_err_copy(err, rc, &why);
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(io, coord).text);
+    }
+    *out = (struct bkt_chunk_info){true, BKT_WHOLE, size, 0};
+    return BKT_OK;
+}
+
+int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
+                       struct bkt_err *err)
+{
+    struct bkt_loc loc = {0};
+    BKT_PASS(check_coord(io, coord, err));
+    bkt_buf_clear(out);
+    *filter_mask = 0;
+    if (io->where == BKT_AT_OBJECTS) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
+            BKT_NOMEM(err);
+        BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err), "%s",
+                bkt_chunk_label(io, coord).text);
+        return BKT_OK;
+    }
+    BKT_PASS(locate_one(io, coord, &loc, err));
+    if (!loc.file)
+        BKT_FAIL(err, BKT_ENOENT, "%s is not allocated", bkt_chunk_label(io, coord).text);
+    *filter_mask = loc.mask;
+    BKT_TRY(err, bkt_store_get(loc.file->store, loc.file->key, loc.off, loc.size, out, err), "%s",
+            bkt_chunk_label(io, coord).text);
+    return BKT_OK;
+}
+
+/* ---- all of them ---- */
+
+typedef int each_fn(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg);
+
+static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
+{
+    for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
+        if (++coord[d] < grid[d])
+            return true;
+    return false;
+}
+
+/* A batch of the grid from *coord on, which moves along; *more: false behind the last chunk. */
+static int each_located(struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord, bool *more, uint64_t *coords,
+                        struct bkt_loc *locs, each_fn *each, void *arg, struct bkt_err *err)
+{
+    struct bkt_locate q = {.io = io, .coords = coords, .out = locs};
+    while (*more && q.n < TABLE_BATCH) {
+        memcpy(coords + q.n++ * io->rank, coord, io->rank * sizeof *coord);
+        *more = step(io, grid, coord);
+    }
+    BKT_PASS(bkt_locate(&q, 1, err));
+    for (size_t i = 0; i < q.n; i++)
+        if (locs[i].file) {
+            struct bkt_chunk_info info = {true, locs[i].off, locs[i].size, locs[i].mask};
+            BKT_PASS(each(coords + i * io->rank, &info, arg));
+        }
+    return BKT_OK;
+}
+
+static int iter_table(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+{
+    uint64_t                               coord[BKT_MAX_RANK] = {0};
+    bool                                   more   = true;
+    BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * io->rank * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) struct bkt_loc *locs   = malloc(TABLE_BATCH * sizeof *locs);
+    if (!coords || !locs)
+        BKT_NOMEM(err);
+    while (more)
+        BKT_PASS(each_located(io, grid, coord, &more, coords, locs, each, arg, err));
+    return BKT_OK;
+}
+
+static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg)
+{
+    const struct bkt_layout *l = &io->ds->layout;
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        const uint64_t       *coord  = l->chunk_coords + i * io->rank;
+        struct bkt_chunk_info info   = {true, l->chunks[i].offset, l->chunks[i].size, 0};
+        bool                  inside = info.size != 0;
+        for (unsigned d = 0; d < io->rank; d++)
+            inside &= coord[d] < grid[d];
+        if (inside)
+            BKT_PASS(each(coord, &info, arg));
+    }
+    return BKT_OK;
+}
+
+/* Native chunk objects found by LIST, put into grid order. */
+struct found {
+    uint64_t linear, size;
+};
+struct listing {
+    struct bkt_dsetio *io;
+    const uint64_t    *grid;
+    struct found      *v;
+    size_t             n, cap;
+};
+
+/* The grid coordinate that a key names; false: another object's key, or one outside the extent. */
+static bool coord_of_key(const struct listing *l, const char *key, uint64_t *linear)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
+    uint64_t    coord[BKT_MAX_RANK];
+    const char *p = strrchr(key, '/');
+    p             = p ? p + 1 : key;
+    *linear       = 0;
+    for (unsigned d = 0; d < l->io->rank; d++) {
+        char *end;
+        if (!isdigit((unsigned char)*p))
+            return false;
+        coord[d] = strtoull(p, &end, 10);
+        if (*end != (d + 1 < l->io->rank ? '_' : 0) || coord[d] >= l->grid[d])
+            return false;
+        *linear = *linear * l->grid[d] + coord[d];
+        p       = end + 1;
+    }
+    return bkt_chunk_key(&l->io->obj->id, &l->io->ds->layout, coord, &same) == BKT_OK && !strcmp(bkt_buf_str(&same), key);
+}
+
+static int add_found(struct listing *l, uint64_t linear, uint64_t size)
+{
+    if (l->n == l->cap) {
+        size_t        cap = l->cap ? l->cap * 2 : 256;
+        struct found *v   = realloc(l->v, cap * sizeof *v);
+        if (!v)
+            return BKT_ENOMEM;
+        l->v = v, l->cap = cap;
+    }
+    l->v[l->n++] = (struct found){linear, size};
+    return BKT_OK;
+}
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct listing *l = arg;
+    uint64_t        linear;
+    return !e->is_prefix && coord_of_key(l, e->key, &linear) ? add_found(l, linear, e->size) : BKT_OK;
+}
+
+static int by_linear(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return x->linear < y->linear ? -1 : x->linear > y->linear;
+}
+
+static int list_chunks(struct listing *l, struct bkt_err *err)
+{
+    static const uint64_t                    zero[BKT_MAX_RANK];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    BKT_PASS(bkt_chunk_key(&l->io->obj->id, &l->io->ds->layout, zero, &prefix));
+    for (int up = l->io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
+        while (prefix.len && prefix.ptr[prefix.len - 1] != '/')
+            prefix.len--;
+        prefix.len -= prefix.len && up > 1;
+    }
+    BKT_PASS(bkt_buf_resize(&prefix, prefix.len));
+    return bkt_store_list(bkt_domain_store(l->io->dom), bkt_buf_str(&prefix), "", on_listed, l, err);
+}
+
+/* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
+static int head_chunks(struct listing *l, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK] = {0}, n = 1, linear = 0;
+    for (unsigned d = 0; d < l->io->rank; d++)
+        if (!bkt_mul_u64(n, l->grid[d], &n) || n > MAX_HEADS)
+            BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed and are too many to be asked for one by one",
+                     l->io->obj->id.text);
+    do {
+        struct bkt_chunk_info info;
+        BKT_PASS(bkt_chunk_locate(l->io, coord, &info, err));
+        if (info.exists)
+            BKT_PASS(add_found(l, linear, info.size));
+        linear++;
+    } while (step(l->io, l->grid, coord));
+    return BKT_OK;
+}
+
+static int iter_objects(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+{
+    struct listing l  = {.io = io, .grid = grid};
+    int            rc = bkt_id_is_v2(&io->obj->id) ? list_chunks(&l, err) : BKT_EUNSUP;
+    if (rc == BKT_EUNSUP) {
+        bkt_err_clear(err);
+        rc = head_chunks(&l, err);
+    }
+    if (rc == BKT_OK && l.n)
+        qsort(l.v, l.n, sizeof *l.v, by_linear);
+    for (size_t i = 0; rc == BKT_OK && i < l.n; i++) {
+        struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0};
+        uint64_t              coord[BKT_MAX_RANK], rest = l.v[i].linear;
+        for (unsigned d = io->rank; d-- > 0; rest /= grid[d])
+            coord[d] = rest % grid[d];
+        rc = each(coord, &info, arg);
+    }
+    free(l.v);
+    return rc;
+}
+
+int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_err *err)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    BKT_PASS(usable(io, err));
+    if (!grid_of(io, grid))
+        return BKT_OK;
+    switch (io->where) {
+    case BKT_AT_NONE: return BKT_OK;
+    case BKT_AT_OBJECTS: return iter_objects(io, grid, each, arg, err);
+    case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
+    case BKT_AT_CONTIGUOUS:
+    case BKT_AT_TABLE: break;
+    }
+    return iter_table(io, grid, each, arg, err);
+}
+
+struct usage {
+    uint64_t bytes, n;
+};
+
+static int add_usage(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct usage *u = arg;
+    (void)coord;
+    u->n++;
+    if (!bkt_add_u64(u->bytes, info->size, &u->bytes))
+        u->bytes = UINT64_MAX;
+    return BKT_OK;
+}
+
+int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err)
+{
+    struct usage u = {0, 0};
+    if (io->where == BKT_AT_OBJECTS)
+        return bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, err);
+    BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
+    if (bytes)
+        *bytes = u.bytes;
+    if (n_chunks)
+        *n_chunks = u.n;
+    return BKT_OK;
+}
