@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "convert.h"
+#include "native.h"
 #include "pool.h"
 #include "stats.h"
 #include "trace.h"
@@ -181,25 +181,6 @@ static int in_bucket(struct bkt_file *f, const char *name, struct bkt_buf *out)
 
 static bool has_scheme(const char *name) { return strstr(name, "://") != NULL; }
 
-/* A local domain's link may name a plain HDF5 file beside it (or anywhere on this machine, as in HDF5); a remote domain
- * never makes us open a local file. */
-static int open_native(struct bkt_file *f, const char *path, hid_t *out, struct bkt_err *err)
-{
-    if (strncmp(path, "file://", 7) == 0)
-        path += 7;
-    if (!bkt_store_is_local(bkt_domain_store(f->dom)) || has_scheme(path) || access(path, R_OK) != 0)
-        return BKT_ENOENT;
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t id   = H5I_INVALID_HID;
-    int   rc   = BKT_OK;
-    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || (id = H5Fopen(path, H5F_ACC_RDONLY, fapl)) < 0)
-        rc = bkt_h5err_capture(err, "opening a plain HDF5 file behind an external link");
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    *out = id;
-    return rc;
-}
-
 static int try_name(struct bkt_file *f, const char *as, const char *name, struct bkt_err *err)
 {
     struct bkt_file *domain = NULL;
@@ -207,7 +188,10 @@ static int try_name(struct bkt_file *f, const char *as, const char *name, struct
     struct bkt_err   quiet  = {.n = 0};
     int rc = bkt_file_open(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
     if (rc == BKT_ENOENT) {
-        int native_rc = open_native(f, as, &native, err);
+        /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
+         * a remote domain never makes us open a local file. */
+        bool local     = bkt_store_is_local(bkt_domain_store(f->dom));
+        int  native_rc = local ? bkt_native_file(as, H5F_ACC_RDONLY, &native, err) : BKT_ENOENT;
         if (native_rc != BKT_ENOENT)
             rc = native_rc;
     } else if (rc < 0) {
@@ -337,14 +321,27 @@ static int settings_of(hid_t fapl, struct bkt_settings *set, struct bkt_err *err
     return bkt_trace_set(set->trace, err);
 }
 
+/* With HDF5_VOL_CONNECTOR=bucket every file comes to us, a program's plain HDF5 files too. */
+static int plain_open(const char *name, unsigned flags, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(bkt_native_file(name, flags, &id, err));
+    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", name);
+    return bkt_native_wrap(&id, out, err);
+}
+
 static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
     struct bkt_file    *f = NULL;
     BKT_PASS(settings_of(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
-    int rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write")
-                                  : bkt_file_open(name, flags, fapl, &set, &f, err);
+    int rc = plain_open(name, flags, out, err);
+    if (rc != BKT_ENOENT) {
+        bkt_settings_fini(&set);
+        return rc;
+    }
+    rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write") : bkt_file_open(name, flags, fapl, &set, &f, err);
     if (rc == BKT_OK) {
         rc         = bkt_file_root(f, H5I_FILE, out, err);
         f->is_open = true;
@@ -524,7 +521,7 @@ herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void 
     struct bkt_vobj *o   = obj;
     size_t           op  = (size_t)args->op_type;
     (void)dxpl, (void)req;
-    int rc = !o->file ? BKT_ERR(&err, BKT_EUNSUP, "file information of a plain HDF5 file behind an external link")
+    int rc = o->native_id >= 0 ? bkt_native_file_get(o, args, &err)
              : op < BKT_COUNT(file_get_ops) && file_get_ops[op]
                  ? file_get_ops[op](o, args, &err)
                  : BKT_ERR(&err, BKT_EUNSUP, "file get operation %zu", op);
@@ -566,9 +563,11 @@ static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, st
 {
     const struct bkt_vobj *other;
     switch (args->op_type) {
-        case H5VL_FILE_FLUSH: /* nothing is ever dirty */
-            return BKT_OK;
+        case H5VL_FILE_FLUSH: /* nothing of ours is ever dirty */
+            return o->native_id >= 0 && H5Fflush(o->native_id, args->args.flush.scope) < 0 ? bkt_h5err_capture(err, "H5Fflush") : BKT_OK;
         case H5VL_FILE_REOPEN:
+            if (o->native_id >= 0)
+                BKT_FAIL(err, BKT_EUNSUP, "reopening a plain HDF5 file through the bucket connector");
             return reopen(o, args, err);
         case H5VL_FILE_IS_ACCESSIBLE:
             return is_accessible(args, err);

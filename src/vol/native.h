@@ -4,6 +4,9 @@
 
 #include "vol.h"
 
+/** Open a plain HDF5 file of this machine with HDF5's native connector.  BKT_ENOENT: there is no such HDF5 file. */
+BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t *out, struct bkt_err *err);
+
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);
@@ -11,6 +14,7 @@ BKT_NODISCARD int bkt_native_open_by_idx(hid_t loc, const H5VL_loc_by_idx_t *at,
 BKT_NODISCARD int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err);
 
 /* The group, link and object callbacks for such objects; the first argument has a native_id. */
+int    bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
 int    bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err);
 int    bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args,
                            struct bkt_err *err);

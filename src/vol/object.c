@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "copy.h"
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
@@ -243,11 +244,29 @@ herr_t bkt_vol_object_optional(void *obj, const H5VL_loc_params_t *loc, H5VL_opt
     return bkt_h5err_publish(&err);
 }
 
+static int object_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, const char *sname, struct bkt_vobj *dst,
+                       const H5VL_loc_params_t *dloc, const char *dname, hid_t ocpypl, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL, *from = NULL, *to = NULL;
+    int              rc = bkt_path_locate(src, sloc, &at, err);
+    rc                  = rc < 0 ? rc : bkt_path_open(at, sname, H5P_DEFAULT, &from, err);
+    rc                  = rc < 0 ? rc : bkt_path_locate(dst, dloc, &to, err);
+    if (rc == BKT_OK && to->native_id < 0)
+        rc = bkt_h5err_readonly(err, "copying an object into a domain");
+    else if (rc == BKT_OK && from->native_id >= 0)
+        rc = H5Ocopy(from->native_id, ".", to->native_id, dname, ocpypl, lcpl) < 0 ? bkt_h5err_capture(err, "H5Ocopy") : BKT_OK;
+    else if (rc == BKT_OK)
+        rc = bkt_copy_to_native(from, to->native_id, dname, ocpypl, lcpl, err);
+    bkt_vobj_free(at);
+    bkt_vobj_free(from);
+    bkt_vobj_free(to);
+    return rc;
+}
+
 herr_t bkt_vol_object_copy(void *src, const H5VL_loc_params_t *sloc, const char *sname, void *dst, const H5VL_loc_params_t *dloc,
                            const char *dname, hid_t ocpypl, hid_t lcpl, hid_t dxpl, void **req)
 {
     struct bkt_err err = {.n = 0};
-    (void)src, (void)sloc, (void)sname, (void)dst, (void)dloc, (void)dname, (void)ocpypl, (void)lcpl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "copying an object into a domain");
-    return bkt_h5err_publish(&err);
+    (void)dxpl, (void)req;
+    return object_copy(src, sloc, sname, dst, dloc, dname, ocpypl, lcpl, &err) < 0 ? bkt_h5err_publish(&err) : 0;
 }

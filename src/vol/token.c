@@ -67,7 +67,9 @@ bool bkt_token_id(const struct bkt_domain *dom, const H5O_token_t *token, struct
 
 herr_t bkt_vol_token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *cmp)
 {
-    (void)obj;
+    const struct bkt_vobj *o = obj;
+    if (o->native_id >= 0 && a && b)
+        return H5Otoken_cmp(o->native_id, a, b, cmp);
     *cmp = a && b ? memcmp(a, b, sizeof *a) : a ? 1 : b ? -1 : 0;
     return 0;
 }
@@ -78,6 +80,8 @@ herr_t bkt_vol_token_to_str(void *obj, H5I_type_t type, const H5O_token_t *token
     const struct bkt_vobj *o  = obj;
     struct bkt_id          id = {""};
     (void)type;
+    if (o->native_id >= 0)
+        return H5Otoken_to_str(o->native_id, token, str);
     if (!o->file || !bkt_token_id(o->file->dom, token, &id))
         memset(&id, 0, sizeof id);
     *str = strdup(id.text);
@@ -86,8 +90,11 @@ herr_t bkt_vol_token_to_str(void *obj, H5I_type_t type, const H5O_token_t *token
 
 herr_t bkt_vol_token_from_str(void *obj, H5I_type_t type, const char *str, H5O_token_t *token)
 {
-    struct bkt_id id;
-    (void)obj, (void)type;
+    const struct bkt_vobj *o = obj;
+    struct bkt_id          id;
+    (void)type;
+    if (o->native_id >= 0)
+        return H5Otoken_from_str(o->native_id, str, token);
     if (!bkt_id_set(&id, str)) {
         struct bkt_err err = {.n = 0};
         BKT_ERR(&err, BKT_EINVAL, "'%.60s' is no object id", str);
