@@ -1,0 +1,104 @@
+/* plainfetch URL LIST CONNECTIONS: fetch ranges in parallel, and do nothing with them; what a reader is measured by.
+ * LIST has lines "key offset length"; the bytes go one after the other into one buffer, as a reader's would. */
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    char    *key;
+    uint64_t offset;
+    size_t   length, got;
+    char    *to;
+};
+
+static struct range *ranges;
+static size_t        n_ranges, next_range;
+static const char   *base;
+
+static size_t take(char *p, size_t size, size_t n, void *ctx)
+{
+    struct range *r = ctx;
+    n *= size;
+    if (n > r->length - r->got)
+        return 0;
+    memcpy(r->to + r->got, p, n);
+    r->got += n;
+    return n;
+}
+
+static bool start(CURLM *multi, CURL *easy)
+{
+    if (next_range == n_ranges)
+        return false;
+    struct range *r = &ranges[next_range++];
+    char          url[2048], range[64];
+    snprintf(url, sizeof url, "%s/%s", base, r->key);
+    snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)r->offset, (unsigned long long)(r->offset + r->length - 1));
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_RANGE, range);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, r);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024);
+    curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    return curl_multi_add_handle(multi, easy) == CURLM_OK;
+}
+
+static void read_list(const char *name)
+{
+    FILE    *f = fopen(name, "r");
+    char     key[1024];
+    uint64_t total = 0;
+    unsigned long long offset, length;
+    while (f && fscanf(f, "%1023s %llu %llu", key, &offset, &length) == 3) {
+        ranges             = realloc(ranges, (n_ranges + 1) * sizeof *ranges);
+        ranges[n_ranges++] = (struct range){strdup(key), offset, (size_t)length, 0, NULL};
+        total += length;
+    }
+    char *to = malloc(total ? total : 1);
+    for (size_t i = 0; i < n_ranges; to += ranges[i++].length)
+        ranges[i].to = to;
+    if (f)
+        fclose(f);
+}
+
+static int run(CURLM *multi)
+{
+    int running = 1, left;
+    while (running) {
+        curl_multi_perform(multi, &running);
+        for (CURLMsg *m; (m = curl_multi_info_read(multi, &left));) {
+            CURL         *easy = m->easy_handle;
+            struct range *r    = NULL;
+            curl_easy_getinfo(easy, CURLINFO_PRIVATE, &r);
+            if (m->data.result != CURLE_OK || r->got != r->length)
+                return fprintf(stderr, "%s: %s\n", r->key, curl_easy_strerror(m->data.result)), 1;
+            curl_multi_remove_handle(multi, easy);
+            if (start(multi, easy))
+                running = 1;
+        }
+        if (running)
+            curl_multi_poll(multi, NULL, 0, 1000, NULL);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return fprintf(stderr, "usage: plainfetch URL LIST CONNECTIONS\n"), 2;
+    base = argv[1];
+    read_list(argv[2]);
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    CURLM *multi = curl_multi_init();
+    long   max   = strtol(argv[3], NULL, 10);
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, max);
+    for (long i = 0; i < max; i++)
+        if (!start(multi, curl_easy_init()))
+            break;
+    return n_ranges == 0 || run(multi);
+}
