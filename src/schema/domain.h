@@ -36,7 +36,6 @@ BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *s
 /** Whether @p name is a domain, by one GET at most (none when local evidence says no): 1, 0, or a negative code
  *  (a network failure).  A domain found is kept open for a moment so that the open that follows costs no second GET. */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
-struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives d back */
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 /** Let go of what a probe keeps open; before bkt_store_shutdown(). */
@@ -75,12 +74,6 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
  *  message names the URI and what to put into allow=. */
 BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                                          struct bkt_err *err);
-
-/** One slot for the layer above (the chunk cache): what was attached first, made by @p make on first call, under a lock
- *  of the slot; given to @p free_fn when the domain itself is freed, before its stores are closed.  NULL: make() gave NULL. */
-void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*free_fn)(void *));
-/** What is attached, NULL when nothing is. */
-void *bkt_domain_attached(struct bkt_domain *d);
 
 /** What a higher layer keeps per domain (the chunk cache).  attach: the one there is, or what @p make gives; any thread,
  *  one attachment per domain; @p release is called when the domain closes.  NULL: make() failed. */
