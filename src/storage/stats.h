@@ -2,6 +2,7 @@
 #ifndef BKT_STATS_H
 #define BKT_STATS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,6 +14,10 @@ struct bkt_stats {
     uint64_t connections;                 /* opened */
     uint64_t cred_requests;               /* to STS, IMDS, container endpoints; not counted above */
 };
+
+/** Add to one counter, e.g. bkt_stats_add(BKT_STAT(get), 1); any thread. */
+#define BKT_STAT(field) (offsetof(struct bkt_stats, field) / sizeof(uint64_t))
+void bkt_stats_add(size_t counter, uint64_t n);
 
 /** A consistent-enough copy of the process's counters; any thread. */
 void bkt_stats_get(struct bkt_stats *out);

@@ -22,6 +22,7 @@
 #include "err.h"
 #include "settings.h"
 
+struct bkt_batch; /* store_impl.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
 enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };
@@ -61,8 +62,9 @@ struct bkt_req {
     char            etag[BKT_ETAG_MAX]; /* as the server sent it, quotes and all; "" unknown.  Directory: made of inode, size and mtime */
 
     /* the backend's own while under way */
-    void           *impl;
-    struct bkt_req *next;
+    void             *impl;
+    struct bkt_req   *next;
+    struct bkt_batch *batch; /* bkt_store_run()'s */
 };
 
 /** Open a store.

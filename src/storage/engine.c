@@ -1,0 +1,711 @@
+/* See engine.h.  Threads: `lock` guards the pointer to the engine, its inbox, `stop` and the table of sockets;
+ * all else belongs to the I/O thread. */
+#include "engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+
+#include "num.h"
+#include "stats.h"
+
+#define RECEIVE_BUFFER (512L * 1024)
+#define MAX_CONNECTS   1024L
+#define MAX_SPARE      128 /* easy handles kept */
+#define MAX_EVENTS     64
+#define SCAN_MIN_MS    10
+#define SCAN_MAX_MS    250
+
+struct host {
+    struct host     *next;
+    char            *origin;
+    unsigned         active;
+    bool             known; /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
+    struct bkt_xfer *head, *tail;
+};
+
+struct engine {
+    pthread_t        thread;
+    int              epoll, wake;
+    bool             stop;
+    struct bkt_xfer *in_head, *in_tail;
+
+    CURLM           *multi;
+    CURLSH          *share;
+    uint64_t         now, timer_at, scan_at, scan_ms;
+    struct host     *hosts;
+    struct bkt_xfer *active;  /* doubly linked */
+    struct bkt_xfer *delayed; /* by not_before_ms */
+    CURL            *spare[MAX_SPARE];
+    size_t           n_spare;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct engine  *engine;
+static struct engine  *abandoned; /* the parent's, in a forked child: kept reachable, never touched */
+static int             sockets[2048];
+static size_t          n_sockets;
+
+uint64_t bkt_engine_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
+}
+
+static void curl_start(void) { (void)curl_global_init(CURL_GLOBAL_DEFAULT); }
+void        bkt_engine_curl_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, curl_start);
+}
+
+int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
+{
+    *net = (struct bkt_net){.origin      = strdup(origin),
+                            .ca_bundle   = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
+                            .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),
+                            .connect_ms  = set->connect_ms,
+                            .stall_ms    = set->stall_ms};
+    if (net->origin && (net->ca_bundle || !set->ca_bundle))
+        return BKT_OK;
+    bkt_net_fini(net);
+    BKT_NOMEM(err);
+}
+
+void bkt_net_fini(struct bkt_net *net)
+{
+    free(net->origin);
+    free(net->ca_bundle);
+    net->origin = net->ca_bundle = NULL;
+}
+
+/* ---- libcurl's callbacks ---- */
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x     = arg;
+    size_t           total = size * n;
+    x->last_ms             = bkt_engine_now();
+    char line[2048];
+    if (total >= sizeof line) /* no header that we read is as long */
+        return total;
+    memcpy(line, p, total);
+    line[total] = 0;
+    line[strcspn(line, "\r\n")] = 0;
+    if (strncmp(line, "HTTP/", 5) == 0) {
+        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+        return total;
+    }
+    char *colon = strchr(line, ':');
+    if (!colon || x->status < 200)
+        return total;
+    *colon = 0;
+    x->header(x, line, colon + 1 + strspn(colon + 1, " \t"));
+    return total;
+}
+
+static size_t on_data(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x = arg;
+    x->last_ms         = bkt_engine_now();
+    if (x->status < 300)
+        bkt_stats_add(BKT_STAT(bytes_in), size * n);
+    if (x->data(x, p, size * n))
+        return size * n;
+    x->enough = true;
+    return 0;
+}
+
+static size_t on_upload(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x    = arg;
+    size_t           room = size * n, left = x->put_len - x->put_at;
+    size_t           k    = left < room ? left : room;
+    x->last_ms            = bkt_engine_now();
+    if (k)
+        memcpy(p, (const char *)x->put + x->put_at, k);
+    x->put_at += k;
+    bkt_stats_add(BKT_STAT(bytes_out), k);
+    return k;
+}
+
+static int on_seek(void *arg, curl_off_t off, int origin)
+{
+    struct bkt_xfer *x = arg;
+    if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
+        return CURL_SEEKFUNC_CANTSEEK;
+    x->put_at = (size_t)off;
+    return CURL_SEEKFUNC_OK;
+}
+
+static void track(int fd, bool open)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (open && n_sockets < BKT_COUNT(sockets))
+        sockets[n_sockets++] = fd;
+    for (size_t i = 0; !open && i < n_sockets; i++)
+        if (sockets[i] == fd) {
+            sockets[i] = sockets[--n_sockets];
+            break;
+        }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    struct bkt_xfer *x = arg;
+    (void)purpose;
+    x->host->known = true;
+    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
+    int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    if (fd >= 0)
+        track(fd, true);
+    return fd;
+}
+
+static int on_close_socket(void *arg, curl_socket_t fd)
+{
+    (void)arg; /* its exchange is long gone */
+    track(fd, false);
+    return close(fd);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
+{
+    (void)ip, (void)local, (void)port, (void)local_port;
+    ((struct bkt_xfer *)arg)->last_ms = bkt_engine_now();
+    return CURL_PREREQFUNC_OK;
+}
+#endif
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+    struct engine     *e  = arg;
+    struct epoll_event ev = {.data.fd = fd};
+    (void)easy, (void)known;
+    if (what == CURL_POLL_REMOVE) {
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_DEL, fd, &ev);
+        return 0;
+    }
+    ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
+    if (epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) < 0 && errno == ENOENT)
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev);
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *arg)
+{
+    struct engine *e = arg;
+    (void)multi;
+    e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
+    return 0;
+}
+
+/* ---- exchanges ---- */
+
+static const struct {
+    CURLcode      code;
+    enum bkt_wire wire;
+} wires[] = {
+    {CURLE_OK, BKT_WIRE_OK},
+    {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
+    {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
+    {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
+    {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},
+    {CURLE_PARTIAL_FILE, BKT_WIRE_SHORT},
+    {CURLE_GOT_NOTHING, BKT_WIRE_RESET},
+    {CURLE_SEND_ERROR, BKT_WIRE_RESET},
+    {CURLE_RECV_ERROR, BKT_WIRE_RESET},
+};
+
+static enum bkt_wire wire_of(struct bkt_xfer *x, CURLcode code)
+{
+    if (x->enough && code == CURLE_WRITE_ERROR)
+        return BKT_WIRE_STOPPED;
+    if (code == CURLE_OPERATION_TIMEDOUT) { /* one code for two clocks */
+        curl_off_t us = 0;
+        (void)curl_easy_getinfo(x->easy, CURLINFO_TOTAL_TIME_T, &us);
+        return (uint64_t)us / 1000 + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
+    }
+    for (size_t i = 0; i < BKT_COUNT(wires); i++)
+        if (wires[i].code == code)
+            return wires[i].wire;
+    return BKT_WIRE_FATAL;
+}
+
+static void set_options(struct engine *e, CURL *h, struct bkt_xfer *x)
+{
+#define SET(option, value) (void)curl_easy_setopt(h, CURLOPT_##option, (value))
+    SET(URL, x->url);
+    SET(PRIVATE, x);
+    SET(SHARE, e->share);
+    SET(NOSIGNAL, 1L);
+    SET(ERRORBUFFER, x->why);
+    SET(HTTPHEADER, x->headers);
+    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
+    SET(SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
+    SET(BUFFERSIZE, RECEIVE_BUFFER);
+    SET(TCP_NODELAY, 1L);
+    SET(TCP_KEEPALIVE, 1L);
+    SET(TIMEOUT_MS, (long)bkt_max_u64(1, x->timeout_ms));
+    SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
+    SET(HEADERFUNCTION, on_header);
+    SET(HEADERDATA, x);
+    SET(WRITEFUNCTION, on_data);
+    SET(WRITEDATA, x);
+    SET(OPENSOCKETFUNCTION, on_open_socket);
+    SET(OPENSOCKETDATA, x);
+    SET(CLOSESOCKETFUNCTION, on_close_socket);
+#if LIBCURL_VERSION_NUM >= 0x075000
+    SET(PREREQFUNCTION, on_connected);
+    SET(PREREQDATA, x);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(PROTOCOLS_STR, "http,https");
+#else
+    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    if (x->net->ca_bundle)
+        SET(CAINFO, x->net->ca_bundle);
+    if (strcmp(x->method, "HEAD") == 0) {
+        SET(NOBODY, 1L);
+    } else if (strcmp(x->method, "PUT") == 0) {
+        SET(UPLOAD, 1L);
+        SET(READFUNCTION, on_upload);
+        SET(READDATA, x);
+        SET(SEEKFUNCTION, on_seek);
+        SET(SEEKDATA, x);
+        SET(INFILESIZE_LARGE, (curl_off_t)x->put_len);
+        SET(UPLOAD_BUFFERSIZE, RECEIVE_BUFFER);
+    } else if (strcmp(x->method, "GET") != 0) {
+        SET(CUSTOMREQUEST, x->method);
+    }
+#undef SET
+}
+
+static CURL *take_easy(struct engine *e)
+{
+    if (!e->n_spare)
+        return curl_easy_init();
+    CURL *h = e->spare[--e->n_spare];
+    curl_easy_reset(h);
+    return h;
+}
+
+static void put_easy(struct engine *e, CURL *h)
+{
+    if (e->n_spare < MAX_SPARE)
+        e->spare[e->n_spare++] = h;
+    else
+        curl_easy_cleanup(h);
+}
+
+static void fail(struct bkt_xfer *x, const char *why)
+{
+    x->wire = BKT_WIRE_FATAL;
+    (void)snprintf(x->why, sizeof x->why, "%s", why);
+    x->done(x);
+}
+
+static void begin(struct engine *e, struct bkt_xfer *x)
+{
+    struct host *h = x->host;
+    free(x->redirect);
+    x->redirect       = NULL;
+    x->status         = 0;
+    x->put_at         = 0;
+    x->enough         = false;
+    x->why[0]         = 0;
+    x->retry_after_ms = 0;
+    h->active++;
+    if (!x->begin(x)) {
+        h->active--;
+        return;
+    }
+    CURL *easy = take_easy(e);
+    if (!easy) {
+        h->active--;
+        fail(x, "out of memory");
+        return;
+    }
+    x->easy    = easy;
+    x->last_ms = e->now;
+    set_options(e, easy, x);
+    x->prev = NULL;
+    x->next = e->active;
+    if (e->active)
+        e->active->prev = x;
+    else
+        e->scan_at = 0;
+    e->active      = x;
+    uint64_t every = bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, x->net->stall_ms / 4));
+    if (every < e->scan_ms || !e->scan_at) {
+        e->scan_ms = every;
+        e->scan_at = e->now + every;
+    }
+    (void)curl_multi_add_handle(e->multi, easy);
+}
+
+static void pump(struct engine *e, struct host *h)
+{
+    struct bkt_xfer *x;
+    while ((x = h->head) && h->active < (h->known ? x->net->connections : 1)) {
+        if (!(h->head = x->next))
+            h->tail = NULL;
+        begin(e, x);
+    }
+}
+
+static void end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
+{
+    long       opened  = 0;
+    curl_off_t seconds = 0;
+    char      *url     = NULL;
+    (void)curl_easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &opened);
+    (void)curl_easy_getinfo(x->easy, CURLINFO_RETRY_AFTER, &seconds);
+    (void)curl_easy_getinfo(x->easy, CURLINFO_REDIRECT_URL, &url);
+    if (opened > 0)
+        bkt_stats_add(BKT_STAT(connections), (uint64_t)opened);
+    x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000 : seconds > 0 ? 86400000 : 0;
+    x->redirect       = url ? strdup(url) : NULL;
+    (void)curl_multi_remove_handle(e->multi, x->easy);
+    put_easy(e, x->easy);
+    x->easy = NULL;
+    if (x->prev)
+        x->prev->next = x->next;
+    else
+        e->active = x->next;
+    if (x->next)
+        x->next->prev = x->prev;
+    x->next = x->prev = NULL;
+    x->wire           = wire;
+    struct host *h    = x->host;
+    h->active--;
+    h->known = true;
+    x->done(x);
+}
+
+/* ---- the loop ---- */
+
+static struct host *host_of(struct engine *e, const char *origin)
+{
+    for (struct host *h = e->hosts; h; h = h->next)
+        if (strcmp(h->origin, origin) == 0)
+            return h;
+    struct host *h = calloc(1, sizeof *h);
+    if (!h || !(h->origin = strdup(origin))) {
+        free(h);
+        return NULL;
+    }
+    h->next  = e->hosts;
+    e->hosts = h;
+    return h;
+}
+
+static void enqueue(struct engine *e, struct bkt_xfer *x)
+{
+    if (x->not_before_ms > e->now) {
+        struct bkt_xfer **at = &e->delayed;
+        while (*at && (*at)->not_before_ms <= x->not_before_ms)
+            at = &(*at)->next;
+        x->next = *at;
+        *at     = x;
+        return;
+    }
+    struct host *h = host_of(e, x->net->origin);
+    if (!h) {
+        fail(x, "out of memory");
+        return;
+    }
+    x->host = h;
+    x->next = NULL;
+    if (h->head)
+        h->tail->next = x;
+    else
+        h->head = x;
+    h->tail = x;
+}
+
+static void take_inbox(struct engine *e)
+{
+    (void)pthread_mutex_lock(&lock);
+    struct bkt_xfer *x = e->in_head;
+    e->in_head = e->in_tail = NULL;
+    (void)pthread_mutex_unlock(&lock);
+    while (x) {
+        struct bkt_xfer *next = x->next;
+        enqueue(e, x);
+        x = next;
+    }
+}
+
+static void wake_delayed(struct engine *e)
+{
+    struct bkt_xfer **at = &e->delayed;
+    while (*at) {
+        struct bkt_xfer *x = *at;
+        if (x->not_before_ms > e->now && !(x->cancel && atomic_load(x->cancel))) {
+            at = &x->next;
+            continue;
+        }
+        *at              = x->next;
+        x->not_before_ms = 0;
+        enqueue(e, x);
+    }
+}
+
+static void scan(struct engine *e)
+{
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
+        if (x->last_ms + x->net->stall_ms <= e->now) {
+            (void)snprintf(x->why, sizeof x->why, "no byte for %llu ms", (unsigned long long)x->net->stall_ms);
+            end(e, x, BKT_WIRE_STALL);
+        }
+    }
+}
+
+static void collect(struct engine *e)
+{
+    int      left;
+    CURLMsg *m;
+    while ((m = curl_multi_info_read(e->multi, &left))) {
+        if (m->msg != CURLMSG_DONE)
+            continue;
+        struct bkt_xfer *x    = NULL;
+        CURLcode         code = m->data.result;
+        (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&x);
+        enum bkt_wire w = wire_of(x, code);
+        if (w != BKT_WIRE_OK && !x->why[0])
+            (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
+        end(e, x, w);
+    }
+}
+
+static int wait_ms(const struct engine *e)
+{
+    uint64_t until = e->timer_at;
+    if (e->delayed)
+        until = bkt_min_u64(until, bkt_min_u64(e->delayed->not_before_ms, e->now + SCAN_MAX_MS));
+    if (e->active)
+        until = bkt_min_u64(until, e->scan_at);
+    if (until == UINT64_MAX)
+        return -1;
+    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000);
+}
+
+static void turn(struct engine *e)
+{
+    struct epoll_event ev[MAX_EVENTS];
+    int                running;
+    take_inbox(e);
+    wake_delayed(e);
+    for (struct host *h = e->hosts; h; h = h->next)
+        pump(e, h);
+    (void)pthread_mutex_lock(&lock);
+    bool more = e->in_head != NULL;
+    (void)pthread_mutex_unlock(&lock);
+    int n  = epoll_wait(e->epoll, ev, MAX_EVENTS, more ? 0 : wait_ms(e));
+    e->now = bkt_engine_now();
+    for (int i = 0; i < n; i++) {
+        if (ev[i].data.fd == e->wake) {
+            uint64_t count;
+            while (read(e->wake, &count, sizeof count) < 0 && errno == EINTR)
+                continue;
+            continue;
+        }
+        unsigned v    = ev[i].events;
+        int      what = (v & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (v & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+                   (v & EPOLLERR ? CURL_CSELECT_ERR : 0);
+        (void)curl_multi_socket_action(e->multi, ev[i].data.fd, what, &running);
+    }
+    if (e->timer_at <= e->now) {
+        e->timer_at = UINT64_MAX;
+        (void)curl_multi_socket_action(e->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+    collect(e);
+    if (e->active && e->scan_at <= e->now) {
+        scan(e);
+        e->scan_at = e->now + e->scan_ms;
+    }
+}
+
+static void fail_all(struct engine *e)
+{
+    take_inbox(e);
+    while (e->active) {
+        (void)snprintf(e->active->why, sizeof e->active->why, "storage is shutting down");
+        end(e, e->active, BKT_WIRE_FATAL);
+    }
+    for (struct bkt_xfer *x = e->delayed, *next; x; x = next) {
+        next = x->next;
+        fail(x, "storage is shutting down");
+    }
+    e->delayed = NULL;
+    for (struct host *h = e->hosts; h; h = h->next)
+        while (h->head) {
+            struct bkt_xfer *x = h->head;
+            h->head            = x->next;
+            fail(x, "storage is shutting down");
+        }
+}
+
+static void *run(void *arg)
+{
+    struct engine *e = arg;
+    (void)pthread_setname_np(pthread_self(), "h5bucket-io");
+    for (bool stop = false; !stop;) {
+        turn(e);
+        (void)pthread_mutex_lock(&lock);
+        stop = e->stop;
+        (void)pthread_mutex_unlock(&lock);
+    }
+    fail_all(e);
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+static void free_engine(struct engine *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->n_spare; i++)
+        curl_easy_cleanup(e->spare[i]);
+    if (e->multi)
+        (void)curl_multi_cleanup(e->multi);
+    if (e->share)
+        (void)curl_share_cleanup(e->share);
+    if (e->epoll >= 0)
+        (void)close(e->epoll);
+    if (e->wake >= 0)
+        (void)close(e->wake);
+    for (struct host *h = e->hosts, *next; h; h = next) {
+        next = h->next;
+        free(h->origin);
+        free(h);
+    }
+    free(e);
+}
+
+static bool set_up(struct engine *e)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+    bkt_engine_curl_init();
+    e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    e->wake  = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    e->multi = curl_multi_init();
+    e->share = curl_share_init();
+    if (e->epoll < 0 || e->wake < 0 || !e->multi || !e->share)
+        return false;
+    ev.data.fd = e->wake;
+    if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->wake, &ev) < 0)
+        return false;
+    /* one thread uses the share: it needs no locks */
+    (void)curl_share_setopt(e->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETDATA, e);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERDATA, e);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTS);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    e->now      = bkt_engine_now();
+    e->timer_at = UINT64_MAX;
+    e->scan_ms  = SCAN_MAX_MS;
+    return true;
+}
+
+static struct engine *start(void)
+{
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->epoll = e->wake = -1;
+    sigset_t all, old; /* the program's signals are not for our thread */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = set_up(e) && pthread_create(&e->thread, NULL, run, e) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ok)
+        return e;
+    free_engine(e);
+    return NULL;
+}
+
+static void wake(const struct engine *e)
+{
+    uint64_t one = 1;
+    while (write(e->wake, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void bkt_engine_submit(struct bkt_xfer *x)
+{
+    x->next = x->prev = NULL;
+    (void)pthread_mutex_lock(&lock);
+    if (!engine)
+        engine = start();
+    struct engine *e = engine;
+    if (e) {
+        bool first = !e->in_head;
+        if (first)
+            e->in_head = x;
+        else
+            e->in_tail->next = x;
+        e->in_tail = x;
+        if (first && !pthread_equal(pthread_self(), e->thread))
+            wake(e);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (!e)
+        fail(x, "the I/O thread cannot be started");
+}
+
+void bkt_engine_shutdown(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    struct engine *e = engine;
+    engine           = NULL;
+    if (e) {
+        e->stop = true;
+        wake(e);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (!e)
+        return;
+    (void)pthread_join(e->thread, NULL);
+    free_engine(e);
+}
+
+void bkt_engine_before_fork(void) { (void)pthread_mutex_lock(&lock); }
+void bkt_engine_after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
+
+/* The child has none of the parent's threads.  Closing its copies of the descriptors leaves the parent's
+ * connections alone, as no byte is sent. */
+void bkt_engine_after_fork_child(void)
+{
+    for (size_t i = 0; i < n_sockets; i++)
+        (void)close(sockets[i]);
+    n_sockets = 0;
+    if (engine) {
+        (void)close(engine->epoll);
+        (void)close(engine->wake);
+        abandoned = engine;
+        engine    = NULL;
+    }
+    (void)pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,85 @@
+/* The I/O thread: one libcurl multi handle that drives every HTTP exchange of the process.
+ *
+ * A struct bkt_xfer is one exchange (one attempt of a request).  Its callbacks run on the I/O thread and must
+ * not block.  Exchanges with one origin share a bounded set of kept connections: at most net->connections
+ * are under way, the others queue here, first in first out.  The thread starts with the first exchange. */
+#ifndef BKT_ENGINE_H
+#define BKT_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "retry.h"
+#include "settings.h"
+
+struct curl_slist;
+
+/** How to reach one origin; belongs to a store and outlives its exchanges. */
+struct bkt_net {
+    char    *origin; /* what shares connections, e.g. "https://host:443" */
+    char    *ca_bundle;
+    unsigned connections;
+    uint64_t connect_ms, stall_ms;
+};
+BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
+                               struct bkt_err *err);
+void              bkt_net_fini(struct bkt_net *net);
+
+struct bkt_xfer {
+    /* in; unchanged until done() */
+    const struct bkt_net *net;
+    const char           *method; /* GET, HEAD, PUT, DELETE */
+    const void           *put;
+    size_t                put_len;
+    uint64_t              not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
+    const atomic_bool    *cancel;        /* ends the waiting early; begin() decides what it means */
+    /** A connection is free: fill in url, headers and timeout_ms.  False: the exchange is not for the engine any
+     *  more (failed, or to be submitted again later) and may be gone. */
+    bool (*begin)(struct bkt_xfer *x);
+    /** One header of the answer, name and value NUL-terminated; status is set. */
+    void (*header)(struct bkt_xfer *x, const char *name, const char *value);
+    /** Body bytes; status is set.  False: enough, which ends the exchange as BKT_WIRE_STOPPED. */
+    bool (*data)(struct bkt_xfer *x, const void *p, size_t n);
+    /** The end.  The exchange may be freed or submitted again. */
+    void (*done)(struct bkt_xfer *x);
+
+    /* in, from begin(); the caller's own, freed by it */
+    const char        *url;
+    struct curl_slist *headers;
+    uint64_t           timeout_ms;
+
+    /* out */
+    enum bkt_wire wire;
+    long          status;
+    char          why[256];       /* what libcurl says about a failure */
+    uint64_t      retry_after_ms;
+    char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */
+
+    /* the engine's own */
+    void            *easy;
+    struct host     *host;
+    struct bkt_xfer *next, *prev;
+    uint64_t         last_ms;
+    size_t           put_at;
+    bool             enough;
+};
+
+/** Queue an exchange; any thread. */
+void bkt_engine_submit(struct bkt_xfer *x);
+
+/** Milliseconds on a monotonic clock, never 0. */
+uint64_t bkt_engine_now(void);
+
+/** End the thread and its connections. Exchanges still queued end as BKT_WIRE_FATAL. */
+void bkt_engine_shutdown(void);
+
+/** libcurl's process-wide start, once; for others who use libcurl. */
+void bkt_engine_curl_init(void);
+
+void bkt_engine_before_fork(void);
+void bkt_engine_after_fork_parent(void);
+void bkt_engine_after_fork_child(void);
+
+#endif

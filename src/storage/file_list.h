@@ -1,0 +1,19 @@
+/* The keys of a directory store; the other half of file.c. */
+#ifndef BKT_FILE_LIST_H
+#define BKT_FILE_LIST_H
+
+#include <sys/stat.h>
+
+#include "store.h"
+
+#define BKT_FILE_SCRATCH ".h5bucket"
+
+/** Whether a key stays inside the directory and outside the scratch directory. */
+bool bkt_file_key_ok(const char *key);
+void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
+
+/** As bkt_store_list(), below the open directory @p root, keys in binary order. */
+int bkt_file_list(int root, const char *prefix, bool roll_up,
+                  int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+
+#endif

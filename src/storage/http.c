@@ -1,0 +1,465 @@
+/* See http.h.  Everything but bkt_http_start() and bkt_http_submit() runs on the I/O thread. */
+#include "http.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <curl/curl.h>
+
+#include "http_reply.h"
+#include "num.h"
+#include "stats.h"
+#include "trace.h"
+
+#define MAX_TROUBLE  (64U * 1024)
+#define SKIP_MAX     (UINT64_C(16) << 20) /* bytes read for nothing from a server that ignores ranges */
+#define DRAIN_MAX    (UINT64_C(256) << 10) /* rather read this much than give up the connection */
+#define RESERVE_MAX  (UINT64_C(64) << 20) /* memory taken on a server's word alone */
+
+static bool is_whole(const struct bkt_http_op *op) { return op->req->len == BKT_WHOLE; }
+
+/* ---- sending ---- */
+
+int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf line = {0};
+    BKT_PASS(bkt_buf_addf(&line, "%s: %s", name, value));
+    struct curl_slist *l = curl_slist_append(op->x.headers, bkt_buf_str(&line));
+    if (!l)
+        return BKT_ENOMEM;
+    op->x.headers = l;
+    return BKT_OK;
+}
+
+int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (const char *p = text; *p; p++) {
+        unsigned char c      = (unsigned char)*p;
+        bool          plain  = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                     strchr("-._~", c) || strchr(also, c);
+        char          enc[3] = {'%', hex[c >> 4], hex[c & 15]};
+        BKT_PASS(bkt_buf_add(to, plain ? p : enc, plain ? 1 : 3));
+    }
+    return BKT_OK;
+}
+
+static int add_range(struct bkt_http_op *op)
+{
+    const struct bkt_req *req = op->req;
+    char                  text[64];
+    if (req->op != BKT_GET || op->query || (is_whole(op) && !op->got))
+        return BKT_OK;
+    if (is_whole(op))
+        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-", op->got);
+    else
+        (void)snprintf(text, sizeof text, "bytes=%" PRIu64 "-%" PRIu64, req->off + op->got, req->off + req->len - 1);
+    return bkt_http_header(op, "Range", text);
+}
+
+static int add_conditions(struct bkt_http_op *op)
+{
+    const struct bkt_req *req = op->req;
+    if (op->got)
+        return bkt_http_header(op, "If-Match", op->etag);
+    if (req->if_match)
+        BKT_PASS(bkt_http_header(op, "If-Match", req->if_match));
+    if (req->if_none_match)
+        BKT_PASS(bkt_http_header(op, "If-None-Match", req->if_none_match));
+    return BKT_OK;
+}
+
+static void drop_headers(struct bkt_http_op *op)
+{
+    curl_slist_free_all(op->x.headers);
+    op->x.headers = NULL;
+}
+
+static void finish(struct bkt_http_op *op)
+{
+    struct bkt_http *h     = op->http;
+    struct bkt_req  *req   = op->req;
+    bool             query = op->query != NULL;
+    drop_headers(op);
+    bkt_buf_fini(&op->url);
+    bkt_buf_fini(&op->trouble);
+    free(op->location);
+    free(op->x.redirect);
+    free(op);
+    if (query)
+        bkt_batch_end_one(req->batch);
+    else
+        bkt_store_finish(&h->base, req);
+}
+
+static bool on_begin(struct bkt_xfer *x)
+{
+    struct bkt_http_op *op  = (struct bkt_http_op *)x;
+    struct bkt_http    *h   = op->http;
+    uint64_t            now = bkt_engine_now();
+    if (!op->retry.started_ms)
+        op->retry.started_ms = now; /* the time that it waited for a connection does not count */
+    if (op->req->cancel && atomic_load(op->req->cancel)) {
+        (void)BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", x->method, op->req->key);
+        finish(op);
+        return false;
+    }
+    uint64_t spent = now - op->retry.started_ms;
+    if (spent >= h->policy.deadline_ms) {
+        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: %" PRIu64 " ms are over (deadline_ms)", x->method,
+                           h->base.uri, op->req->key, h->policy.deadline_ms);
+        finish(op);
+        return false;
+    }
+    op->reply = (struct bkt_http_reply){.length = UINT64_MAX, .total = UINT64_MAX};
+    bkt_buf_clear(&op->trouble);
+    bkt_buf_clear(&op->url);
+    drop_headers(op);
+    op->pos        = 0;
+    op->body_begun = op->complete = false;
+    op->refused                   = NULL;
+    int rc                        = h->ops->prepare(h, op);
+    if (rc == BKT_HTTP_LATER)
+        return false;
+    /* no "Expect: 100-continue": it costs a round trip; no guessed content type */
+    if (rc == BKT_OK && (add_range(op) < 0 || add_conditions(op) < 0 || bkt_http_header(op, "Expect", "") < 0))
+        rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "%s %s: out of memory", x->method, op->req->key);
+    if (rc < 0) {
+        op->req->rc = rc;
+        finish(op);
+        return false;
+    }
+    x->url        = op->location ? op->location : bkt_buf_str(&op->url);
+    x->timeout_ms = h->policy.deadline_ms - spent;
+    bkt_stats_add(BKT_STAT(attempts), 1);
+    return true;
+}
+
+/* ---- receiving ---- */
+
+static void on_header(struct bkt_xfer *x, const char *name, const char *value)
+{
+    bkt_http_reply_header(&((struct bkt_http_op *)x)->reply, name, value);
+}
+
+static const char *begin_body(struct bkt_http_op *op)
+{
+    struct bkt_http_reply *r   = &op->reply;
+    struct bkt_req        *req = op->req;
+    uint64_t               want = is_whole(op) ? op->got : req->off + op->got;
+    if (op->x.status == 206) {
+        if (!r->has_range || r->bad_range)
+            return "the answer's Content-Range is missing or malformed";
+        if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
+            return "the answer is for another range than asked";
+        op->pos = r->first;
+    } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
+        return "the server ignores ranges";
+    }
+    if (op->x.status == 200) { /* it begins at the beginning, whatever was asked */
+        op->got = 0;
+        if (!req->dst)
+            bkt_buf_clear(&req->body);
+    }
+    uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
+    if (!req->dst && is_whole(op) && room > op->http->max_body)
+        return "the object is larger than max_object allows";
+    if (!req->dst && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
+        return "out of memory";
+    return NULL;
+}
+
+/* Body bytes [pos, pos+n) of the object: what lies in the range asked for goes to its place. */
+static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t n)
+{
+    struct bkt_req *req = op->req;
+    uint64_t        off = is_whole(op) ? 0 : req->off, lo = bkt_max_u64(op->pos, off), hi;
+    uint64_t        end = is_whole(op) ? UINT64_MAX : off + req->len;
+    if (!bkt_add_u64(op->pos, n, &hi))
+        return "the answer does not end";
+    uint64_t cut = bkt_min_u64(hi, end);
+    if (lo < cut) {
+        size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
+        if (!req->dst) {
+            if (at + k > op->http->max_body && is_whole(op))
+                return "the object is larger than max_object allows";
+            if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
+                return "out of memory";
+        }
+        memcpy((req->dst ? (unsigned char *)req->dst : req->body.ptr) + at, p + (lo - op->pos), k);
+        op->got = at + k;
+    }
+    op->pos = hi;
+    if (hi >= end && op->x.status == 200) {
+        op->complete = true;
+        if (op->reply.length == UINT64_MAX || op->reply.length - bkt_min_u64(hi, op->reply.length) > DRAIN_MAX)
+            return "enough";
+    }
+    return NULL;
+}
+
+static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
+{
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    bool ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->query));
+    if (!ours) {
+        size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
+        int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* without it the message is poorer */
+        return rc == BKT_OK && (n <= room || op->reply.length < DRAIN_MAX);
+    }
+    if (!op->body_begun) {
+        op->body_begun = true;
+        op->refused    = begin_body(op);
+    }
+    if (!op->refused)
+        op->refused = place(op, p, n);
+    return op->refused == NULL;
+}
+
+/* ---- judging ---- */
+
+static const struct {
+    long status;
+    int  code;
+} codes[] = {
+    {304, BKT_ENOTMOD}, {400, BKT_EINVAL}, {401, BKT_EACCES}, {403, BKT_EACCES},  {404, BKT_ENOENT},  {405, BKT_EUNSUP},
+    {409, BKT_EPRECOND}, {410, BKT_ENOENT}, {412, BKT_EPRECOND}, {416, BKT_ERANGE}, {429, BKT_EBUSY}, {501, BKT_EUNSUP},
+    {503, BKT_EBUSY},
+};
+
+int bkt_http_code(long status)
+{
+    for (size_t i = 0; i < BKT_COUNT(codes); i++)
+        if (codes[i].status == status)
+            return codes[i].code;
+    return status >= 500 ? BKT_ENET : status >= 400 ? BKT_EINVAL : BKT_EUNSUP;
+}
+
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint)
+{
+    const struct bkt_http_reply *r = &op->reply;
+    char                         tries[64] = "";
+    if (op->retry.tries)
+        (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
+    bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.160s%s%s%.80s%s%s%.120s", op->x.method,
+                        op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
+                        msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
+                        r->request_id, tries, tip ? "; " : "", tip ? hint : "");
+}
+
+static void start_over(struct bkt_http_op *op)
+{
+    op->got     = 0;
+    op->etag[0] = 0;
+    if (!op->req->dst)
+        bkt_buf_clear(&op->req->body);
+}
+
+/* What has come can stay if the same object can be asked for the rest. */
+static void keep_or_start_over(struct bkt_http_op *op)
+{
+    const char *etag = op->reply.etag;
+    bool        same = op->etag[0] == 0 || strcmp(op->etag, etag) == 0 || etag[0] == 0;
+    if (op->got && op->body_begun && etag[0] == '"' && same)
+        memcpy(op->etag, etag, sizeof op->etag);
+    else if (op->body_begun || !op->etag[0])
+        start_over(op);
+}
+
+static int send_again(struct bkt_http_op *op, uint64_t wait)
+{
+    op->x.not_before_ms = wait ? bkt_engine_now() + wait : 0;
+    bkt_stats_add(BKT_STAT(retries), 1);
+    bkt_engine_submit(&op->x);
+    return BKT_HTTP_AGAIN;
+}
+
+/* BKT_HTTP_AGAIN: under way again. */
+static int retry(struct bkt_http_op *op, enum bkt_wire wire)
+{
+    uint64_t             wait;
+    enum bkt_retry_class class = bkt_retry_classify(wire, op->x.status);
+    keep_or_start_over(op);
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(),
+                        &wait))
+        return BKT_OK;
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method, op->req->key, wait,
+              op->got);
+    return send_again(op, wait);
+}
+
+static int wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
+{
+    static const char *const what[] = {
+        [BKT_WIRE_OK] = "",
+        [BKT_WIRE_STOPPED] = "stopped",
+        [BKT_WIRE_RESET] = "connection broken",
+        [BKT_WIRE_SHORT] = "answer cut short",
+        [BKT_WIRE_STALL] = "transfer stalled",
+        [BKT_WIRE_CONNECT] = "cannot connect",
+        [BKT_WIRE_DEADLINE] = "deadline passed",
+        [BKT_WIRE_FATAL] = "transfer failed",
+    };
+    int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
+    const char *why  = op->refused ? op->refused : op->x.why;
+    if (bkt_engine_now() - op->retry.started_ms >= op->http->policy.deadline_ms)
+        code = BKT_ETIME;
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: %s (%.140s), after %u retries in %" PRIu64 " ms", op->x.method,
+                        op->http->base.uri, op->req->key, what[wire], why, op->retry.tries,
+                        bkt_engine_now() - op->retry.started_ms);
+}
+
+static int end_get(struct bkt_http_op *op)
+{
+    struct bkt_req        *req   = op->req;
+    struct bkt_http_reply *r     = &op->reply;
+    uint64_t               total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
+    if (op->complete && r->length == UINT64_MAX)
+        total = UINT64_MAX; /* we stopped before its end */
+    if (op->refused && !op->complete)
+        return BKT_REQ_FAIL(req, strcmp(op->refused, "out of memory") == 0 ? BKT_ENOMEM : BKT_EFORMAT,
+                            "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
+                            op->refused);
+    if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
+        start_over(op); /* no body at all, or another object's rest */
+        return retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : wire_failure(op, BKT_WIRE_SHORT);
+    }
+    memcpy(req->etag, r->etag, sizeof req->etag);
+    req->mtime     = r->mtime;
+    req->size      = total;
+    uint64_t want  = is_whole(op) ? total : req->len;
+    if (total != UINT64_MAX && !op->query && bkt_req_span(req, total, &want) < 0)
+        return req->rc;
+    if (op->got < want && total != UINT64_MAX) {
+        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes came", op->got, want);
+        return retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : wire_failure(op, BKT_WIRE_SHORT);
+    }
+    if (op->got < want && !is_whole(op) && !req->may_be_short)
+        return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes came", op->http->base.uri,
+                            req->key, op->got, want);
+    req->n = op->got;
+    return BKT_OK;
+}
+
+static int end_other(struct bkt_http_op *op)
+{
+    struct bkt_req *req = op->req;
+    memcpy(req->etag, op->reply.etag, sizeof req->etag);
+    req->mtime = op->reply.mtime;
+    if (req->op == BKT_HEAD)
+        req->size = op->reply.length;
+    return BKT_OK;
+}
+
+/* 304, 412 and 416 answer our own headers. */
+static int end_condition(struct bkt_http_op *op)
+{
+    struct bkt_req *req = op->req;
+    if (op->got && op->x.status != 304) { /* the object changed while we read it: read the new one */
+        start_over(op);
+        return ++op->detours <= 3 ? send_again(op, 0)
+                                  : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
+                                                 op->http->base.uri, req->key);
+    }
+    memcpy(req->etag, op->reply.etag, sizeof req->etag);
+    if (op->x.status == 304)
+        return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
+    if (op->x.status == 412)
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s/%.150s: the object %s", op->x.method, op->http->base.uri, req->key,
+                            req->if_match ? "has changed" : "exists");
+    if (op->reply.has_range && op->reply.total != UINT64_MAX)
+        req->size = op->reply.total;
+    return BKT_REQ_FAIL(req, BKT_ERANGE, "GET %s/%.150s: bytes from %" PRIu64 " lie past the object's end",
+                        op->http->base.uri, req->key, req->off);
+}
+
+static int judge(struct bkt_http_op *op)
+{
+    enum bkt_wire wire   = op->x.wire;
+    long          status = op->x.status;
+    if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))
+        return retry(op, wire) ? BKT_HTTP_AGAIN : wire_failure(op, wire);
+    if (status == 200 || status == 206)
+        return op->req->op == BKT_GET ? end_get(op) : end_other(op);
+    if (status >= 200 && status < 300)
+        return end_other(op);
+    if (status == 304 || status == 412 || status == 416)
+        return end_condition(op);
+    if (retry(op, wire))
+        return BKT_HTTP_AGAIN;
+    int rc = op->http->ops->judge(op->http, op);
+    return rc == BKT_HTTP_AGAIN ? send_again(op, 0) : rc;
+}
+
+static void on_done(struct bkt_xfer *x)
+{
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    if (bkt_trace_on(BKT_TRACE_HTTP))
+        bkt_trace(BKT_TRACE_HTTP, "%s %s/%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
+                  op->http->base.uri, op->req->key, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
+                  op->reply.request_id[0] ? ", request id " : "", op->reply.request_id);
+    int rc = judge(op);
+    if (rc == BKT_HTTP_AGAIN)
+        return;
+    op->req->rc = rc;
+    finish(op);
+}
+
+/* ---- interface ---- */
+
+void bkt_http_submit(struct bkt_http_op *op) { bkt_engine_submit(&op->x); }
+
+void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err)
+{
+    op->req->rc = bkt_err_copy(bkt_req_err(op->req), code, err);
+    finish(op);
+}
+
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const char *query)
+{
+    struct bkt_http_op *op = calloc(1, sizeof *op);
+    if (!op) {
+        (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "%s %s: out of memory", bkt_op_name(req->op), req->key);
+        if (query)
+            bkt_batch_end_one(req->batch);
+        else
+            bkt_store_finish(&h->base, req);
+        return;
+    }
+    op->http  = h;
+    op->req   = req;
+    op->query = query;
+    op->x     = (struct bkt_xfer){.net     = &h->net,
+                                  .method  = bkt_op_name(req->op),
+                                  .put     = req->put,
+                                  .put_len = req->op == BKT_PUT ? req->put_len : 0,
+                                  .cancel  = req->cancel,
+                                  .begin   = on_begin,
+                                  .header  = on_header,
+                                  .data    = on_data,
+                                  .done    = on_done};
+    if (h->ops->init)
+        h->ops->init(h, op);
+    bkt_engine_submit(&op->x);
+}
+
+void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req) { bkt_http_start((struct bkt_http *)st, req, NULL); }
+
+int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops, const char *uri,
+                  const char *origin, const struct bkt_settings *set, struct bkt_err *err)
+{
+    h->ops      = hops;
+    h->policy   = (struct bkt_retry_policy){set->retries, set->backoff_ms, set->deadline_ms};
+    h->max_body = bkt_min_u64(set->max_object, SIZE_MAX / 4);
+    BKT_PASS(bkt_net_init(&h->net, origin, set, err));
+    int rc = bkt_store_init(&h->base, ops, uri, err);
+    if (rc < 0)
+        bkt_net_fini(&h->net);
+    return rc;
+}
+
+void bkt_http_fini(struct bkt_http *h) { bkt_net_fini(&h->net); }

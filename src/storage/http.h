@@ -1,0 +1,97 @@
+/* Requests to an HTTP server: what S3 and plain HTTP have in common.
+ *
+ * A struct bkt_http_op is one request with all its attempts: it is sent, its answer checked and put where the
+ * caller wants it, and it is sent again as retry.h says.  A body that broke off goes on from where it broke when the
+ * object has a strong ETag (If-Match guards it), else it starts over. */
+#ifndef BKT_HTTP_H
+#define BKT_HTTP_H
+
+#include "engine.h"
+#include "retry.h"
+#include "store_impl.h"
+
+#define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
+#define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op and calls bkt_http_submit() later */
+
+struct bkt_http;
+
+struct bkt_http_reply {
+    uint64_t length;             /* Content-Length; UINT64_MAX: none */
+    uint64_t first, last, total; /* Content-Range; total UINT64_MAX: not said */
+    bool     has_range, bad_range;
+    char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
+    double   mtime;
+    long     date; /* Date, Unix seconds; 0: none */
+};
+
+struct bkt_http_op {
+    struct bkt_xfer  x; /* first */
+    struct bkt_http *http;
+    struct bkt_req  *req;
+    const char      *query; /* a list's page; NULL: an object */
+
+    struct bkt_retry      retry;
+    struct bkt_http_reply reply;
+    struct bkt_buf        url;
+    struct bkt_buf        trouble; /* the body of an answer that is none of ours, cut at some KiB */
+    uint64_t              pos;     /* where in the object the next body byte lies */
+    uint64_t              got;     /* bytes of the answer in place, from its start */
+    char                  etag[BKT_ETAG_MAX]; /* of the object that they are part of; "" unknown */
+    bool                  body_begun, complete;
+    const char           *refused; /* why we stopped the transfer ourselves */
+    unsigned              detours; /* redirects, changes of region */
+    unsigned              renewals; /* of credentials or clock */
+    char                 *location; /* where a redirect leads */
+    char                  region[40], payload_hash[65], access_key[132]; /* S3: what this attempt was signed for and with */
+};
+
+struct bkt_http_ops {
+    /** Work that needs no connection, on the thread that starts the request; may be NULL. */
+    void (*init)(struct bkt_http *h, struct bkt_http_op *op);
+    /** Fill in op->url and op->x.headers (bkt_http_header()).  BKT_OK, BKT_HTTP_LATER, or a failure recorded in the
+     *  request. */
+    int (*prepare)(struct bkt_http *h, struct bkt_http_op *op);
+    /** An answer that is neither 2xx nor 304, 412 or 416: BKT_HTTP_AGAIN, or the code that it means, with its story
+     *  recorded in the request.  Statuses to be retried come here only when retrying is over. */
+    int (*judge)(struct bkt_http *h, struct bkt_http_op *op);
+};
+
+/** First member of both stores. */
+struct bkt_http {
+    struct bkt_store           base;
+    const struct bkt_http_ops *ops;
+    struct bkt_net             net;
+    struct bkt_retry_policy    policy;
+    uint64_t                   max_body;
+};
+
+BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
+                                const char *uri, const char *origin, const struct bkt_settings *set,
+                                struct bkt_err *err);
+/** Free what bkt_http_init() made; the uri is bkt_store_close()'s. */
+void bkt_http_fini(struct bkt_http *h);
+
+/** Begin @p req; @p query NULL for an object.  The request's end is reported by bkt_store_finish(), a query's by its
+ *  batch alone. */
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const char *query);
+/** As bkt_store_ops.start. */
+void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
+/** For prepare() that answered BKT_HTTP_LATER. */
+void bkt_http_submit(struct bkt_http_op *op);
+/** The same, when there is nothing to wait for any more: ends with @p err's story. */
+void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err);
+
+/** Add a header to the attempt. */
+BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
+
+/** Status → code, when there is nothing else to go by. */
+int bkt_http_code(long status);
+
+/** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
+BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
+
+/** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
+ *  @p code_text, @p message, @p hint may be "" or NULL. */
+int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
+
+#endif

@@ -1,0 +1,43 @@
+#include "retry.h"
+
+#include "err.h"
+#include "num.h"
+
+#define FEW         2
+#define BACKOFF_MAX 10000 /* ms */
+
+static const long statuses[] = {429, 500, 502, 503, 504};
+
+enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
+{
+    static const enum bkt_retry_class by_wire[] = {
+        [BKT_WIRE_OK] = BKT_RETRY_NO,      [BKT_WIRE_STOPPED] = BKT_RETRY_NO, [BKT_WIRE_RESET] = BKT_RETRY_YES,
+        [BKT_WIRE_SHORT] = BKT_RETRY_YES,  [BKT_WIRE_STALL] = BKT_RETRY_YES,  [BKT_WIRE_CONNECT] = BKT_RETRY_FEW,
+        [BKT_WIRE_DEADLINE] = BKT_RETRY_NO, [BKT_WIRE_FATAL] = BKT_RETRY_NO,
+    };
+    if (wire != BKT_WIRE_OK && wire != BKT_WIRE_STOPPED)
+        return by_wire[wire];
+    for (size_t i = 0; i < BKT_COUNT(statuses); i++)
+        if (statuses[i] == status)
+            return BKT_RETRY_YES;
+    return BKT_RETRY_NO;
+}
+
+bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
+                    uint64_t retry_after_ms, uint64_t now_ms, uint64_t rnd, uint64_t *wait_ms)
+{
+    if (class == BKT_RETRY_NO || r->tries >= p->retries || (class == BKT_RETRY_FEW && r->few >= FEW))
+        return false;
+    /* full jitter: anything from nothing to the doubled step, so that clients that failed together do not come
+     * back together */
+    unsigned shift = r->tries < 20 ? r->tries : 20;
+    uint64_t cap   = bkt_min_u64(p->backoff_ms << shift, BACKOFF_MAX);
+    uint64_t wait  = bkt_max_u64(cap ? rnd % (cap + 1) : 0, retry_after_ms);
+    uint64_t spent = now_ms - r->started_ms;
+    if (spent >= p->deadline_ms || wait >= p->deadline_ms - spent)
+        return false;
+    r->tries++;
+    r->few += class == BKT_RETRY_FEW;
+    *wait_ms = wait;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* When a request is sent again, and how long to wait before: pure policy, no clock and no I/O of its own. */
+#ifndef BKT_RETRY_H
+#define BKT_RETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** How one exchange over the wire ended, HTTP status aside. */
+enum bkt_wire {
+    BKT_WIRE_OK,       /* a whole answer, whatever its status */
+    BKT_WIRE_STOPPED,  /* we had enough of it */
+    BKT_WIRE_RESET,    /* the connection broke */
+    BKT_WIRE_SHORT,    /* fewer bytes than announced */
+    BKT_WIRE_STALL,    /* no byte for stall_ms */
+    BKT_WIRE_CONNECT,  /* no connection: refused, unreachable, name unknown, TLS handshake broken off */
+    BKT_WIRE_DEADLINE, /* the request's time is over */
+    BKT_WIRE_FATAL,    /* will not get better: certificate refused, answer is no HTTP, out of memory */
+};
+
+enum bkt_retry_class {
+    BKT_RETRY_NO,
+    BKT_RETRY_YES, /* as often as the settings say */
+    BKT_RETRY_FEW, /* a dead server should be reported soon */
+};
+
+struct bkt_retry_policy {
+    uint64_t retries, backoff_ms, deadline_ms; /* the settings of these names */
+};
+
+/** State of one request; zeroed at its start. */
+struct bkt_retry {
+    uint64_t started_ms; /* any monotonic clock */
+    unsigned tries;      /* retries granted so far */
+    unsigned few;        /* of them after BKT_RETRY_FEW */
+};
+
+enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status);
+
+/** Whether to try again.
+ * @param retry_after_ms  what the server asks for, 0 if it does not; waited for in full
+ * @param rnd             64 random bits, for the jitter
+ * @param wait_ms         how long to wait from now; less than the time left until the deadline */
+bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
+                    uint64_t retry_after_ms, uint64_t now_ms, uint64_t rnd, uint64_t *wait_ms);
+
+#endif

@@ -1,0 +1,245 @@
+/* S3: addresses, regions, what its answers mean, lists.
+ *
+ * The region is what the settings or the profile say until the server names another one; what it names is kept per
+ * bucket for the process, so that only the first request pays for it. */
+#include "s3.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "http.h"
+#include "s3_auth.h"
+#include "s3_region.h"
+#include "s3_url.h"
+#include "s3_xml.h"
+#include "store_impl.h"
+
+#define MAX_DETOURS    3
+#define EMPTY_SHA256   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define DEFAULT_REGION "us-east-1"
+
+struct s3 {
+    struct bkt_http     http;
+    struct bkt_s3_place place;
+    struct bkt_s3_auth *auth;
+    char                region[40]; /* under bkt_state_lock() */
+    bool                requester_pays, https;
+};
+
+/* ---- requests ---- */
+
+static void payload_hash(struct bkt_http *h, struct bkt_http_op *op)
+{
+    const struct s3      *s   = (const struct s3 *)h;
+    const struct bkt_req *req = op->req;
+    unsigned char         md[EVP_MAX_MD_SIZE];
+    unsigned              n = 0;
+    const char *text = req->op == BKT_PUT && s->https ? "UNSIGNED-PAYLOAD" /* TLS protects it */ : EMPTY_SHA256;
+    (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", text);
+    if (req->op == BKT_PUT && !s->https && EVP_Digest(req->put, req->put_len, md, &n, EVP_sha256(), NULL) == 1)
+        for (unsigned i = 0; i < n && i < 32; i++)
+            (void)snprintf(op->payload_hash + 2 * (size_t)i, 3, "%02x", md[i]);
+}
+
+static int prepare(struct bkt_http *h, struct bkt_http_op *op)
+{
+    struct s3                               *s    = (struct s3 *)h;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf host = {0}, path = {0};
+    bkt_state_lock();
+    memcpy(op->region, s->region, sizeof op->region);
+    bkt_state_unlock();
+    if (bkt_s3_place_host(&s->place, op->region, &host) < 0 ||
+        bkt_s3_place_path(&s->place, op->query ? NULL : op->req->key, &path) < 0 ||
+        bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
+                     op->query ? "?" : "", op->query ? op->query : "") < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    struct bkt_s3_target t = {.host           = bkt_buf_str(&host),
+                              .path           = bkt_buf_str(&path),
+                              .query          = op->query ? op->query : "",
+                              .region         = op->region,
+                              .payload_hash   = op->payload_hash,
+                              .requester_pays = s->requester_pays};
+    return bkt_s3_auth_sign(s->auth, op, &t);
+}
+
+/* ---- answers ---- */
+
+/* The server says where the bucket is: in a header, or in the document of an error. */
+static bool new_region(struct s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
+{
+    bool        malformed = strcmp(e->code, "AuthorizationHeaderMalformed") == 0;
+    const char *region    = op->reply.region[0] ? op->reply.region : malformed ? e->region : "";
+    if (!bkt_s3_region_ok(region) || strcmp(region, op->region) == 0 || op->detours >= MAX_DETOURS)
+        return false;
+    op->detours++;
+    bkt_state_lock();
+    memcpy(s->region, region, strlen(region) + 1);
+    bkt_state_unlock();
+    bkt_s3_region_learn(s->place.host ? s->place.host : "", s->place.bucket, region);
+    return true;
+}
+
+static const struct {
+    long        status;
+    const char *code; /* S3's; NULL: any */
+    int         rc;
+    const char *hint;
+} meanings[] = {
+    {404, "NoSuchBucket", BKT_EINVAL, "the bucket does not exist there; check its name and the endpoint"},
+    {404, NULL, BKT_ENOENT, NULL},
+    {403, "RequestTimeTooSkewed", BKT_EACCES, "this machine's clock is wrong"},
+    {403, "SignatureDoesNotMatch", BKT_EACCES, "the secret key is wrong"},
+    {403, "InvalidAccessKeyId", BKT_EACCES, "the server does not know the access key"},
+    {403, NULL, BKT_EACCES, "without permission to list the bucket a missing key answers so, too"},
+    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials"},
+    {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
+    {301, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
+    {307, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
+    {400, "AuthorizationHeaderMalformed", BKT_EINVAL, "set region (AWS_REGION) to the bucket's"},
+    {409, NULL, BKT_EPRECOND, NULL},
+};
+
+static int judge(struct bkt_http *h, struct bkt_http_op *op)
+{
+    struct s3          *s = (struct s3 *)h;
+    struct bkt_s3_error e;
+    (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
+    if (new_region(s, op, &e) || bkt_s3_auth_refused(s->auth, op, e.code))
+        return BKT_HTTP_AGAIN;
+    if (!op->reply.request_id[0])
+        memcpy(op->reply.request_id, e.request_id, sizeof op->reply.request_id);
+    size_t i = 0;
+    while (i < BKT_COUNT(meanings) && !(meanings[i].status == op->x.status &&
+                                        (!meanings[i].code || strcmp(meanings[i].code, e.code) == 0)))
+        i++;
+    int         rc   = i < BKT_COUNT(meanings) ? meanings[i].rc : bkt_http_code(op->x.status);
+    const char *hint = i < BKT_COUNT(meanings) ? meanings[i].hint : NULL;
+    char        source[100], text[240];
+    if (rc == BKT_EACCES) {
+        bkt_s3_auth_source(s->auth, source, sizeof source);
+        (void)snprintf(text, sizeof text, "%s%s; %s", source[0] ? "signed with credentials from " : "sent unsigned",
+                       source, hint ? hint : "");
+        hint = text;
+    }
+    return bkt_http_say(op, rc, e.code, e.message, hint);
+}
+
+static const struct bkt_http_ops s3_http_ops = {.init = payload_hash, .prepare = prepare, .judge = judge};
+
+/* ---- lists ---- */
+
+static int page_query(struct bkt_buf *q, const char *prefix, const char *delimiter, const struct bkt_buf *token)
+{
+    bkt_buf_clear(q); /* names in the order that signing wants */
+    if (token->len) {
+        BKT_PASS(bkt_buf_add_str(q, "continuation-token="));
+        BKT_PASS(bkt_http_encode(q, bkt_buf_str(token), ""));
+        BKT_PASS(bkt_buf_add_str(q, "&"));
+    }
+    if (*delimiter)
+        BKT_PASS(bkt_buf_add_str(q, "delimiter=%2F&"));
+    BKT_PASS(bkt_buf_add_str(q, "encoding-type=url&list-type=2"));
+    if (!*prefix)
+        return BKT_OK;
+    BKT_PASS(bkt_buf_add_str(q, "&prefix="));
+    return bkt_http_encode(q, prefix, "");
+}
+
+static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
+static void page_fini(struct bkt_s3_page *p) { bkt_buf_fini(&p->token); }
+
+static int fetch_page(struct s3 *s, struct bkt_req *req, const char *query, struct bkt_err *err)
+{
+    struct bkt_batch b;
+    bkt_batch_init(&b, 1);
+    req->batch = &b;
+    bkt_http_start(&s->http, req, query);
+    bkt_batch_wait(&b, false);
+    bkt_batch_fini(&b);
+    return req->rc < 0 ? bkt_err_copy(err, req->rc, req->err) : BKT_OK;
+}
+
+static int s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct s3                                  *s     = (struct s3 *)st;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf    query = {0}, last = {0};
+    BKT_CLEANUP(page_fini) struct bkt_s3_page   page  = {0};
+    do {
+        if (page_query(&query, prefix, delimiter, &page.token) < 0)
+            BKT_NOMEM(err);
+        BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = prefix, .len = BKT_WHOLE, .size = UINT64_MAX};
+        int rc = fetch_page(s, &req, bkt_buf_str(&query), err);
+        if (rc == BKT_ENOENT) /* of a list, an odd server's way to say that the bucket isn't there */
+            rc = BKT_EINVAL;
+        BKT_TRY(err, rc, "list of %s/%.200s", st->uri, prefix);
+        bkt_buf_fini(&last);
+        bkt_buf_move(&last, &page.token);
+        BKT_PASS(bkt_s3_parse_list(req.body.ptr, req.body.len, each, arg, &page, err));
+        if (page.truncated && (!page.token.len || strcmp(bkt_buf_str(&page.token), bkt_buf_str(&last)) == 0))
+            BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", st->uri, prefix);
+    } while (page.truncated);
+    return BKT_OK;
+}
+
+/* ---- the store ---- */
+
+static void s3_close(struct bkt_store *st)
+{
+    struct s3 *s = (struct s3 *)st;
+    bkt_s3_auth_close(s->auth);
+    bkt_s3_place_fini(&s->place);
+    bkt_http_fini(&s->http);
+    free(s);
+}
+
+static const struct bkt_store_ops s3_ops = {
+    .name = "s3", .start = bkt_http_start_object, .list = s3_list, .close = s3_close};
+
+static int choose_region(struct s3 *s, const struct bkt_settings *set, struct bkt_err *err)
+{
+    if (bkt_s3_region_known(s->place.host ? s->place.host : "", s->place.bucket, s->region))
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) char *profile = NULL;
+    if (!set->region || !*set->region)
+        bkt_s3_region_of_profile(set, &profile);
+    const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
+    if (!bkt_s3_region_ok(region))
+        BKT_FAIL(err, BKT_EINVAL, "region '%.100s' is no region's name", region);
+    memcpy(s->region, region, strlen(region) + 1);
+    return BKT_OK;
+}
+
+int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                struct bkt_err *err)
+{
+    struct s3 *s = calloc(1, sizeof *s);
+    if (!s)
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
+    int rc = bkt_s3_place_init(&s->place, rest, set, err);
+    if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
+                         bkt_s3_place_host(&s->place, "*", &origin) < 0))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK)
+        rc = choose_region(s, set, err);
+    if (rc == BKT_OK)
+        rc = bkt_s3_auth_open(set, &s->auth, err);
+    if (rc == BKT_OK)
+        rc = bkt_http_init(&s->http, &s3_ops, &s3_http_ops, uri, bkt_buf_str(&origin), set, err);
+    if (rc < 0) {
+        bkt_s3_auth_close(s->auth);
+        bkt_s3_place_fini(&s->place);
+        free(s);
+        return rc;
+    }
+    s->requester_pays = set->requester_pays;
+    s->https          = strcmp(s->place.scheme, "https") == 0;
+    *out              = &s->http.base;
+    return BKT_OK;
+}
+
+void bkt_s3_shutdown(void) { bkt_s3_region_forget(); }

@@ -1,0 +1,8 @@
+/* S3 as a store; process-wide parts. */
+#ifndef BKT_S3_H
+#define BKT_S3_H
+
+/** Forget what was learnt about buckets. */
+void bkt_s3_shutdown(void);
+
+#endif

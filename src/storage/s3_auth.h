@@ -1,0 +1,29 @@
+/* Signing of S3 requests with credentials that come, and are renewed, while requests wait. */
+#ifndef BKT_S3_AUTH_H
+#define BKT_S3_AUTH_H
+
+#include "http.h"
+
+struct bkt_s3_auth;
+
+BKT_NODISCARD int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, struct bkt_err *err);
+/** No request may be waiting. */
+void bkt_s3_auth_close(struct bkt_s3_auth *a);
+
+/** What is signed besides the op's method. */
+struct bkt_s3_target {
+    const char *host, *path, *query; /* as sent; query may be "" */
+    const char *region, *payload_hash;
+    bool        requester_pays;
+};
+/** Add the headers; BKT_HTTP_LATER when credentials are not there yet: the op is submitted again when they are.
+ *  I/O thread only. */
+int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t);
+
+/** The server refused with @p code (S3's error code, "" unknown): true if there is a point in signing anew. */
+bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code);
+
+/** Where the credentials in use came from, or "" when requests are not signed; copied to @p out. */
+void bkt_s3_auth_source(struct bkt_s3_auth *a, char *out, size_t room);
+
+#endif

@@ -1,0 +1,30 @@
+/* Where a bucket and its keys are found; pure. */
+#ifndef BKT_S3_URL_H
+#define BKT_S3_URL_H
+
+#include "buf.h"
+#include "settings.h"
+
+struct bkt_s3_place {
+    char *bucket;
+    char *scheme; /* "https" or "http" */
+    char *host;   /* endpoint's host[:port]; NULL: AWS, host by region */
+    char *base;   /* endpoint's path without '/' at its end, percent-encoded as given; "" none */
+    bool  path_style;
+};
+
+/** From a bucket's name and the settings `endpoint` and `addressing`.
+ * @return BKT_OK; BKT_EINVAL, a bad bucket name or endpoint */
+BKT_NODISCARD int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const struct bkt_settings *set,
+                                    struct bkt_err *err);
+void              bkt_s3_place_fini(struct bkt_s3_place *p);
+
+/** The Host header for requests in @p region, e.g. "bucket.s3.eu-west-1.amazonaws.com". */
+BKT_NODISCARD int bkt_s3_place_host(const struct bkt_s3_place *p, const char *region, struct bkt_buf *out);
+/** The path, percent-encoded as it is sent and signed; @p key NULL: the bucket's own. */
+BKT_NODISCARD int bkt_s3_place_path(const struct bkt_s3_place *p, const char *key, struct bkt_buf *out);
+
+/** Whether it looks like a region's name: what comes from a server goes into host names. */
+bool bkt_s3_region_ok(const char *region);
+
+#endif

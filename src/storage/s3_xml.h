@@ -1,0 +1,25 @@
+/* S3's XML answers; pure, safe on hostile input: no document type, so no entities; bounded depth and text. */
+#ifndef BKT_S3_XML_H
+#define BKT_S3_XML_H
+
+#include "buf.h"
+#include "store.h"
+
+struct bkt_s3_error {
+    char code[64], message[256], region[40], request_id[80];
+};
+/** Parse an <Error> document, as far as it goes; what is absent or too long stays "".  False: it is none. */
+bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out);
+
+struct bkt_s3_page {
+    bool           truncated;
+    struct bkt_buf token; /* NextContinuationToken */
+};
+/** Parse a ListBucketResult (version 2, encoding-type=url), calling @p each for every key and common prefix in the order
+ *  of the document.
+ * @return BKT_OK; what @p each returned if negative; BKT_EFORMAT; BKT_ENOMEM */
+BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n,
+                                    int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                                    struct bkt_s3_page *page, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,429 @@
+/* Stores in general: choice of the backend, argument checks, counting, tracing, waiting.
+ *
+ * A completion that arrives while another completion of the same thread is running is put off until that one
+ * returns: a done() that starts the next request never nests, however long the chain. */
+#include "store.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "num.h"
+#include "pool.h"
+#include "s3.h"
+#include "stats.h"
+#include "store_impl.h"
+#include "trace.h"
+
+static const struct {
+    const char *prefix;
+    size_t      skip; /* bytes of the URI that are the scheme */
+    int (*open)(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                struct bkt_err *err);
+} schemes[] = {
+    {"s3://", 5, bkt_s3_open},
+    {"file://", 7, bkt_file_open},
+    {"https://", 8, bkt_plain_open},
+    {"http://", 7, bkt_plain_open},
+    {"mem:", 4, bkt_mem_open},
+};
+
+static const struct {
+    const char *name;
+    size_t      stat;
+} ops[] = {
+    [BKT_GET]    = {"GET", BKT_STAT(get)},
+    [BKT_HEAD]   = {"HEAD", BKT_STAT(head)},
+    [BKT_PUT]    = {"PUT", BKT_STAT(put)},
+    [BKT_DELETE] = {"DELETE", BKT_STAT(del)},
+};
+
+const char *bkt_op_name(enum bkt_op op) { return (size_t)op < BKT_COUNT(ops) ? ops[op].name : "?"; }
+
+/* ---- process state ---- */
+
+static pthread_mutex_t state  = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint     forks;
+static pthread_once_t  hooked = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&state);
+    bkt_engine_before_fork();
+}
+static void after_fork_parent(void)
+{
+    bkt_engine_after_fork_parent();
+    (void)pthread_mutex_unlock(&state);
+}
+static void after_fork_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    bkt_engine_after_fork_child();
+    (void)pthread_mutex_unlock(&state);
+}
+static void hook(void) { (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
+
+unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
+void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
+void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
+
+uint64_t bkt_random(void)
+{
+    static _Atomic uint64_t seed;
+    struct timespec         now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t z = atomic_fetch_add(&seed, UINT64_C(0x9e3779b97f4a7c15)) + (uint64_t)now.tv_nsec * UINT64_C(0xff51afd7ed558ccd) +
+                 (uint64_t)now.tv_sec + ((uint64_t)getpid() << 32);
+    z ^= z >> 30, z *= UINT64_C(0xbf58476d1ce4e5b9);
+    z ^= z >> 27, z *= UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ---- requests ---- */
+
+struct bkt_err *bkt_req_err(struct bkt_req *req)
+{
+    if (!req->err)
+        req->err = calloc(1, sizeof *req->err);
+    return req->err;
+}
+
+void bkt_req_fini(struct bkt_req *req)
+{
+    if (!req)
+        return;
+    bkt_buf_fini(&req->body);
+    free(req->err);
+    req->err = NULL;
+}
+
+int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len)
+{
+    req->size = size;
+    if (req->len == BKT_WHOLE) {
+        *len = size;
+        return BKT_OK;
+    }
+    if (req->off >= size)
+        return BKT_REQ_FAIL(req, BKT_ERANGE, "%s: bytes from %" PRIu64 " wanted, the object has %" PRIu64, req->key,
+                            req->off, size);
+    *len = bkt_min_u64(req->len, size - req->off);
+    if (*len < req->len && !req->may_be_short)
+        return BKT_REQ_FAIL(req, BKT_EFORMAT,
+                            "%s: %" PRIu64 " bytes at %" PRIu64 " wanted, the object has only %" PRIu64, req->key,
+                            req->len, req->off, size);
+    return BKT_OK;
+}
+
+void *bkt_req_room(struct bkt_req *req, uint64_t len)
+{
+    if (req->dst)
+        return req->dst;
+    size_t at = req->body.len;
+    if (len > SIZE_MAX / 4 || bkt_buf_reserve(&req->body, (size_t)len) < 0 ||
+        bkt_buf_resize(&req->body, at + (size_t)len) < 0) {
+        (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "%s: no memory for %" PRIu64 " bytes", req->key, len);
+        return NULL;
+    }
+    return req->body.ptr + at;
+}
+
+int bkt_req_condition(struct bkt_req *req, const char *etag)
+{
+    if (req->if_match && (!etag || (strcmp(req->if_match, "*") != 0 && strcmp(req->if_match, etag) != 0)))
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s: the object %s", bkt_op_name(req->op), req->key,
+                            etag ? "has changed" : "is gone");
+    if (!req->if_none_match || !etag || (strcmp(req->if_none_match, "*") != 0 && strcmp(req->if_none_match, etag) != 0))
+        return BKT_OK;
+    if (req->op == BKT_GET || req->op == BKT_HEAD)
+        return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
+    return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s: the object exists", bkt_op_name(req->op), req->key);
+}
+
+static bool bad_header(const char *s) { return s && (!*s || strlen(s) >= BKT_ETAG_MAX || strpbrk(s, "\r\n")); }
+
+static int check(struct bkt_store *st, struct bkt_req *req)
+{
+    uint64_t end;
+    if (!req->key || !*req->key || *req->key == '/')
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "key '%s' is empty or begins with '/'", req->key ? req->key : "");
+    if ((size_t)req->op >= BKT_COUNT(ops))
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: operation %d is unknown", req->key, (int)req->op);
+    if (req->op == BKT_GET && (req->len == 0 || (req->len == BKT_WHOLE && (req->off || req->dst)) ||
+                               (req->len != BKT_WHOLE && !bkt_add_u64(req->off, req->len, &end))))
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key, req->len,
+                            req->off);
+    if ((req->op == BKT_PUT || req->op == BKT_DELETE) && bkt_store_is_readonly(st))
+        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s can only be read", bkt_op_name(req->op), req->key, st->uri);
+    if (req->op == BKT_PUT && !req->put && req->put_len)
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "PUT %s: no data given", req->key);
+    if (bad_header(req->if_match) || bad_header(req->if_none_match))
+        return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: an ETag in a condition is malformed", req->key);
+    return BKT_OK;
+}
+
+/* What the parent had under way at fork() never ends in the child. */
+static void enter(struct bkt_store *st)
+{
+    if (st->generation != bkt_fork_generation()) {
+        bkt_state_lock();
+        if (st->generation != bkt_fork_generation()) {
+            st->under_way = 0;
+            (void)pthread_mutex_init(&st->lock, NULL);
+            (void)pthread_cond_init(&st->idle, NULL);
+            st->generation = bkt_fork_generation();
+        }
+        bkt_state_unlock();
+    }
+    (void)pthread_mutex_lock(&st->lock);
+    st->under_way++;
+    (void)pthread_mutex_unlock(&st->lock);
+}
+
+static void leave(struct bkt_store *st)
+{
+    (void)pthread_mutex_lock(&st->lock);
+    if (--st->under_way == 0)
+        (void)pthread_cond_broadcast(&st->idle);
+    (void)pthread_mutex_unlock(&st->lock);
+}
+
+void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
+{
+    enter(st);
+    free(req->err);
+    req->err = NULL;
+    bkt_buf_clear(&req->body);
+    req->rc      = BKT_OK;
+    req->n       = 0;
+    req->size    = UINT64_MAX;
+    req->mtime   = 0;
+    req->etag[0] = 0;
+    req->impl    = NULL;
+    req->next    = NULL;
+    if (check(st, req) < 0) {
+        bkt_store_finish(st, req);
+        return;
+    }
+    bkt_stats_add(ops[req->op].stat, 1);
+    if (req->cancel && atomic_load(req->cancel)) {
+        (void)BKT_REQ_FAIL(req, BKT_ECANCEL, "%s %s: cancelled", bkt_op_name(req->op), req->key);
+        bkt_store_finish(st, req);
+        return;
+    }
+    st->ops->start(st, req);
+}
+
+static void note(const struct bkt_store *st, const struct bkt_req *req)
+{
+    if (req->rc < 0 && req->rc != BKT_ENOENT && req->rc != BKT_ENOTMOD && req->rc != BKT_EPRECOND)
+        bkt_stats_add(BKT_STAT(failures), 1);
+    if (bkt_trace_on(BKT_TRACE_STORE))
+        bkt_trace(BKT_TRACE_STORE, "%s %s %s off %" PRIu64 " len %" PRId64 ": %s, %" PRIu64 " bytes", st->uri,
+                  bkt_op_name(req->op), req->key ? req->key : "", req->off,
+                  req->len == BKT_WHOLE ? INT64_C(-1) : (int64_t)req->len, bkt_err_text(req->rc),
+                  req->op == BKT_PUT ? (uint64_t)req->put_len : req->n);
+}
+
+static _Thread_local struct {
+    bool            busy;
+    struct bkt_req *head, *tail;
+} turn;
+
+static void deliver(struct bkt_store *st, struct bkt_req *req)
+{
+    req->done(req);
+    leave(st);
+}
+
+void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
+{
+    note(st, req);
+    if (req->batch) {
+        bkt_batch_end_one(req->batch);
+        leave(st);
+        return;
+    }
+    if (turn.busy) {
+        req->impl = st;
+        req->next = NULL;
+        if (turn.head)
+            turn.tail->next = req;
+        else
+            turn.head = req;
+        turn.tail = req;
+        return;
+    }
+    turn.busy = true;
+    deliver(st, req);
+    while ((req = turn.head)) {
+        turn.head = req->next;
+        deliver(req->impl, req);
+    }
+    turn.busy = false;
+}
+
+/* ---- waiting ---- */
+
+void bkt_batch_init(struct bkt_batch *b, size_t n)
+{
+    (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_cond_init(&b->done, NULL);
+    b->n = b->left = n;
+}
+
+void bkt_batch_end_one(struct bkt_batch *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    if (--b->left == 0)
+        (void)pthread_cond_signal(&b->done);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    while (b->left) {
+        (void)pthread_mutex_unlock(&b->lock);
+        bool helped = help_pool && bkt_pool_help();
+        (void)pthread_mutex_lock(&b->lock);
+        if (!helped && b->left)
+            (void)pthread_cond_wait(&b->done, &b->lock);
+    }
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+void bkt_batch_fini(struct bkt_batch *b)
+{
+    (void)pthread_cond_destroy(&b->done);
+    (void)pthread_mutex_destroy(&b->lock);
+}
+
+int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
+{
+    if (!n)
+        return BKT_OK;
+    struct bkt_batch b;
+    bkt_batch_init(&b, n);
+    for (size_t i = 0; i < n; i++) {
+        reqs[i].batch = &b;
+        bkt_store_start(st, &reqs[i]);
+    }
+    /* local work waits in the pool: this thread takes part, so that a pool thread may wait here, too */
+    bkt_batch_wait(&b, st->ops->local);
+    bkt_batch_fini(&b);
+    for (size_t i = 0; i < n; i++)
+        reqs[i].batch = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (reqs[i].rc < 0)
+            return bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+    return BKT_OK;
+}
+
+static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
+
+int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len, struct bkt_buf *out,
+                  struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = key, .off = off, .len = len};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    bkt_buf_fini(out);
+    bkt_buf_move(out, &req.body);
+    return BKT_OK;
+}
+
+int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    if (size)
+        *size = req.size;
+    return BKT_OK;
+}
+
+int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    prefix    = prefix ? prefix : "";
+    delimiter = delimiter ? delimiter : "";
+    if (*delimiter && strcmp(delimiter, "/") != 0)
+        BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
+    if (!st->ops->list)
+        BKT_FAIL(err, BKT_EUNSUP, "%s has no list of its keys", st->uri);
+    bkt_stats_add(BKT_STAT(list), 1);
+    enter(st);
+    int rc = st->ops->list(st, prefix, delimiter, each, arg, err);
+    leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s: %s", st->uri, prefix, bkt_err_text(rc));
+    return rc;
+}
+
+/* ---- stores ---- */
+
+int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const char *uri, struct bkt_err *err)
+{
+    st->uri = strdup(uri);
+    if (!st->uri)
+        BKT_NOMEM(err);
+    st->ops = o;
+    (void)pthread_mutex_init(&st->lock, NULL);
+    (void)pthread_cond_init(&st->idle, NULL);
+    st->under_way  = 0;
+    st->generation = bkt_fork_generation();
+    return BKT_OK;
+}
+
+int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out, struct bkt_err *err)
+{
+    *out = NULL;
+    if (!uri)
+        BKT_FAIL(err, BKT_EINVAL, "no store URI given");
+    (void)pthread_once(&hooked, hook);
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
+            continue;
+        BKT_CLEANUP(bkt_freep) char *norm = strdup(uri);
+        if (!norm)
+            BKT_NOMEM(err);
+        size_t n = strlen(norm);
+        while (n > schemes[i].skip + 1 && norm[n - 1] == '/')
+            norm[--n] = 0;
+        if (set->stats)
+            bkt_stats_at_exit();
+        return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
+    }
+    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", uri);
+}
+
+void bkt_store_close(struct bkt_store *st)
+{
+    if (!st)
+        return;
+    enter(st);
+    leave(st);
+    (void)pthread_mutex_lock(&st->lock);
+    while (st->under_way)
+        (void)pthread_cond_wait(&st->idle, &st->lock);
+    (void)pthread_mutex_unlock(&st->lock);
+    (void)pthread_cond_destroy(&st->idle);
+    (void)pthread_mutex_destroy(&st->lock);
+    char *uri = st->uri;
+    st->ops->close(st);
+    free(uri);
+}
+
+const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
+bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
+bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
+
+void bkt_store_shutdown(void)
+{
+    bkt_engine_shutdown();
+    bkt_s3_shutdown();
+    bkt_mem_shutdown();
+}

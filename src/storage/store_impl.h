@@ -1,0 +1,92 @@
+/* What a backend or a decorator is made of; for src/storage and tests only. */
+#ifndef BKT_STORE_IMPL_H
+#define BKT_STORE_IMPL_H
+
+#include <pthread.h>
+
+#include "store.h"
+
+struct bkt_store_ops {
+    const char *name;
+    bool        local;    /* no round trips */
+    bool        readonly;
+    /** Begin @p req, whose arguments are checked and whose outputs are reset.  Ends with bkt_store_finish(),
+     *  on any thread, also before start() returns.  Never blocks on the network. */
+    void (*start)(struct bkt_store *st, struct bkt_req *req);
+    /** As bkt_store_list(); blocks.  NULL: not supported. */
+    int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
+                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    /** Free all but what bkt_store_init() made; nothing is under way. */
+    void (*close)(struct bkt_store *st);
+};
+
+/** First member of each backend's struct. */
+struct bkt_store {
+    const struct bkt_store_ops *ops;
+    char                       *uri;
+    pthread_mutex_t             lock; /* guards under_way */
+    pthread_cond_t              idle;
+    size_t                      under_way;
+    unsigned                    generation; /* of the process, see bkt_fork_generation() */
+};
+
+/** One call of bkt_store_run(), or of a backend that waits for requests of its own. */
+struct bkt_batch {
+    pthread_mutex_t lock;
+    pthread_cond_t  done;
+    size_t          n, left;
+};
+void bkt_batch_init(struct bkt_batch *b, size_t n);
+void bkt_batch_end_one(struct bkt_batch *b);
+void bkt_batch_wait(struct bkt_batch *b, bool help_pool);
+void bkt_batch_fini(struct bkt_batch *b);
+
+/** Backends' constructors; @p uri is normalised, @p rest is what follows the scheme. */
+int bkt_mem_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                 struct bkt_err *err);
+int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                  struct bkt_err *err);
+int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                   struct bkt_err *err);
+int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                struct bkt_err *err);
+/** What is left of them in the process after all stores are closed. */
+void bkt_mem_shutdown(void);
+
+/** Fill in the common part; on failure (out of memory) nothing is left to free. */
+BKT_NODISCARD int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *ops, const char *uri,
+                                 struct bkt_err *err);
+
+/** The request is over: req->rc and all outputs are set.  The request may be gone afterwards. */
+void bkt_store_finish(struct bkt_store *st, struct bkt_req *req);
+
+/** Record the request's failure; gives back @p code. */
+struct bkt_err *bkt_req_err(struct bkt_req *req); /* allocated on first use; NULL when memory is short */
+#define BKT_REQ_FAIL(req, code, ...) ((req)->rc = bkt_err_push(bkt_req_err(req), (code), BKT_HERE, __VA_ARGS__))
+
+/** The name of an operation: GET, HEAD, PUT, DELETE. */
+const char *bkt_op_name(enum bkt_op op);
+
+/** Which part of an object of @p size bytes a GET asks for: checks the start, cuts at the end when the request
+ *  allows it.  Sets req->rc and the error otherwise. */
+BKT_NODISCARD int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len);
+
+/** Where @p len bytes of a GET's answer go: req->dst, or the end of req->body made long enough.  NULL: out of memory,
+ *  recorded. */
+void *bkt_req_room(struct bkt_req *req, uint64_t len);
+
+/** Whether conditions hold for an object with this ETag (NULL: there is none): BKT_OK, BKT_EPRECOND, BKT_ENOTMOD;
+ *  recorded in the request. */
+int bkt_req_condition(struct bkt_req *req, const char *etag);
+
+/** Changes in every forked child: state of threads that stayed with the parent is void there. */
+unsigned bkt_fork_generation(void);
+
+/** Guards small process-wide and store state; held across fork() so that a child finds it whole. */
+void bkt_state_lock(void);
+void bkt_state_unlock(void);
+
+/** A uniformly distributed number; any thread.  For back-off and temporary names, not for secrets. */
+uint64_t bkt_random(void);
+
+#endif
