@@ -1,0 +1,72 @@
+/* AWS credentials from the whole chain, kept fresh.
+ *
+ * A provider (struct bkt_cred) stands for one way of looking: profile and environment as they were when it was opened.
+ * Providers are shared in the process and outlive their last close until bkt_cred_shutdown(), so a second store does not
+ * ask again.  The order is AWS's: environment, web identity from the environment, profile in the shared files (static
+ * keys, assume-role, web identity, credential_process), container endpoint, EC2 instance metadata (IMDSv2).
+ * Credentials within 5 minutes of their end are renewed by a thread while the old ones are still handed out; past their
+ * end, callers wait.  At most one fetch per provider is under way, and all callers share its result.
+ * Secrets are zeroed when freed and never traced. */
+#ifndef BKT_CRED_H
+#define BKT_CRED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "settings.h"
+
+/** Immutable, counted.  Filled in by hand only in tests. */
+struct bkt_creds {
+    char       *access_key, *secret_key;
+    char       *session_token; /* NULL: none */
+    int64_t     expires;       /* Unix seconds; 0: never */
+    char       *source;        /* for messages: "environment variables", "profile x in /home/u/.aws/credentials", … */
+    atomic_uint refs;
+};
+void bkt_creds_unref(const struct bkt_creds *c); /* NULL is fine */
+
+struct bkt_cred; /* opaque */
+
+/** Get the provider for @p set (profile, region, ca_bundle are used) and the environment.  Touches no file and no network.
+ *  To be closed; the anonymous setting is the caller's affair.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_cred_open(const struct bkt_settings *set, struct bkt_cred **out, struct bkt_err *err);
+void              bkt_cred_close(struct bkt_cred *p); /* NULL is fine; the provider may stay cached */
+
+/** Credentials at hand: never blocks, any thread.  Starts a renewal in the background where one is due.
+ * @param out  on BKT_OK, a reference for the caller: bkt_creds_unref()
+ * @return BKT_OK; BKT_CRED_LATER, none at hand: bkt_cred_want() or bkt_cred_get(); negative, a fetch failed within the
+ *         last second, with its story (and all that was looked at) in @p err */
+#define BKT_CRED_LATER 1
+BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
+
+/** Have credentials fetched, without waiting.  @p ready is called exactly once, on any thread (also before this returns),
+ *  with BKT_OK (peek again) or the failure and its story; it must not block.  The provider stays open until then. */
+void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err), void *arg);
+
+/** Credentials, waiting for files, processes and servers if need be; not from the I/O thread.
+ * @return BKT_OK; BKT_EACCES, none found (the message lists what was looked at) or refused; BKT_EINVAL, a bad profile;
+ *         BKT_EUNSUP, e.g. an SSO profile; BKT_ENET, BKT_ETIME, BKT_EFORMAT, BKT_EIO, BKT_ENOMEM, BKT_ECANCEL */
+BKT_NODISCARD int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
+
+/** A server said that these are expired or unknown: forget them, unless newer ones came meanwhile.
+ * @param access_key  what the refused request was signed with
+ * @return whether asking again can give others (false for static keys that would be read again unchanged) */
+bool bkt_cred_invalidate(struct bkt_cred *p, const char *access_key);
+
+/** Whether they end within 5 minutes of @p now (Unix seconds). */
+bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now);
+
+/** Where credentials in use come from, "" if none were found yet; copied. */
+void bkt_cred_source(struct bkt_cred *p, char *out, size_t room);
+
+/** End fetches under way (they report BKT_ECANCEL), join their threads, forget all cached credentials. */
+void bkt_cred_shutdown(void);
+
+/** The region of the profile in use (AWS config file); *out is the caller's, NULL if it has none.  BKT_ENOMEM, BKT_EINVAL. */
+BKT_NODISCARD int bkt_cred_region(const struct bkt_settings *set, char **out, struct bkt_err *err);
+/** The S3 endpoint of the profile in use: its services section's s3 endpoint_url, or its endpoint_url; else NULL. */
+BKT_NODISCARD int bkt_cred_endpoint(const struct bkt_settings *set, char **out, struct bkt_err *err);
+
+#endif
