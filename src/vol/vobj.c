@@ -49,6 +49,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     if (!o)
         return;
     bkt_dsetio_close(o->io);
+    bkt_buf_fini(&o->chunks);
     if (o->dapl >= 0)
         (void)H5Pclose(o->dapl);
     if (o->file_type >= 0)

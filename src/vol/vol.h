@@ -39,6 +39,8 @@ struct bkt_vobj {
     /* DATASET */
     struct bkt_dsetio *io;
     hid_t              dapl;
+    struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
+    bool               has_chunks;
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */

@@ -1,0 +1,415 @@
+/* H5A.  Attributes come with their object, values and all: nothing here fetches but the owner itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "native_data.h"
+#include "trace.h"
+
+/* ---- which object, which attribute ---- */
+
+/** The object that the attributes belong to; *found is the caller's when it is not @p o itself. */
+static int owner_of(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
+                    struct bkt_err *err)
+{
+    *found = NULL;
+    *owner = o;
+    if (loc->type == H5VL_OBJECT_BY_SELF)
+        return BKT_OK;
+    if (loc->type == H5VL_OBJECT_BY_NAME)
+        BKT_PASS(bkt_path_open(o, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, found, err));
+    else if (loc->type == H5VL_OBJECT_BY_IDX) /* the index is the attribute's, not a link's */
+        BKT_PASS(bkt_path_open(o, loc->loc_data.loc_by_idx.name, loc->loc_data.loc_by_idx.lapl_id, found, err));
+    else
+        BKT_PASS(bkt_path_locate(o, loc, found, err));
+    *owner = *found;
+    return BKT_OK;
+}
+
+static const char *name_of(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
+
+/* The i-th attribute in an order; NULL past the end */
+static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order, hsize_t i)
+{
+    if (i >= all->n)
+        return NULL;
+    if (order == H5_ITER_DEC)
+        i = all->n - 1 - i;
+    return &all->v[by == H5_INDEX_CRT_ORDER ? all->order[i] : i];
+}
+
+static int find_by_idx(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
+                       struct bkt_err *err)
+{
+    *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
+    if (!*out)
+        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has %zu", (unsigned long long)at->n, name_of(owner),
+                 owner->obj->attrs.n);
+    return BKT_OK;
+}
+
+static int find_by_name(const struct bkt_vobj *owner, const char *name, const struct bkt_attr **out, struct bkt_err *err)
+{
+    *out = bkt_attrs_find(&owner->obj->attrs, name);
+    if (!*out)
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", name_of(owner), name);
+    return BKT_OK;
+}
+
+/* ---- what is known of one ---- */
+
+/* Bytes of an element as HDF5 would store it in a file */
+static uint64_t stored_bytes(const struct bkt_type *t)
+{
+    uint64_t sum = 0;
+    switch (t->cls) {
+        case BKT_T_OBJREF:
+            return H5R_OBJ_REF_BUF_SIZE;
+        case BKT_T_REGREF:
+            return H5R_DSET_REG_REF_BUF_SIZE;
+        case BKT_T_VLEN:
+            return 16; /* length, address in the heap, index in it */
+        case BKT_T_STRING:
+            return t->var_string ? 16 : t->size;
+        case BKT_T_ARRAY:
+            return t->n_elems * stored_bytes(t->base);
+        case BKT_T_COMPOUND:
+            for (size_t i = 0; i < t->n_fields; i++)
+                sum += stored_bytes(t->fields[i].type);
+            return sum;
+        default:
+            return t->size;
+    }
+}
+
+static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err)
+{
+    uint64_t n = 0;
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    *out = n * stored_bytes(a->type);
+    return BKT_OK;
+}
+
+static H5T_cset_t name_cset(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name >= 0x80)
+            return H5T_CSET_UTF8;
+    return H5T_CSET_ASCII;
+}
+
+static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
+{
+    size_t i = 0;
+    memset(out, 0, sizeof *out);
+    out->corder_valid = (obj->attr_track_order & 1) == 1 && obj->attr_track_order > 0;
+    while (out->corder_valid && i < obj->attrs.n && &obj->attrs.v[obj->attrs.order[i]] != a)
+        i++;
+    out->corder = (H5O_msg_crt_idx_t)i;
+    out->cset   = name_cset(a->name);
+    return data_size(a, &out->data_size, err);
+}
+
+/* ---- create, open, close ---- */
+
+void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
+                          hid_t aapl, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)obj, (void)loc, (void)type, (void)space, (void)acpl, (void)aapl, (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
+    (void)bkt_h5err_readonly(&err, "creating an attribute");
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+static int attr_open(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
+    const H5VL_loc_by_idx_t *idx = loc->type == H5VL_OBJECT_BY_IDX ? &loc->loc_data.loc_by_idx : NULL;
+    const struct bkt_attr   *a;
+    struct bkt_vobj         *owner;
+
+    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    if (owner->native_id >= 0)
+        return bkt_native_attr_open(owner, name, idx, out, err);
+    BKT_PASS(idx ? find_by_idx(owner, idx, &a, err) : find_by_name(owner, name, &a, err));
+    *out = bkt_vobj_new(owner->file, H5I_ATTR, bkt_object_retain(owner->obj), owner->path);
+    if (!*out)
+        BKT_NOMEM(err);
+    (*out)->attr = a;
+    return BKT_OK;
+}
+
+void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t aapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *out = NULL;
+    (void)aapl, (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_open %s %s", name_of(obj), name ? name : "(by index)");
+    if (attr_open(obj, loc, name, &out, &err) < 0) {
+        (void)bkt_h5err_publish(&err);
+        return NULL;
+    }
+    return out;
+}
+
+herr_t bkt_vol_attr_close(void *obj, hid_t dxpl, void **req)
+{
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_close %s", name_of(obj));
+    bkt_vobj_free(obj);
+    return 0;
+}
+
+/* ---- read ---- */
+
+/* The value in slices of one element each */
+static int split_value(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err)
+{
+    struct bkt_rd     rd = bkt_rd_of(a->value.ptr, a->value.len);
+    struct bkt_slice *s  = calloc(n, sizeof *s);
+    if (!s)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        s[i].p = rd.p;
+        int rc = bkt_value_skip(a->type, &rd, err);
+        if (rc < 0) {
+            free(s);
+            return rc;
+        }
+        s[i].n = (size_t)(rd.p - s[i].p);
+    }
+    *out = s;
+    return BKT_OK;
+}
+
+static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    const struct bkt_attr *a = o->attr;
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *slices = NULL;
+    uint64_t n = 0;
+    hid_t    file_type;
+
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if (n == 0)
+        return BKT_OK;
+    if (a->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
+    if (!a->has_value) {
+        memset(buf, 0, (size_t)n * H5Tget_size(mem_type));
+        return BKT_OK;
+    }
+    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    if (a->type->is_var) {
+        BKT_PASS(split_value(a, (size_t)n, &slices, err));
+        return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
+    }
+    if (a->type->size == 0 || a->value.len / a->type->size < n)
+        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes stored for %llu elements of %zu", a->value.len, (unsigned long long)n,
+                 a->type->size);
+    return bkt_convert_packed(o, a->type, file_type, a->value.ptr, (size_t)n, mem_type, buf, dxpl, err);
+}
+
+herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_read %s %s", name_of(o), o->attr ? o->attr->name : "");
+    if (o->native_id >= 0) {
+        if (H5Aread(o->native_id, mem_type, buf) >= 0)
+            return 0;
+        (void)bkt_h5err_capture(&err, "reading an attribute of another file");
+        return bkt_h5err_publish(&err);
+    }
+    int rc = attr_read(o, mem_type, buf, dxpl, &err);
+    if (rc < 0)
+        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr->name, name_of(o));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+herr_t bkt_vol_attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)mem_type, (void)buf, (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_write %s", name_of(obj));
+    (void)bkt_h5err_readonly(&err, "writing to an attribute");
+    return bkt_h5err_publish(&err);
+}
+
+/* ---- get ---- */
+
+/* For the questions that name an attribute of some object besides those about an open one */
+static int which(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **found,
+                 const struct bkt_object **obj, const struct bkt_attr **a, struct bkt_err *err)
+{
+    struct bkt_vobj *owner;
+    *found = NULL;
+    if (loc->type == H5VL_OBJECT_BY_SELF && o->attr) {
+        *obj = o->obj;
+        *a   = o->attr;
+        return BKT_OK;
+    }
+    BKT_PASS(owner_of(o, loc, &owner, found, err));
+    *obj = owner->obj;
+    if (owner->native_id >= 0)
+        BKT_PASS(bkt_native_attr_open(owner, name, loc->type == H5VL_OBJECT_BY_IDX ? &loc->loc_data.loc_by_idx : NULL, found,
+                                      err));
+    else if (loc->type == H5VL_OBJECT_BY_IDX)
+        BKT_PASS(find_by_idx(owner, &loc->loc_data.loc_by_idx, a, err));
+    else
+        BKT_PASS(find_by_name(owner, name, a, err));
+    return BKT_OK;
+}
+
+typedef int get_fn(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err);
+
+static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
+    H5VL_attr_get_info_args_t *q = &args->args.get_info;
+    const struct bkt_object   *obj;
+    const struct bkt_attr     *a;
+    BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
+    if (found && found->native_id >= 0)
+        return bkt_native_attr_get(found, args, err);
+    return fill_info(obj, a, q->ainfo, err);
+}
+
+static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
+    H5VL_attr_get_name_args_t *q = &args->args.get_name;
+    const struct bkt_object   *obj;
+    const struct bkt_attr     *a;
+    BKT_PASS(which(o, &q->loc_params, NULL, &found, &obj, &a, err));
+    if (found && found->native_id >= 0)
+        return bkt_native_attr_get(found, args, err);
+    *q->attr_name_len = strlen(a->name);
+    if (q->buf && q->buf_size > 0) {
+        size_t n = *q->attr_name_len < q->buf_size ? *q->attr_name_len : q->buf_size - 1;
+        memcpy(q->buf, a->name, n);
+        q->buf[n] = '\0';
+    }
+    return BKT_OK;
+}
+
+static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
+    if (id < 0 || H5Pset_char_encoding(id, name_cset(o->attr->name)) < 0)
+        return bkt_h5err_capture(err, "making an attribute creation property list");
+    args->args.get_acpl.acpl_id = id;
+    id                          = H5I_INVALID_HID;
+    return BKT_OK;
+}
+
+static int get_space(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_space(&o->attr->space, &args->args.get_space.space_id, err);
+}
+
+static int get_type(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+}
+
+static int get_storage_size(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
+{
+    return data_size(o->attr, args->args.get_storage_size.data_size, err);
+}
+
+herr_t bkt_vol_attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
+{
+    static get_fn *const ops[] = {[H5VL_ATTR_GET_ACPL] = get_acpl, [H5VL_ATTR_GET_INFO] = get_info,
+                                  [H5VL_ATTR_GET_NAME] = get_name, [H5VL_ATTR_GET_SPACE] = get_space,
+                                  [H5VL_ATTR_GET_TYPE] = get_type, [H5VL_ATTR_GET_STORAGE_SIZE] = get_storage_size};
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    size_t           op  = (size_t)args->op_type;
+    int              rc;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_get %zu %s", op, name_of(o));
+    if (o->native_id >= 0 && o->type == H5I_ATTR)
+        rc = bkt_native_attr_get(o, args, &err);
+    else if (op < BKT_COUNT(ops) && ops[op])
+        rc = ops[op](o, args, &err);
+    else
+        rc = BKT_ERR(&err, BKT_EUNSUP, "attribute get operation %zu", op);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+/* ---- specific ---- */
+
+/* The program's callback gets an id of the object whose attributes these are. */
+static int owner_id(const struct bkt_vobj *owner, hid_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *v = bkt_vobj_new(owner->file, owner->type, bkt_object_retain(owner->obj), owner->path);
+    if (!v)
+        BKT_NOMEM(err);
+    *out = bkt_vobj_register(v, err);
+    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+}
+
+static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct bkt_err *err)
+{
+    const struct bkt_object *obj = owner->obj;
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    hsize_t i  = it->idx ? *it->idx : 0;
+    int     rc = 0;
+
+    if (i > 0 && i >= obj->attrs.n)
+        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has %zu", (unsigned long long)i, name_of(owner),
+                 obj->attrs.n);
+    if (obj->attrs.n > 0)
+        BKT_PASS(owner_id(owner, &id, err));
+    for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL; i++) {
+        H5A_info_t info;
+        BKT_PASS(fill_info(obj, a, &info, err));
+        rc = it->op(id, a->name, &info, it->op_data);
+    }
+    if (it->idx)
+        *it->idx = i;
+    if (rc < 0)
+        BKT_FAIL(err, BKT_ECANCEL, "the program's callback failed");
+    return rc;
+}
+
+static int specific(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
+    struct bkt_vobj *owner;
+
+    if (args->op_type == H5VL_ATTR_DELETE || args->op_type == H5VL_ATTR_DELETE_BY_IDX)
+        return bkt_h5err_readonly(err, "deleting an attribute");
+    if (args->op_type == H5VL_ATTR_RENAME)
+        return bkt_h5err_readonly(err, "renaming an attribute");
+    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    if (owner->native_id >= 0)
+        return bkt_native_attr_specific(owner, args, err);
+    if (args->op_type == H5VL_ATTR_ITER)
+        return iterate(owner, &args->args.iterate, err);
+    if (args->op_type != H5VL_ATTR_EXISTS)
+        BKT_FAIL(err, BKT_EUNSUP, "attribute operation %d", (int)args->op_type);
+    *args->args.exists.exists = bkt_attrs_find(&owner->obj->attrs, args->args.exists.name) != NULL;
+    return BKT_OK;
+}
+
+herr_t bkt_vol_attr_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_attr_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, name_of(obj));
+    int rc = specific(obj, loc, args, &err);
+    return rc < 0 ? bkt_h5err_publish(&err) : rc;
+}
+
+herr_t bkt_vol_attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)obj, (void)dxpl, (void)req;
+    (void)BKT_ERR(&err, BKT_EUNSUP, "optional attribute operation %d", args->op_type);
+    return bkt_h5err_publish(&err);
+}

@@ -1,0 +1,198 @@
+/* Creation property lists, as the program that made the object set them. */
+#include <stdlib.h>
+
+#include "convert.h"
+#include "trace.h"
+
+/* What H5Pencode2() made of the list when it was stored; -1 when there is none or it is of another class. */
+static hid_t encoded_list(const struct bkt_object *obj, hid_t plist_class)
+{
+    hid_t id = H5I_INVALID_HID;
+    if (obj->cpl.len == 0)
+        return H5I_INVALID_HID;
+    H5E_BEGIN_TRY
+    {
+        id = H5Pdecode(obj->cpl.ptr);
+        if (id >= 0 && H5Pisa_class(id, plist_class) <= 0) {
+            (void)H5Pclose(id);
+            id = H5I_INVALID_HID;
+        }
+    }
+    H5E_END_TRY
+    return id;
+}
+
+static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
+{
+    if (obj->attr_track_order > 0 && H5Pset_attr_creation_order(id, (unsigned)obj->attr_track_order) < 0)
+        return -1;
+    if (obj->attr_max_compact >= 0 && obj->attr_min_dense >= 0 && obj->attr_min_dense <= obj->attr_max_compact + 1 &&
+        H5Pset_attr_phase_change(id, (unsigned)obj->attr_max_compact, (unsigned)obj->attr_min_dense) < 0)
+        return -1;
+    return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
+}
+
+int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_object *obj = group->obj;
+    *out = encoded_list(obj, plist_class);
+    if (*out >= 0)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(plist_class);
+    if (id < 0 || set_object_properties(id, obj) < 0)
+        return bkt_h5err_capture(err, "making a creation property list");
+    if (obj->kind == BKT_GROUP && obj->track_order > 0 && H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
+        return bkt_h5err_capture(err, "setting the order of links");
+    *out = id;
+    id   = H5I_INVALID_HID;
+    return BKT_OK;
+}
+
+static herr_t set_layout(hid_t id, const struct bkt_dset *d)
+{
+    const struct bkt_layout *l = &d->layout;
+    hsize_t dims[BKT_MAX_RANK];
+
+    switch (l->user_cls) {
+        case BKT_D_COMPACT:
+            return H5Pset_layout(id, H5D_COMPACT);
+        case BKT_D_CHUNKED:
+        case BKT_D_CHUNKED_REF:
+        case BKT_D_CHUNKED_REF_INDIRECT:
+            if (d->space.cls != BKT_S_SIMPLE || l->user_rank == 0)
+                return 0;
+            for (unsigned i = 0; i < l->user_rank; i++)
+                dims[i] = l->user_dims[i];
+            return H5Pset_chunk(id, (int)l->user_rank, dims);
+        default:
+            return H5Pset_layout(id, H5D_CONTIGUOUS);
+    }
+}
+
+/* ---- filters ---- */
+struct cd {
+    unsigned v[20];
+    size_t   n;
+};
+
+static void deflate_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)elem_size;
+    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 6;
+}
+
+/* HDF5 adds the element's size when a dataset is created, so created datasets show it. */
+static void shuffle_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)f;
+    cd->v[cd->n++] = (unsigned)elem_size;
+}
+
+static void szip_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)elem_size;
+    cd->v[cd->n++] = f->coding >= 0 ? (unsigned)f->coding : H5_SZIP_NN_OPTION_MASK;
+    cd->v[cd->n++] = f->pixels_per_block > 0 ? (unsigned)f->pixels_per_block : 16;
+    if (f->bits_per_pixel < 0 || f->pixels_per_scanline < 0)
+        return;
+    cd->v[cd->n++] = (unsigned)f->bits_per_pixel;
+    cd->v[cd->n++] = (unsigned)f->pixels_per_scanline;
+}
+
+static void scaleoffset_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)elem_size;
+    cd->v[cd->n++] = f->scale_type >= 0 ? (unsigned)f->scale_type : H5Z_SO_INT;
+    cd->v[cd->n++] = f->scale_offset >= 0 ? (unsigned)f->scale_offset : 0;
+}
+
+static void level_value(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
+{
+    (void)elem_size;
+    if (f->has_level)
+        cd->v[cd->n++] = f->level;
+}
+
+static void no_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd) { (void)f, (void)elem_size, (void)cd; }
+
+static const struct {
+    int      id;
+    unsigned flags;
+    void (*values)(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd);
+} filter_rows[] = {
+    {H5Z_FILTER_DEFLATE, H5Z_FLAG_OPTIONAL, deflate_values},
+    {H5Z_FILTER_SHUFFLE, H5Z_FLAG_OPTIONAL, shuffle_values},
+    {H5Z_FILTER_FLETCHER32, H5Z_FLAG_MANDATORY, no_values},
+    {H5Z_FILTER_SZIP, H5Z_FLAG_OPTIONAL, szip_values},
+    {H5Z_FILTER_NBIT, H5Z_FLAG_OPTIONAL, no_values},
+    {H5Z_FILTER_SCALEOFFSET, H5Z_FLAG_OPTIONAL, scaleoffset_values},
+};
+
+/* Filters of plugins are optional, so that a copy of the dataset can be written where the plugin is missing. */
+static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_size)
+{
+    struct cd cd    = {.n = 0};
+    unsigned  flags = H5Z_FLAG_OPTIONAL;
+    size_t    row   = 0;
+    while (row < BKT_COUNT(filter_rows) && filter_rows[row].id != f->id)
+        row++;
+    if (row < BKT_COUNT(filter_rows))
+        flags = f->optional ? H5Z_FLAG_OPTIONAL : filter_rows[row].flags;
+    if (f->n_cd > 0)
+        return H5Pset_filter(id, f->id, flags, f->n_cd, f->cd);
+    (row < BKT_COUNT(filter_rows) ? filter_rows[row].values : level_value)(f, elem_size, &cd);
+    return H5Pset_filter(id, f->id, flags, cd.n, cd.v);
+}
+
+static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
+{
+    for (size_t i = 0; i < d->n_filters; i++) {
+        if (d->filters[i].id < 0) {
+            bkt_trace(BKT_TRACE_VOL, "filter '%s' has no id in HDF5: not in the property list", d->filters[i].name);
+            continue;
+        }
+        if (set_filter(id, &d->filters[i], H5Tget_size(file_type)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The property list takes a copy of the value, so ours is reclaimed. */
+static int set_fill(hid_t id, struct bkt_vobj *dset, hid_t file_type, struct bkt_err *err)
+{
+    const struct bkt_dset *d     = &dset->obj->dset;
+    struct bkt_slice       value = {d->fill.ptr, d->fill.len};
+    BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_freep) void *mem = calloc(1, H5Tget_size(file_type));
+
+    if (scalar < 0 || !mem)
+        BKT_NOMEM(err);
+    BKT_TRY(err, bkt_convert_values(dset, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err), "fill value");
+    herr_t rc = H5Pset_fill_value(id, file_type, mem);
+    int    code = rc < 0 ? bkt_h5err_capture(err, "setting the fill value") : BKT_OK;
+    if (d->type->is_var)
+        (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
+    return code;
+}
+
+int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &dset->obj->dset;
+    hid_t                  file_type;
+
+    *out = encoded_list(dset->obj, H5P_DATASET_CREATE);
+    if (*out >= 0)
+        return BKT_OK;
+    BKT_PASS(bkt_convert_file_type(dset, &file_type, err));
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
+    if (id < 0 || set_object_properties(id, dset->obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
+        return bkt_h5err_capture(err, "making a dataset creation property list");
+    if ((d->fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)d->fill_time) < 0) ||
+        (d->alloc_time >= 0 && H5Pset_alloc_time(id, (H5D_alloc_time_t)d->alloc_time) < 0))
+        return bkt_h5err_capture(err, "setting fill and allocation time");
+    if (d->has_fill && d->type->cls != BKT_T_REGREF)
+        BKT_PASS(set_fill(id, dset, file_type, err));
+    *out = id;
+    id   = H5I_INVALID_HID;
+    return BKT_OK;
+}

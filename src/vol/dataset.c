@@ -1,0 +1,221 @@
+/* Datasets: opening, asking, closing.  Reading is in dataset_read.c, chunks in dataset_chunks.c. */
+#include "dataset.h"
+
+#include "native_data.h"
+#include "num.h"
+#include "trace.h"
+
+static const char *name_of(const struct bkt_vobj *o)
+{
+    return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
+}
+
+int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
+{
+    if (!o->io)
+        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
+    *out = o->io;
+    return BKT_OK;
+}
+
+void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
+                             hid_t dcpl, hid_t dapl, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {0};
+    (void)obj, (void)loc, (void)lcpl, (void)type, (void)space, (void)dcpl, (void)dapl, (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
+    (void)bkt_h5err_readonly(&err, "creating a dataset");
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *base = NULL;
+    if (loc->type != H5VL_OBJECT_BY_SELF) {
+        BKT_PASS(bkt_path_locate(o, loc, &base, err));
+        o = base;
+    }
+    return bkt_path_open(o, name, H5P_LINK_ACCESS_DEFAULT, out, err);
+}
+
+static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, const char *name, hid_t dapl,
+                        struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    BKT_PASS(locate(from, loc, name, &o, err));
+    if (o->type != H5I_DATASET)
+        BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", name);
+    if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT) {
+        o->dapl = H5Pcopy(dapl);
+        if (o->dapl < 0)
+            return bkt_h5err_capture(err, "copying the access property list");
+    }
+    *out = o;
+    o    = NULL;
+    return BKT_OK;
+}
+
+void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, hid_t dxpl, void **req)
+{
+    struct bkt_err   err = {0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
+    if (open_dataset(obj, loc, name, dapl, &o, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return o;
+}
+
+/* ---- reading ---- */
+
+/* Datasets of plain HDF5 files are read by HDF5, one by one; the others together. */
+static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
+                    struct bkt_err *err)
+{
+    bool native = false;
+    for (size_t i = 0; i < count; i++)
+        native = native || ((struct bkt_vobj *)obj[i])->native_id >= 0;
+    if (!native)
+        return bkt_dataset_read(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
+    for (size_t i = 0; i < count; i++) {
+        struct bkt_vobj *o = obj[i];
+        if (o->native_id >= 0)
+            BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else
+            BKT_PASS(bkt_dataset_read(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+    }
+    return BKT_OK;
+}
+
+herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
+                            void *buf[], void **req)
+{
+    struct bkt_err err = {0};
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_read %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
+    int rc = read_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
+    if (rc < 0 && count == 1)
+        (void)BKT_ERR(&err, rc, "reading dataset %s", name_of(obj[0]));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
+                             const void *buf[], void **req)
+{
+    struct bkt_err err = {0};
+    (void)mem_type, (void)mem_space, (void)file_space, (void)dxpl, (void)buf, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_write %s", count ? name_of(obj[0]) : "");
+    (void)bkt_h5err_readonly(&err, "writing to a dataset");
+    return bkt_h5err_publish(&err);
+}
+
+/* ---- asking ---- */
+
+typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+
+static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    hid_t id = o->dapl >= 0 ? H5Pcopy(o->dapl) : H5Pcreate(H5P_DATASET_ACCESS);
+    args->args.get_dapl.dapl_id = id;
+    return id < 0 ? bkt_h5err_capture(err, "copying the access property list") : BKT_OK;
+}
+
+static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_dcpl(o, &args->args.get_dcpl.dcpl_id, err);
+}
+
+static int get_space(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_space(&o->obj->dset.space, &args->args.get_space.space_id, err);
+}
+
+static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+}
+
+static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    struct bkt_dsetio *io;
+    uint64_t           bytes = 0, n = 0;
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    *args->args.get_storage_size.storage_size = bytes;
+    return BKT_OK;
+}
+
+static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    struct bkt_dsetio     *io;
+    uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
+
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
+    for (unsigned i = 0; i < d->space.rank; i++)
+        if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
+            all = UINT64_MAX;
+    *args->args.get_space_status.status = n == 0    ? H5D_SPACE_STATUS_NOT_ALLOCATED
+                                          : n < all ? H5D_SPACE_STATUS_PART_ALLOCATED
+                                                    : H5D_SPACE_STATUS_ALLOCATED;
+    return BKT_OK;
+}
+
+herr_t bkt_vol_dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)
+{
+    static get_fn *const ops[] = {
+        [H5VL_DATASET_GET_DAPL] = get_dapl,   [H5VL_DATASET_GET_DCPL] = get_dcpl,
+        [H5VL_DATASET_GET_SPACE] = get_space, [H5VL_DATASET_GET_SPACE_STATUS] = get_space_status,
+        [H5VL_DATASET_GET_TYPE] = get_type,   [H5VL_DATASET_GET_STORAGE_SIZE] = get_storage_size};
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {0};
+    size_t           op  = (size_t)args->op_type;
+    int              rc;
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_get %zu %s", op, name_of(o));
+    if (o->native_id >= 0)
+        rc = bkt_native_dataset_get(o, args, &err);
+    else if (op < BKT_COUNT(ops) && ops[op])
+        rc = ops[op](o, args, &err);
+    else
+        rc = BKT_ERR(&err, BKT_EUNSUP, "dataset get operation %zu", op);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
+    switch (args->op_type) {
+        case H5VL_DATASET_SET_EXTENT:
+            (void)bkt_h5err_readonly(&err, "changing a dataset's extent");
+            return bkt_h5err_publish(&err);
+        case H5VL_DATASET_FLUSH:
+        case H5VL_DATASET_REFRESH:
+            return 0;
+        default:
+            (void)BKT_ERR(&err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
+            return bkt_h5err_publish(&err);
+    }
+}
+
+herr_t bkt_vol_dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {0};
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_optional %d %s", args->op_type, name_of(o));
+    int rc = o->native_id >= 0 ? bkt_native_dataset_optional(o, args, dxpl, &err) : bkt_dataset_optional(o, args, dxpl, &err);
+    return rc < 0 ? bkt_h5err_publish(&err) : rc;
+}
+
+herr_t bkt_vol_dataset_close(void *obj, hid_t dxpl, void **req)
+{
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_close %s", name_of(obj));
+    bkt_vobj_free(obj);
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* What the dataset files of this folder share. */
+#ifndef BKT_VOL_DATASET_H
+#define BKT_VOL_DATASET_H
+
+#include "convert.h"
+
+/** The dataset's pipeline, opened on first use; borrowed from @p o. */
+BKT_NODISCARD int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err);
+
+/** Read as H5Dread_multi does, datasets of domains only. */
+BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                                   const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err);
+
+/** Native-optional operations (H5VLnative.h) that mean something here; > 0: what the program's callback gave. */
+int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
+
+/** Code for a filter that we have none for, out of HDF5's filter plugins; a bkt_filter_find. */
+bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg);
+/** Let go of the plugins; when the connector ends, after all datasets are closed. */
+void bkt_plugin_term(void);
+
+/* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
+struct bkt_pieces {
+    struct bkt_sel whole;
+    uint64_t       max;              /* elements of a piece, about */
+    unsigned       dim;              /* the dimension that is cut */
+    uint64_t       n[BKT_MAX_RANK];  /* selected places per dimension; in `dim` steps of a whole block */
+    uint64_t       at[BKT_MAX_RANK]; /* next place, of dimensions 0 .. dim */
+    uint64_t       chunk;            /* cuts are put on multiples of it where they can */
+    size_t         run;              /* RUNS: next run and what is used of it */
+    uint64_t       used;
+    struct bkt_run *runs;
+    bool           done;
+};
+/** @p sel is borrowed while pieces are taken. @p chunk_dims sel->rank entries */
+void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max);
+/** 1: *piece is set, its runs are p's and good until the next call; 0: no more; BKT_ENOMEM. */
+int  bkt_pieces_next(struct bkt_pieces *p, struct bkt_sel *piece);
+void bkt_pieces_fini(struct bkt_pieces *p);
+
+#endif

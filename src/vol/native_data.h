@@ -1,0 +1,19 @@
+/* Datasets and attributes of plain HDF5 files that external links led into: passed on to HDF5 by native_id. */
+#ifndef BKT_NATIVE_DATA_H
+#define BKT_NATIVE_DATA_H
+
+#include "convert.h"
+
+BKT_NODISCARD int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
+                                          void *buf, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
+
+/** By name, or by index when @p idx is given. */
+BKT_NODISCARD int bkt_native_attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
+                                       struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err);
+/** > 0: what the program's callback gave. */
+int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* HDF5's filter plugins, used without HDF5: their decoding function is called on worker threads.
+ *
+ * HDF5 has no call that gives a filter's function, so its search path is walked as HDF5 does: every shared library in it
+ * that says it is a filter plugin, until one has the id. */
+#include <H5PLextern.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset.h"
+#include "trace.h"
+
+/* Filled and read under HDF5's own lock: bkt_dsetio_open() runs in callbacks only. */
+static struct plugin {
+    void             *handle;
+    const H5Z_class2_t *cls;
+    struct plugin    *next;
+} *plugins;
+static char *walked; /* the search path that `plugins` was made from */
+
+void bkt_plugin_term(void)
+{
+    while (plugins) {
+        struct plugin *p = plugins;
+        plugins          = p->next;
+        (void)dlclose(p->handle);
+        free(p);
+    }
+    free(walked);
+    walked = NULL;
+}
+
+/* A function pointer out of dlsym(), the way POSIX proposes */
+static void *call_symbol(void *handle, const char *name)
+{
+    void *(*fn)(void);
+    *(void **)&fn = dlsym(handle, name);
+    return fn ? (void *)(uintptr_t)fn : NULL;
+}
+
+static const H5Z_class2_t *filter_class(void *handle)
+{
+    H5PL_type_t (*type)(void);
+    const void *(*info)(void);
+    void *t = call_symbol(handle, "H5PLget_plugin_type"), *i = call_symbol(handle, "H5PLget_plugin_info");
+    if (!t || !i)
+        return NULL;
+    memcpy(&type, &t, sizeof type);
+    memcpy(&info, &i, sizeof info);
+    return type() == H5PL_TYPE_FILTER ? info() : NULL;
+}
+
+static void try_library(const char *dir, const char *file)
+{
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir, file) < 0) {
+        path = NULL;
+        return;
+    }
+    void          *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    struct plugin *p      = handle ? calloc(1, sizeof *p) : NULL;
+    if (p)
+        p->cls = filter_class(handle);
+    if (!p || !p->cls || !p->cls->filter) {
+        if (handle)
+            (void)dlclose(handle);
+        free(p);
+        return;
+    }
+    p->handle = handle;
+    p->next   = plugins;
+    plugins   = p;
+    bkt_trace(BKT_TRACE_VOL, "filter plugin %s: id %d, %s", path, p->cls->id, p->cls->name ? p->cls->name : "");
+}
+
+static void try_folder(const char *dir)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strncmp(e->d_name, "lib", 3) == 0 && strstr(e->d_name, ".so"))
+            try_library(dir, e->d_name);
+    (void)closedir(d);
+}
+
+/* The search path as one text, folders separated by newlines; NULL: memory */
+static char *search_path(unsigned *n)
+{
+    struct bkt_buf text = {0};
+    char           dir[4096];
+    if (H5PLsize(n) < 0)
+        *n = 0;
+    for (unsigned i = 0; i < *n; i++) {
+        ssize_t len = H5PLget(i, dir, sizeof dir);
+        if (len > 0 && (size_t)len < sizeof dir && bkt_buf_addf(&text, "%s\n", dir) < 0) {
+            bkt_buf_fini(&text);
+            return NULL;
+        }
+    }
+    return text.ptr ? bkt_buf_steal(&text) : strdup("");
+}
+
+/* Plugins in use stay open, so a changed path only adds. */
+static void walk(void)
+{
+    unsigned n;
+    char    *path = search_path(&n), *rest = path, *dir;
+    if (!path || (walked && strcmp(walked, path) == 0)) {
+        free(path);
+        return;
+    }
+    free(walked);
+    walked = strdup(path);
+    while ((dir = strsep(&rest, "\n")) != NULL)
+        if (*dir)
+            try_folder(dir);
+    free(path);
+}
+
+bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
+{
+    unsigned mask = 0;
+    (void)name, (void)arg;
+    if (id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
+        return NULL;
+    walk();
+    for (const struct plugin *p = plugins; p; p = p->next)
+        if (p->cls->id == id)
+            return p->cls->filter;
+    return NULL;
+}
