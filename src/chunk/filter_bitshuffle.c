@@ -23,21 +23,26 @@ static size_t default_block(size_t es)
     return n < 128 ? 128 : n;
 }
 
-/* Transpose each 8x8 bit matrix; three exchanges of ever larger squares (Hacker's Delight, 7-3). */
-static void transpose_bits(unsigned char *p, size_t n_words)
+/* Transpose 8x8 bit matrices, two at a time; three exchanges of ever larger squares (Hacker's Delight, 7-3).  p has
+ * room for an even number. */
+typedef uint64_t matrices __attribute__((vector_size(16)));
+
+static void transpose_bits(unsigned char *p, size_t n)
 {
-    for (size_t i = 0; i < n_words; i++) {
-        uint64_t x, t;
-        memcpy(&x, p + 8 * i, 8);
-        x = le64toh(x);
+    for (size_t i = 0; i < n; i += 2) {
+        matrices x, t;
+        memcpy(&x, p + 8 * i, sizeof x);
+        if (BYTE_ORDER == BIG_ENDIAN)
+            x = (matrices){le64toh(x[0]), le64toh(x[1])};
         t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAu;
         x ^= t ^ (t << 7);
         t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCu;
         x ^= t ^ (t << 14);
         t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0u;
         x ^= t ^ (t << 28);
-        x = htole64(x);
-        memcpy(p + 8 * i, &x, 8);
+        if (BYTE_ORDER == BIG_ENDIAN)
+            x = (matrices){htole64(x[0]), htole64(x[1])};
+        memcpy(p + 8 * i, &x, sizeof x);
     }
 }
 
@@ -59,7 +64,7 @@ struct job {
     size_t        es, block; /* block: elements */
     int           codec;
     size_t        done;  /* bytes of out */
-    unsigned char *packed, *tmp; /* room for one block each */
+    unsigned char *packed, *tmp; /* room for one block each; tmp for 8 bytes more */
 };
 
 static int block_unpack(struct job *j, size_t n_bytes, const unsigned char **bits, struct bkt_err *err)
@@ -117,7 +122,7 @@ static int decode(struct job *j, struct bkt_room *out, size_t total, struct bkt_
         BKT_FAIL(err, BKT_ERANGE, "bitshuffle: %zu bytes, expected %zu", total, out->cap);
     if (j->block > total / j->es / 8 * 8) /* an oversized block is but the last one, and bounds the memory */
         j->block = total / j->es / 8 * 8;
-    BKT_CLEANUP(bkt_freep) unsigned char *mem = malloc(2 * j->block * j->es + 1);
+    BKT_CLEANUP(bkt_freep) unsigned char *mem = calloc(2 * j->block * j->es + 8, 1);
     if (!mem)
         BKT_NOMEM(err);
     j->packed = mem;

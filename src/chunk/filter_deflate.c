@@ -38,7 +38,7 @@ int bkt_deflate_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_
     if (inflateInit(&z) != Z_OK)
         BKT_NOMEM(err);
     size_t        used = 0, made = 0;
-    unsigned char spare; /* tells "exactly full" from "more to come" */
+    unsigned char spare = 0; /* tells "exactly full" from "more to come" */
     int           rc;
     do {
         bool full   = made == out->cap;

@@ -62,7 +62,7 @@ bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */
 BKT_NODISCARD int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,
                                         struct bkt_err *err);
-/** Undo bitshuffle on one block of n elements (a multiple of 8); tmp has room for n*es bytes. */
+/** Undo bitshuffle on one block of n elements (a multiple of 8); tmp has room for n*es + 8 bytes. */
 void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp);
 
 /** Inflate a zlib stream of unknown length, at most @p max bytes, into @p out (replacing what is there). */

@@ -5,11 +5,12 @@
 /* Copies may overlap their source: that is how runs are coded. */
 static void copy_back(unsigned char *dst, size_t distance, size_t n)
 {
+    const unsigned char *src = dst - distance;
     if (distance >= n)
-        memcpy(dst, dst - distance, n);
+        memcpy(dst, src, n);
     else
         for (size_t i = 0; i < n; i++)
-            dst[i] = dst[i - distance];
+            dst[i] = src[i];
 }
 
 int bkt_lzf_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,

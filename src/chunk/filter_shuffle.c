@@ -13,13 +13,20 @@
 
 #ifdef BKT_VECTORS
 
+/* The tiles must stay in registers, at -O2 too. */
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 typedef unsigned char vec __attribute__((vector_size(16)));
 #define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ZIP_HI(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* One step of the perfect shuffle; log2(planes) of them make the transposition. */
 #define STEP(to, from, planes)                                                                                    \
-    for (int s_ = 0; s_ < (planes) / 2; s_++) {                                                                   \
+    UNROLL for (int s_ = 0; s_ < (planes) / 2; s_++) {                                                            \
         (to)[2 * s_]     = ZIP_LO((from)[s_], (from)[s_ + (planes) / 2]);                                         \
         (to)[2 * s_ + 1] = ZIP_HI((from)[s_], (from)[s_ + (planes) / 2]);                                         \
     }
@@ -29,14 +36,14 @@ typedef unsigned char vec __attribute__((vector_size(16)));
     static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)             \
     {                                                                                                             \
         vec a[planes], b[planes];                                                                                 \
-        for (int k = 0; k < (planes); k++)                                                                        \
+        UNROLL for (int k = 0; k < (planes); k++)                                                                 \
             memcpy(&a[k], in + (size_t)k * n, sizeof a[k]);                                                       \
         STEPS                                                                                                     \
         if (es == (planes)) {                                                                                     \
             memcpy(out, a, sizeof a);                                                                             \
             return;                                                                                               \
         }                                                                                                         \
-        for (int i = 0; i < 16; i++)                                                                              \
+        UNROLL for (int i = 0; i < 16; i++)                                                                       \
             memcpy(out + (size_t)i * es, (const unsigned char *)a + (size_t)i * (planes), (planes));              \
     }
 DEFINE_TILE(2, STEP(b, a, 2) memcpy(a, b, sizeof a);)

@@ -97,6 +97,8 @@ static void run_case(size_t i, size_t n)
         a                = b;
         b                = t;
     }
+    if (len == 0)
+        abort();
     unsigned char *exact = need(len);
     memcpy(exact, a, len);
     int rc = bkt_hsds_decode(&c, exact, len, got, n, &err);
