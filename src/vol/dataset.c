@@ -3,6 +3,7 @@
 
 #include "native_data.h"
 #include "num.h"
+#include "plugin.h"
 #include "trace.h"
 
 static const char *name_of(const struct bkt_vobj *o)

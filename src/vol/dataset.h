@@ -14,11 +14,6 @@ BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const
 /** Native-optional operations (H5VLnative.h) that mean something here; > 0: what the program's callback gave. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
-/** Code for a filter that we have none for, out of HDF5's filter plugins; a bkt_filter_find. */
-bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg);
-/** Let go of the plugins; when the connector ends, after all datasets are closed. */
-void bkt_plugin_term(void);
-
 /* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
 struct bkt_pieces {
     struct bkt_sel whole;

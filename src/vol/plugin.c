@@ -2,6 +2,10 @@
  *
  * HDF5 has no call that gives a filter's function, so its search path is walked as HDF5 does: every shared library in it
  * that says it is a filter plugin, until one has the id. */
+#include "plugin.h"
+
+#include <hdf5.h>
+
 #include <H5PLextern.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -9,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset.h"
 #include "trace.h"
 
 /* Filled and read under HDF5's own lock: bkt_dsetio_open() runs in callbacks only. */
@@ -20,7 +23,7 @@ static struct plugin {
 } *plugins;
 static char *walked; /* the search path that `plugins` was made from */
 
-void bkt_plugin_term(void)
+void bkt_plugin_close_all(void)
 {
     while (plugins) {
         struct plugin *p = plugins;
