@@ -81,6 +81,8 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
 {
     if (io->where == BKT_AT_NONE)
         return BKT_OK;
+    if (io->ds->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", io->ds->bad);
     BKT_PASS(set_grid(io, err));
     if (io->where == BKT_AT_OBJECTS) {
         bkt_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);

@@ -16,7 +16,7 @@ static int dim_of(const struct bkt_sel *s, unsigned d, struct dimsel *out, struc
 {
     uint64_t dim = s->dims[d];
     if (s->kind == BKT_SEL_ALL) {
-        *out = (struct dimsel){0, 1, dim, dim};
+        *out = (struct dimsel){0, dim, dim, dim};
         return BKT_OK;
     }
     uint64_t start = s->start[d], stride = s->stride[d], count = s->count[d], block = s->block[d], last, end;

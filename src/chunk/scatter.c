@@ -105,7 +105,9 @@ unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
-    bkt_grid_iter(&it, &t->grid, k, 0, 1);
+    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    if (it.end != 1) /* points may be selected twice */
+        return NULL;
     return bkt_grid_next(&it, &run) && run.len == t->io->chunk_elems ? one_place(t, &run) : NULL;
 }
 
