@@ -108,7 +108,7 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
     return BKT_OK;
 }
 
-int bkt_file_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
+int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
                   struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
@@ -186,7 +186,7 @@ static int try_name(struct bkt_file *f, const char *as, const char *name, struct
     struct bkt_file *domain = NULL;
     hid_t            native = H5I_INVALID_HID;
     struct bkt_err   quiet  = {.n = 0};
-    int rc = bkt_file_open(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
+    int rc = bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
     if (rc == BKT_ENOENT) {
         /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
          * a remote domain never makes us open a local file. */
@@ -341,7 +341,7 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
         bkt_settings_fini(&set);
         return rc;
     }
-    rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write") : bkt_file_open(name, flags, fapl, &set, &f, err);
+    rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write") : bkt_file_domain(name, flags, fapl, &set, &f, err);
     if (rc == BKT_OK) {
         rc         = bkt_file_root(f, H5I_FILE, out, err);
         f->is_open = true;

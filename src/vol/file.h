@@ -12,7 +12,7 @@ struct bkt_mount {
 };
 
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
-BKT_NODISCARD int bkt_file_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
                                 struct bkt_file **out, struct bkt_err *err);
 /** Another handle on a domain already open (H5Freopen); one reference for the caller. */
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
