@@ -1,0 +1,149 @@
+-- What faultproxy.sh does to requests; GET /__fault?name=value sets, ?clear=1 (alone) forgets all, no argument shows.
+--   delay, jitter   ms before the request goes on (uniform in delay ± jitter)
+--   tail_p, tail    with probability tail_p wait tail ms more
+--   p503 p500 p429  probability of that answer;  next503=N: exactly the next N requests
+--   preset          probability of a reset before any answer
+--   pstall          probability of never answering
+--   pcut, cut_at    probability of a reset after cut_at body bytes
+--   pflip           probability of one wrong body byte
+--   pafter          probability that the request is executed upstream, but its answer lost
+--                   (the last three need a server behind the proxy: nginx sends a folder's files past Lua)
+--   rate            bytes per second and connection
+--   method, match   only this method; only URIs that match this Lua pattern
+--   seed            of the random numbers
+-- Counted: n_seen, n_requests (after method and match), n_503, n_500, n_429, n_reset, n_stall, n_cut, n_flip, n_after.
+local M = {}
+local fault = ngx.shared.fault
+
+function M.control()
+    for name, value in pairs(ngx.req.get_uri_args()) do
+        if name == "clear" then
+            fault:flush_all()
+            fault:set("on", false)
+        elseif name == "seed" then
+            math.randomseed(tonumber(value))
+        else
+            fault:set(name, tonumber(value) or value)
+            fault:set("on", true)
+        end
+    end
+    for _, name in ipairs(fault:get_keys()) do
+        ngx.say(name, "=", tostring(fault:get(name)))
+    end
+end
+
+local function hit(name)
+    local p = fault:get(name)
+    return p and p > 0 and math.random() < p
+end
+
+local function refuse(status, code, message)
+    fault:incr("n_" .. status, 1, 0)
+    ngx.req.discard_body()
+    local body = '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>' .. code .. '</Code><Message>' .. message ..
+        '</Message><RequestId>' .. ngx.var.request_id .. '</RequestId></Error>'
+    ngx.status = status
+    ngx.header["Content-Type"] = "application/xml"
+    ngx.header["x-amz-request-id"] = ngx.var.request_id
+    ngx.header["Content-Length"] = #body
+    if ngx.req.get_method() ~= "HEAD" then
+        ngx.print(body)
+    end
+    return ngx.exit(ngx.HTTP_OK)
+end
+
+local answers = {
+    {"p503", 503, "SlowDown", "Please reduce your request rate."},
+    {"p500", 500, "InternalError", "We encountered an internal error. Please try again."},
+    {"p429", 429, "TooManyRequests", "Please reduce your request rate."},
+}
+
+local function wait()
+    local ms = fault:get("delay") or 0
+    local jitter = fault:get("jitter")
+    if jitter then
+        ms = ms + (math.random() * 2 - 1) * jitter
+    end
+    if hit("tail_p") then
+        ms = ms + (fault:get("tail") or 0)
+    end
+    if ms > 0 then
+        ngx.sleep(ms / 1000)
+    end
+end
+
+function M.access()
+    if not fault:get("on") then
+        return
+    end
+    fault:incr("n_seen", 1, 0)
+    local method, match = fault:get("method"), fault:get("match")
+    if (method and method ~= ngx.req.get_method()) or (match and not string.find(ngx.var.request_uri, match)) then
+        return
+    end
+    fault:incr("n_requests", 1, 0)
+    wait()
+    local left = fault:get("next503")
+    if left and left > 0 then
+        fault:incr("next503", -1)
+        return refuse(503, "SlowDown", "Please reduce your request rate.")
+    end
+    for _, answer in ipairs(answers) do
+        if hit(answer[1]) then
+            return refuse(answer[2], answer[3], answer[4])
+        end
+    end
+    if hit("preset") then
+        fault:incr("n_reset", 1, 0)
+        return ngx.exit(444)
+    end
+    if hit("pstall") then
+        fault:incr("n_stall", 1, 0)
+        ngx.sleep(3600)
+    end
+    local rate = fault:get("rate")
+    if rate and rate > 0 then
+        ngx.var.limit_rate = rate
+    end
+    if ngx.var.folder == "1" then
+        return
+    end
+    if hit("pcut") then
+        fault:incr("n_cut", 1, 0)
+        ngx.ctx.cut = fault:get("cut_at") or 1000
+    end
+    if hit("pflip") then
+        fault:incr("n_flip", 1, 0)
+        ngx.ctx.flip = true
+    end
+    if hit("pafter") then
+        fault:incr("n_after", 1, 0)
+        ngx.ctx.cut = -1
+    end
+end
+
+function M.header_filter()
+    if ngx.ctx.cut == -1 then
+        return ngx.exit(444)
+    end
+end
+
+function M.body_filter()
+    local ctx, body = ngx.ctx, ngx.arg[1]
+    if ctx.flip and #body > 0 then
+        local i = math.random(#body)
+        body = body:sub(1, i - 1) .. string.char((body:byte(i) + 1) % 256) .. body:sub(i + 1)
+        ngx.arg[1] = body
+        ctx.flip = nil
+    end
+    if ctx.cut then
+        ctx.sent = (ctx.sent or 0) + #body
+        if ctx.sent > ctx.cut then
+            ngx.arg[1] = body:sub(1, math.max(0, #body - (ctx.sent - ctx.cut)))
+            ctx.sent = ctx.cut
+            return ngx.ERROR
+        end
+    end
+end
+
+return M
