@@ -10,6 +10,7 @@
 
 #include <openssl/evp.h>
 
+#include "cred.h"
 #include "http.h"
 #include "s3_auth.h"
 #include "s3_region.h"
@@ -220,7 +221,10 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     if (!s)
         BKT_NOMEM(err);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
-    int rc = bkt_s3_place_init(&s->place, rest, set, err);
+    BKT_CLEANUP(bkt_freep) char *endpoint = NULL;
+    if (!(set->endpoint && *set->endpoint) && !set->anonymous && bkt_cred_endpoint(set, &endpoint, NULL) < 0)
+        endpoint = NULL; /* a bad profile is reported when credentials are wanted */
+    int rc = bkt_s3_place_init(&s->place, rest, endpoint ? endpoint : set->endpoint, set->addressing, err);
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");

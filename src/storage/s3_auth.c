@@ -1,10 +1,19 @@
 #include "s3_auth.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "cred.h"
+#include "s3_sign.h"
+
+#define SKEW_MAX 900 /* seconds: S3 refuses more than a quarter of an hour */
 
 struct bkt_s3_auth {
-    bool anonymous;
+    struct bkt_cred    *cred; /* NULL: anonymous */
+    struct bkt_sign_key key;  /* the I/O thread's */
+    atomic_long         skew; /* the server's clock less ours, seconds; 0 until a server complained */
 };
 
 int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, struct bkt_err *err)
@@ -12,28 +21,113 @@ int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, s
     struct bkt_s3_auth *a = calloc(1, sizeof *a);
     if (!a)
         BKT_NOMEM(err);
-    a->anonymous = set->anonymous;
-    *out         = a;
+    int rc = set->anonymous ? BKT_OK : bkt_cred_open(set, &a->cred, err);
+    if (rc < 0) {
+        free(a);
+        return rc;
+    }
+    *out = a;
     return BKT_OK;
 }
 
-void bkt_s3_auth_close(struct bkt_s3_auth *a) { free(a); }
+void bkt_s3_auth_close(struct bkt_s3_auth *a)
+{
+    if (!a)
+        return;
+    bkt_cred_close(a->cred);
+    bkt_sign_key_wipe(&a->key);
+    free(a);
+}
+
+static void ready(void *arg, int rc, const struct bkt_err *err)
+{
+    struct bkt_http_op *op = arg;
+    if (rc < 0)
+        bkt_http_give_up(op, rc, err);
+    else
+        bkt_http_submit(op);
+}
+
+static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t,
+                     const struct bkt_creds *creds)
+{
+    struct bkt_sign_pair   payer = {"x-amz-request-payer", "requester"};
+    struct bkt_sign_output out   = {0};
+    struct bkt_sign_input  in    = {.method       = op->x.method,
+                                    .host         = t->host,
+                                    .path         = t->path,
+                                    .query        = t->query,
+                                    .headers      = &payer,
+                                    .n_headers    = t->requester_pays,
+                                    .payload_hash = t->payload_hash,
+                                    .now          = time(NULL) + atomic_load(&a->skew),
+                                    .region       = t->region,
+                                    .service      = "s3",
+                                    .creds        = creds};
+    int rc = bkt_sign(&in, &a->key, &out, bkt_req_err(op->req));
+    if (rc == BKT_OK && (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
+                         bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
+                         bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
+                         (creds->session_token && bkt_http_header(op, "x-amz-security-token", creds->session_token) < 0)))
+        rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    (void)snprintf(op->access_key, sizeof op->access_key, "%s", creds->access_key);
+    bkt_sign_output_fini(&out);
+    return rc;
+}
 
 int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t)
 {
-    (void)a;
-    return t->requester_pays ? bkt_http_header(op, "x-amz-request-payer", "requester") : BKT_OK;
+    if (t->requester_pays && bkt_http_header(op, "x-amz-request-payer", "requester") < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    if (!a->cred)
+        return BKT_OK;
+    const struct bkt_creds *creds = NULL;
+    struct bkt_err          err   = {0};
+    int                     rc    = bkt_cred_peek(a->cred, &creds, &err);
+    if (rc < 0)
+        return bkt_err_copy(bkt_req_err(op->req), rc, &err);
+    if (rc == BKT_CRED_LATER) {
+        bkt_cred_want(a->cred, ready, op); /* op may be gone now */
+        return BKT_HTTP_LATER;
+    }
+    rc = sign_with(a, op, t, creds);
+    bkt_creds_unref(creds);
+    return rc;
+}
+
+/* S3 does not say why it refuses a HEAD: there is no body. */
+static bool clock_refused(const struct bkt_s3_auth *a, const struct bkt_http_op *op, const char *code)
+{
+    long off = op->reply.date ? op->reply.date - (long)time(NULL) : 0;
+    long err = off - atomic_load(&a->skew);
+    return off && (strcmp(code, "RequestTimeTooSkewed") == 0 ||
+                   (!*code && op->x.status == 403 && (err > SKEW_MAX || err < -SKEW_MAX)));
 }
 
 bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code)
 {
-    (void)a, (void)op, (void)code;
-    return false;
+    static const char *const stale[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired",
+                                        "InvalidAccessKeyId"};
+    if (!a->cred || op->renewals)
+        return false;
+    if (clock_refused(a, op, code)) {
+        op->renewals++;
+        atomic_store(&a->skew, op->reply.date - (long)time(NULL));
+        return true;
+    }
+    bool renew = !*code && op->x.status == 400;
+    for (size_t i = 0; i < BKT_COUNT(stale); i++)
+        renew |= strcmp(code, stale[i]) == 0;
+    if (!renew || !bkt_cred_invalidate(a->cred, op->access_key))
+        return false;
+    op->renewals++;
+    return true;
 }
 
 void bkt_s3_auth_source(struct bkt_s3_auth *a, char *out, size_t room)
 {
-    (void)a;
     if (room)
         out[0] = 0;
+    if (a->cred)
+        bkt_cred_source(a->cred, out, room);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cred.h"
 #include "s3_url.h"
 #include "store_impl.h"
 
@@ -75,6 +76,7 @@ void bkt_s3_region_forget(void)
 
 void bkt_s3_region_of_profile(const struct bkt_settings *set, char **out)
 {
-    (void)set;
     *out = NULL;
+    if (!set->anonymous && bkt_cred_region(set, out, NULL) < 0)
+        *out = NULL; /* a bad profile is reported when credentials are wanted */
 }

@@ -59,14 +59,15 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     return BKT_OK;
 }
 
-int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint, const char *addressing,
+                      struct bkt_err *err)
 {
     *p = (struct bkt_s3_place){0};
     if (!bucket_ok(bucket))
         BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no bucket name", bucket);
     int rc = BKT_OK;
-    if (set->endpoint && *set->endpoint)
-        rc = set_endpoint(p, set->endpoint, err);
+    if (endpoint && *endpoint)
+        rc = set_endpoint(p, endpoint, err);
     else if (!(p->scheme = strdup("https")) || !(p->base = strdup("")))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && !(p->bucket = strdup(bucket)))
@@ -75,7 +76,7 @@ int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const struct b
         bkt_s3_place_fini(p);
         return rc;
     }
-    const char *style = set->addressing ? set->addressing : "auto";
+    const char *style = addressing ? addressing : "auto";
     p->path_style     = strcmp(style, "path") == 0 || (strcmp(style, "auto") == 0 && (p->host || !bucket_is_label(bucket)));
     return BKT_OK;
 }

@@ -2,8 +2,9 @@
 #ifndef BKT_S3_URL_H
 #define BKT_S3_URL_H
 
+#include <stdbool.h>
+
 #include "buf.h"
-#include "settings.h"
 
 struct bkt_s3_place {
     char *bucket;
@@ -13,10 +14,12 @@ struct bkt_s3_place {
     bool  path_style;
 };
 
-/** From a bucket's name and the settings `endpoint` and `addressing`.
+/** From a bucket's name.
+ * @param endpoint    URL of another server, NULL or "": AWS
+ * @param addressing  the setting: "auto" (also NULL), "path" or "virtual"
  * @return BKT_OK; BKT_EINVAL, a bad bucket name or endpoint */
-BKT_NODISCARD int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const struct bkt_settings *set,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint,
+                                    const char *addressing, struct bkt_err *err);
 void              bkt_s3_place_fini(struct bkt_s3_place *p);
 
 /** The Host header for requests in @p region, e.g. "bucket.s3.eu-west-1.amazonaws.com". */

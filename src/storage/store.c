@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cred.h"
 #include "engine.h"
 #include "num.h"
 #include "pool.h"
@@ -423,6 +424,7 @@ bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->
 
 void bkt_store_shutdown(void)
 {
+    bkt_cred_shutdown();
     bkt_engine_shutdown();
     bkt_s3_shutdown();
     bkt_mem_shutdown();

@@ -1,0 +1,73 @@
+/* For tests that are programs: a check that says what was wanted and goes on. */
+#ifndef BKT_TEST_CHECK_H
+#define BKT_TEST_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "err.h"
+#include "settings.h"
+#include "stats.h"
+#include "store.h"
+
+static int failures __attribute__((unused));
+
+#define CHECK(cond, ...)                                                                                     \
+    do {                                                                                                     \
+        if (!(cond)) {                                                                                       \
+            failures++;                                                                                      \
+            (void)printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                          \
+            (void)printf(__VA_ARGS__);                                                                       \
+            (void)printf("\n");                                                                              \
+        }                                                                                                    \
+    } while (0)
+
+static inline double seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/** Open or end the test. */
+static inline struct bkt_store *open_store(const char *uri, const char *settings)
+{
+    struct bkt_settings set;
+    struct bkt_err      err = {0};
+    struct bkt_store   *st  = NULL;
+    if (bkt_settings_init(&set, settings, &err) < 0 || bkt_store_open(uri, &set, &st, &err) < 0) {
+        (void)printf("%s with '%s': %s\n", uri, settings, err.n ? err.frame[0].msg : "?");
+        exit(1);
+    }
+    bkt_settings_fini(&set);
+    return st;
+}
+
+static inline const char *first_line(const struct bkt_err *e) { return e && e->n ? e->frame[0].msg : ""; }
+
+/** Counters since the last call. */
+static inline struct bkt_stats stats_since(void)
+{
+    static struct bkt_stats last;
+    struct bkt_stats        now, d;
+    bkt_stats_get(&now);
+    const uint64_t *a = (const uint64_t *)(const void *)&now, *b = (const uint64_t *)(const void *)&last;
+    uint64_t       *c = (uint64_t *)(void *)&d;
+    for (size_t i = 0; i < sizeof now / sizeof(uint64_t); i++)
+        c[i] = a[i] - b[i];
+    last = now;
+    return d;
+}
+
+/** Bytes that tell their own place. */
+static inline unsigned char *pattern(size_t n)
+{
+    unsigned char *p = malloc(n ? n : 1);
+    for (size_t i = 0; p && i < n; i++)
+        p[i] = (unsigned char)((i * 2654435761U) >> 13);
+    return p;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* A scripted HTTP server for tests: loopback, a free port, a thread per connection.
+ *
+ * The handler sees every request and says what to answer and how to misbehave.  All requests are recorded.
+ * It speaks just enough HTTP/1.1 for libcurl: no pipelining, no chunked requests. */
+#ifndef BKT_TEST_SERVER_H
+#define BKT_TEST_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct server;
+
+struct seen {
+    unsigned    index; /* from 0, in order of arrival */
+    char        method[16], target[4096];
+    char        headers[8192]; /* as sent, without the request line */
+    const void *body;          /* valid during the handler only */
+    size_t      body_len;
+};
+
+enum after { KEEP, CLOSE, RESET, STALL };
+
+struct answer {
+    int         status;      /* 200 */
+    const char *headers;     /* further header lines, each with "\r\n"; "" */
+    const void *body;        /* copied at once if `owned`, else must stay */
+    size_t      len;
+    int64_t     announce;    /* Content-Length: -1: len; -2: none is sent (the end is the end of the connection) */
+    size_t      cut;         /* send only so many body bytes; SIZE_MAX: all */
+    enum after  after;       /* what follows what was sent */
+    unsigned    delay_ms;    /* before the status line */
+    unsigned    slow_ms;     /* pause after each `piece` bytes of the body */
+    size_t      piece;
+    bool        raw;         /* the body is all that is sent: no status line, no headers */
+    bool        silent;      /* nothing is sent; `after` follows at once */
+    void       *owned;       /* freed after use */
+};
+
+/** Called on the connection's thread, one at a time. */
+typedef void handler_fn(const struct seen *req, struct answer *a, void *arg);
+
+/** Start; NULL: the test cannot go on (message printed). */
+struct server *server_start(handler_fn *handler, void *arg);
+void           server_stop(struct server *s);
+/** "http://127.0.0.1:PORT" */
+const char    *server_url(const struct server *s);
+unsigned       server_port(const struct server *s);
+
+/** Requests so far; connections accepted, and open at once at most; requests in progress at once at most. */
+unsigned server_count(struct server *s);
+unsigned server_connections(struct server *s);
+unsigned server_most_connections(struct server *s);
+/** A copy of request @p i; false: there is none. */
+bool     server_seen(struct server *s, unsigned i, struct seen *out);
+/** Forget what was recorded. */
+void     server_reset(struct server *s);
+
+/** A header's value in a request ("" absent), in a buffer of the calling thread. */
+const char *seen_header(const struct seen *req, const char *name);
+
+/** Answer a GET or HEAD for an object as S3 does: ranges, If-Match, If-None-Match. */
+void answer_object(const struct seen *req, struct answer *a, const void *data, size_t len, const char *etag);
+/** Answer with an S3 error document. */
+void answer_error(struct answer *a, int status, const char *code, const char *more);
+
+#endif

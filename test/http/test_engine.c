@@ -1,0 +1,312 @@
+/* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown. */
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "server.h"
+
+#define SIZE 200000
+static unsigned char *data;
+
+enum mode { PLAIN, SLOW, SILENT, BUSY };
+static _Atomic int mode;
+
+static void handle(const struct seen *r, struct answer *a, void *arg)
+{
+    (void)arg;
+    answer_object(r, a, data, SIZE, "\"e\"");
+    switch (atomic_load(&mode)) {
+    case SLOW: a->delay_ms = 20; break;
+    case SILENT: a->silent = true, a->after = STALL; break;
+    case BUSY: a->status = 503, a->len = 0; break;
+    default: break;
+    }
+}
+
+static size_t count_dir(const char *path)
+{
+    size_t n = 0;
+    DIR   *d = opendir(path);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        (void)closedir(d);
+    return n;
+}
+
+static struct bkt_req *ranges(size_t n, size_t len, unsigned char *dst)
+{
+    struct bkt_req *r = calloc(n, sizeof *r);
+    for (size_t i = 0; r && i < n; i++) {
+        r[i].op  = BKT_GET;
+        r[i].key = "o";
+        r[i].off = (i * 997) % (SIZE - len);
+        r[i].len = len;
+        r[i].dst = dst + i * len;
+    }
+    return r;
+}
+
+static void check_ranges(const char *what, struct bkt_req *r, size_t n, size_t len, const unsigned char *dst)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        bad += r[i].rc != BKT_OK || r[i].n != len || memcmp(dst + i * len, data + r[i].off, len) != 0;
+        bkt_req_fini(&r[i]);
+    }
+    CHECK(bad == 0, "%s: %zu of %zu are wrong", what, bad, n);
+}
+
+static void connections_are_bounded_and_kept(struct server *s)
+{
+    size_t            n = 512, len = 3000;
+    unsigned char    *dst = malloc(n * len);
+    struct bkt_store *st  = open_store(server_url(s), "connections=64");
+    struct bkt_req   *r   = ranges(n, len, dst);
+    struct bkt_err    err = {0};
+    atomic_store(&mode, SLOW);
+    (void)stats_since();
+    double t0 = seconds();
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    double           t = seconds() - t0;
+    struct bkt_stats d = stats_since();
+    check_ranges("512 at once", r, n, len, dst);
+    CHECK(d.attempts == n && d.get == n && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
+    CHECK(d.bytes_in == n * len, "%lu bytes", (unsigned long)d.bytes_in);
+    CHECK(server_most_connections(s) <= 64 && d.connections <= 64, "%u connections open at once, %lu opened",
+          server_most_connections(s), (unsigned long)d.connections);
+    CHECK(server_most_connections(s) >= 32, "only %u connections", server_most_connections(s));
+    CHECK(t < (double)n * 0.02 / 4, "not in parallel: %.2f s", t);
+    atomic_store(&mode, PLAIN);
+    free(r);
+    r = ranges(64, len, dst);
+    CHECK(bkt_store_run(st, r, 64, &err) == BKT_OK, "%s", first_line(&err));
+    check_ranges("64 more", r, 64, len, dst);
+    d = stats_since();
+    CHECK(d.connections == 0, "%lu connections opened anew", (unsigned long)d.connections);
+    free(r);
+    free(dst);
+    bkt_store_close(st);
+}
+
+struct chain {
+    struct bkt_store *st;
+    struct bkt_req    req;
+    int               left;
+    pthread_mutex_t   lock;
+    pthread_cond_t    done;
+    bool              over;
+};
+
+static void next_link(struct bkt_req *req)
+{
+    struct chain *c = req->arg;
+    if (req->rc == BKT_OK && --c->left > 0) {
+        bkt_store_start(c->st, req);
+        return;
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    c->over = true;
+    (void)pthread_cond_signal(&c->done);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* done() that starts the next request, on the network and, without a stack growing, in memory */
+static void requests_can_be_chained(const char *uri, int n)
+{
+    struct chain c = {.st = open_store(uri, ""), .left = n, .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .done = PTHREAD_COND_INITIALIZER};
+    if (!bkt_store_is_readonly(c.st)) {
+        struct bkt_req put = {.op = BKT_PUT, .key = "o", .put = data, .put_len = SIZE};
+        CHECK(bkt_store_run(c.st, &put, 1, NULL) == BKT_OK, "put");
+        bkt_req_fini(&put);
+    }
+    c.req = (struct bkt_req){.op = BKT_GET, .key = "o", .off = 10, .len = 20, .done = next_link, .arg = &c};
+    bkt_store_start(c.st, &c.req);
+    (void)pthread_mutex_lock(&c.lock);
+    while (!c.over)
+        (void)pthread_cond_wait(&c.done, &c.lock);
+    (void)pthread_mutex_unlock(&c.lock);
+    CHECK(c.left == 0 && c.req.rc == BKT_OK && c.req.n == 20, "%s: %d links left, %s", uri, c.left,
+          bkt_err_text(c.req.rc));
+    bkt_req_fini(&c.req);
+    bkt_store_close(c.st);
+}
+
+static void deadline_ends_a_request(struct server *s, enum mode m, const char *settings, int want)
+{
+    struct bkt_store *st  = open_store(server_url(s), settings);
+    struct bkt_buf    out = {0};
+    struct bkt_err    err = {0};
+    atomic_store(&mode, m);
+    double t0 = seconds();
+    int    rc = bkt_store_get(st, "o", 0, BKT_WHOLE, &out, &err);
+    double t  = seconds() - t0;
+    CHECK(rc == want, "%s: %s (%s)", settings, bkt_err_text(rc), first_line(&err));
+    CHECK(t < 1.5, "%s: took %.2f s", settings, t);
+    atomic_store(&mode, PLAIN);
+    bkt_store_close(st);
+}
+
+static void *set_soon(void *flag)
+{
+    struct timespec t = {0, 100000000};
+    (void)nanosleep(&t, NULL);
+    atomic_store((atomic_bool *)flag, true);
+    return NULL;
+}
+
+static void cancel_ends_what_waits(struct server *s)
+{
+    static atomic_bool cancel;
+    pthread_t          t;
+    struct bkt_store  *st  = open_store(server_url(s), "backoff_ms=60000;retries=100;connections=1");
+    struct bkt_req     r[20];
+    struct bkt_err     err = {0};
+    memset(r, 0, sizeof r);
+    for (size_t i = 0; i < BKT_COUNT(r); i++)
+        r[i] = (struct bkt_req){.op = BKT_GET, .key = "o", .len = BKT_WHOLE, .cancel = &cancel};
+    atomic_store(&mode, BUSY);
+    double t0 = seconds();
+    (void)pthread_create(&t, NULL, set_soon, &cancel);
+    int rc = bkt_store_run(st, r, BKT_COUNT(r), &err);
+    CHECK(rc == BKT_ECANCEL, "%s (%s)", bkt_err_text(rc), first_line(&err));
+    CHECK(seconds() - t0 < 2, "took %.2f s", seconds() - t0);
+    (void)pthread_join(t, NULL);
+    for (size_t i = 0; i < BKT_COUNT(r); i++)
+        bkt_req_fini(&r[i]);
+    atomic_store(&mode, PLAIN);
+    unsigned before = server_count(s);
+    rc              = bkt_store_run(st, r, 1, NULL);
+    CHECK(rc == BKT_ECANCEL && server_count(s) == before, "a cancelled request is not sent");
+    bkt_req_fini(&r[0]);
+    bkt_store_close(st);
+}
+
+static void dead_server_is_reported_soon(void)
+{
+    struct server *s = server_start(handle, NULL);
+    char           url[64];
+    (void)snprintf(url, sizeof url, "%s", server_url(s));
+    server_stop(s);
+    struct bkt_store *st  = open_store(url, "");
+    struct bkt_buf    out = {0};
+    struct bkt_err    err = {0};
+    double            t0  = seconds();
+    (void)stats_since();
+    int rc = bkt_store_get(st, "o", 0, BKT_WHOLE, &out, &err);
+    CHECK(rc == BKT_ENET && strstr(first_line(&err), "cannot connect"), "%s (%s)", bkt_err_text(rc), first_line(&err));
+    CHECK(stats_since().attempts == 3, "attempts");
+    CHECK(seconds() - t0 < 2, "took %.2f s", seconds() - t0);
+    bkt_store_close(st);
+}
+
+static void shutdown_leaves_nothing_and_starts_again(struct server *s)
+{
+    unsigned char dst[1000];
+    bkt_store_shutdown();
+    size_t fds = count_dir("/proc/self/fd"), threads = count_dir("/proc/self/task");
+    for (int i = 0; i < 5; i++) {
+        struct bkt_store *st = open_store(server_url(s), "");
+        struct bkt_req   *r  = ranges(1, sizeof dst, dst);
+        CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "round %d", i);
+        check_ranges("after a shutdown", r, 1, sizeof dst, dst);
+        free(r);
+        bkt_store_close(st);
+        bkt_store_shutdown();
+    }
+    bkt_store_shutdown();
+    for (int i = 0; i < 100 && count_dir("/proc/self/fd") > fds; i++) /* the server closes its ends a little later */
+        (void)usleep(10000);
+    CHECK(count_dir("/proc/self/fd") <= fds, "%zu descriptors, were %zu", count_dir("/proc/self/fd"), fds);
+    CHECK(count_dir("/proc/self/task") <= threads + 5, "%zu threads, were %zu", count_dir("/proc/self/task"), threads);
+}
+
+static void child_works_beside_its_parent(struct server *s)
+{
+    unsigned char     dst[1000];
+    struct bkt_store *st = open_store(server_url(s), "");
+    struct bkt_req   *r  = ranges(1, sizeof dst, dst);
+    CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "before fork");
+    unsigned conns = server_connections(s);
+    pid_t    pid   = fork();
+    if (pid == 0) {
+        bkt_req_fini(&r[0]);
+        int rc = bkt_store_run(st, r, 1, NULL);
+        bkt_store_close(st);
+        bkt_store_shutdown();
+        _exit(rc == BKT_OK && memcmp(dst, data + r[0].off, sizeof dst) == 0 ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the child ended with %d", status);
+    CHECK(server_connections(s) == conns + 1, "the child opened %u connections", server_connections(s) - conns);
+    (void)stats_since();
+    for (int i = 0; i < 3; i++)
+        CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "after fork");
+    CHECK(stats_since().connections == 0, "the parent's connection is gone");
+    check_ranges("after fork", r, 1, sizeof dst, dst);
+    free(r);
+    bkt_store_close(st);
+}
+
+struct many {
+    struct bkt_store *st;
+    size_t            bad;
+};
+
+static void *run_many(void *arg)
+{
+    struct many *m = arg;
+    for (int i = 0; i < 20; i++) {
+        unsigned char  *dst = malloc(20 * 100);
+        struct bkt_req *r   = ranges(20, 100, dst);
+        (void)bkt_store_run(m->st, r, 20, NULL);
+        for (int k = 0; k < 20; k++) {
+            m->bad += r[k].rc != BKT_OK || memcmp(dst + (ptrdiff_t)k * 100, data + r[k].off, 100) != 0;
+            bkt_req_fini(&r[k]);
+        }
+        free(r);
+        free(dst);
+    }
+    return NULL;
+}
+
+static void many_threads_share_a_store(struct server *s)
+{
+    struct bkt_store *st = open_store(server_url(s), "connections=8");
+    struct many       m[8];
+    pthread_t         t[8];
+    for (size_t i = 0; i < 8; i++) {
+        m[i] = (struct many){st, 0};
+        (void)pthread_create(&t[i], NULL, run_many, &m[i]);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        (void)pthread_join(t[i], NULL);
+        CHECK(m[i].bad == 0, "thread %zu: %zu wrong", i, m[i].bad);
+    }
+    bkt_store_close(st);
+}
+
+int main(void)
+{
+    data             = pattern(SIZE);
+    struct server *s = server_start(handle, NULL);
+    if (!s || !data)
+        return 1;
+    connections_are_bounded_and_kept(s);
+    requests_can_be_chained(server_url(s), 200);
+    requests_can_be_chained("mem:chain", 200000);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=400;stall_ms=100;backoff_ms=10;retries=100", BKT_ETIME);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", BKT_ETIME);
+    deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", BKT_EBUSY);
+    cancel_ends_what_waits(s);
+    dead_server_is_reported_soon();
+    many_threads_share_a_store(s);
+    child_works_beside_its_parent(s);
+    shutdown_leaves_nothing_and_starts_again(s);
+    server_stop(s);
+    free(data);
+    return failures != 0;
+}
