@@ -1,0 +1,71 @@
+#!/bin/sh
+# Build netCDF-C's library and ncdump once, from the source package of Debian 13, against an HDF5 that the connector can
+# serve (Debian 12's own netCDF uses HDF5 1.10).  For the tests only, into the user's cache.
+#
+#   netcdf.sh HDF5_PREFIX            build unless it is there already; prints the prefix as the only line on stdout
+#   netcdf.sh --prefix HDF5_PREFIX   print where it would be (or is), build nothing
+#
+# The Debian mirror is the one that apt uses; the system's package lists are not touched.  About a minute on two cores.
+set -eu
+
+SUITE=trixie
+only=
+if [ "${1:-}" = --prefix ]; then only=1; shift; fi
+hdf5=${1:?prefix of HDF5}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
+prefix=$cache/netcdf-$(printf '%s' "$hdf5" | sha256sum | cut -c1-10)
+[ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
+
+say() { printf '%s\n' "netcdf.sh: $*" >&2; }
+die() { say "$*"; exit 1; }
+mkdir -p "$cache"
+exec 9>"$cache/netcdf.lock"
+flock 9
+[ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
+for tool in apt-get cmake cc m4; do
+    command -v $tool >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt, and m4"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-netcdf.XXXXXX")
+log=$cache/netcdf-build.log
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+: > "$log"
+step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
+    text=$1; shift
+    say "$text"
+    "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
+}
+
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n '/\/debian\/*$/p' | sort -u | head -n1)
+[ -n "$mirror" ] || die "apt knows no Debian mirror (see: apt-get indextargets)"
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg; [ -e $keyring ] || keyring=${keyring%.gpg}.pgp
+mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/src" "$work/empty"
+echo "deb-src [signed-by=$keyring] $mirror $SUITE main" > "$work/sources.list"
+: > "$work/status"
+apt() {
+    (cd "$work/src" && apt-get -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts="$work/empty" \
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives" \
+        -o Dir::State::status="$work/status" -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3 "$@")
+}
+step "asking $mirror for the source of netCDF" apt update
+# The original tar file alone: apt checks its sum, and Debian's packaging is not needed.
+step "fetching it" apt --only-source --tar-only -t $SUITE source netcdf
+step "unpacking it" sh -c 'mkdir "$1/src/netcdf" && tar -xf "$1"/src/netcdf_*.orig.tar.* -C "$1/src/netcdf" --strip-components=1' \
+    sh "$work"
+src=$work/src/netcdf
+
+if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
+step "configuring" cmake -S "$src" -B "$work/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib;$hdf5/lib" \
+    -DCMAKE_PREFIX_PATH="$hdf5" -DHDF5_ROOT="$hdf5" -DBUILD_SHARED_LIBS=ON \
+    -DENABLE_DAP=OFF -DENABLE_BYTERANGE=OFF -DENABLE_NCZARR=OFF -DENABLE_TESTS=OFF -DENABLE_EXAMPLES=OFF \
+    -DENABLE_PLUGINS=OFF -DENABLE_FILTER_TESTING=OFF -DENABLE_LIBXML2=OFF -DENABLE_HDF4=OFF -DBUILD_TESTING=OFF \
+    -DNETCDF_ENABLE_DAP=OFF -DNETCDF_ENABLE_BYTERANGE=OFF -DNETCDF_ENABLE_NCZARR=OFF -DNETCDF_ENABLE_TESTS=OFF \
+    -DNETCDF_ENABLE_EXAMPLES=OFF -DNETCDF_ENABLE_PLUGINS=OFF -DNETCDF_ENABLE_LIBXML2=OFF -DNETCDF_ENABLE_HDF4=OFF
+step "compiling" cmake --build "$work/build" --parallel "${H5BUCKET_HDF5_JOBS:-$(nproc)}"
+rm -rf "$prefix"
+step "installing into $prefix" cmake --install "$work/build"
+"$prefix/bin/ncdump" 2>&1 | grep -q 'ncdump' || true
+date -u > "$prefix/.complete"
+echo "$prefix"
