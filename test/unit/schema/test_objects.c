@@ -1,5 +1,6 @@
 /* Groups, datasets and domains: links and their order, creation properties, layouts, filters, ACLs, broken JSON. */
 #include "check.h"
+#include "value.h"
 
 static struct bkt_object *must(const char *id, const char *body)
 {
@@ -318,6 +319,37 @@ static void stored_elements_are_walked_within_bounds(void)
     CHECK(bkt_value_skip(&huge, &r, NULL) == BKT_EFORMAT, "an array without end");
 }
 
+static const struct { const char *text; int want; enum bkt_region kind; unsigned rank; size_t n; uint64_t last; } regions[] = {
+    {"", BKT_OK, BKT_REGION_NULL, 0, 0, 0},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_ALL\"}", BKT_OK, BKT_REGION_ALL, 0, 0, 0},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_POINTS\", \"selection\": [[1, 2], [3, 4]]}", BKT_OK, BKT_REGION_POINTS, 2, 2, 4},
+    {"{\"id\": \"datasets/" DSET_ID "\", \"select_type\": \"H5S_SEL_POINTS\", \"selection\": [1, 9]}", BKT_OK, BKT_REGION_POINTS, 1, 2, 9},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_HYPERSLABS\", \"selection\": [[[0, 0], [1, 2]], [[5, 5], [5, 6]]]}", BKT_OK, BKT_REGION_BLOCKS, 2, 2, 6},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_HYPERSLABS\", \"selection\": [[[0, 0]]]}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_POINTS\", \"selection\": [[1, 2], [3]]}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{\"id\": \"" DSET_ID "\", \"select_type\": \"H5S_SEL_POINTS\"}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{\"id\": \"" ROOT_ID "\", \"select_type\": \"H5S_SEL_ALL\"}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{\"id\": \"" DSET_ID "\"}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"garbage", BKT_EFORMAT, 0, 0, 0, 0},
+};
+
+static void regions_are_read(void)
+{
+    for (size_t i = 0; i < BKT_COUNT(regions); i++) {
+        struct bkt_regref r;
+        char              stored[256] = {0};
+        memcpy(stored, regions[i].text, strlen(regions[i].text));
+        int rc = bkt_regref_parse(stored, sizeof stored, &r, NULL);
+        CHECK(rc == regions[i].want, "%s: %d", regions[i].text, rc);
+        if (rc != BKT_OK)
+            continue;
+        size_t n = r.n * r.rank * (r.kind == BKT_REGION_BLOCKS ? 2 : 1);
+        CHECK(r.kind == regions[i].kind && r.rank == regions[i].rank && r.n == regions[i].n, "%s: rank %u, %zu", regions[i].text, r.rank, r.n);
+        CHECK(n == 0 || r.coords[n - 1] == regions[i].last, "%s", regions[i].text);
+        bkt_regref_fini(&r);
+    }
+}
+
 int main(void)
 {
     every_form_of_a_link_is_read();
@@ -332,5 +364,6 @@ int main(void)
     depth_is_bounded();
     domains_are_read_and_folders_told_apart();
     stored_elements_are_walked_within_bounds();
+    regions_are_read();
     return failures != 0;
 }
