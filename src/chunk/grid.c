@@ -78,10 +78,8 @@ static int init_regular(struct bkt_grid *g, const struct bkt_sel *sel, struct bk
 {
     g->n_elems = g->n_chunks = 1;
     for (unsigned d = g->rank; d-- > 0;) {
-        struct dimsel s;
-        if (sel->rank == 0)
-            s = (struct dimsel){0, 1, 1, 1};
-        else
+        struct dimsel s = {0, 1, 1, 1};
+        if (sel->rank)
             BKT_PASS(dim_of(sel, d, &s, err));
         g->start[d] = s.start, g->stride[d] = s.stride, g->block[d] = s.block, g->n_sel[d] = s.n;
         g->sstride[d] = g->n_elems;

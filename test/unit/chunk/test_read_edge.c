@@ -1,0 +1,435 @@
+/* Reading what is odd, missing or wrong: variable-size elements, initializers, broken layouts and chunks; how many
+ * requests and bytes it takes; single chunks. */
+#include <blosc.h>
+
+#include "world.h"
+
+#define CHUNKED(dims) "{\"class\":\"H5D_CHUNKED\",\"dims\":" dims "}"
+#define VSTR "{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_UTF8\",\"length\":\"H5T_VARIABLE\",\"strPad\":\"H5T_STR_NULLTERM\"}"
+
+static struct bkt_sel all_of(const struct bkt_dsetio *io, unsigned rank, const uint64_t *dims)
+{
+    struct bkt_sel s = {.kind = BKT_SEL_ALL, .rank = rank, .n_elems = 1};
+    (void)io;
+    for (unsigned d = 0; d < rank; d++) {
+        s.dims[d] = dims[d];
+        s.n_elems *= dims[d];
+    }
+    return s;
+}
+
+/* All frames of an error, for looking into. */
+static bool says(const struct bkt_err *err, const char *what)
+{
+    for (unsigned i = 0; i < err->n; i++)
+        if (strstr(err->frame[i].msg, what))
+            return true;
+    return false;
+}
+
+static void tell(const struct bkt_err *err)
+{
+    for (unsigned i = 0; i < err->n; i++)
+        fprintf(stderr, "    %s\n", err->frame[i].msg);
+}
+
+/* ---- errors ---- */
+
+static const struct {
+    const char *what, *type, *layout, *cpl;
+    uint64_t    dim;
+    const char *chunk;       /* bytes of chunk object 0; NULL: none */
+    size_t      n_chunk;
+    int         want;
+    const char *msg;         /* in one of the frames */
+} wrong[] = {
+    {"short chunk object", I32, CHUNKED("[4]"), "", 4, "0123456789ab", 12, BKT_EFORMAT, "has 12 bytes instead of 16"},
+    {"long chunk object", I32, CHUNKED("[4]"), "", 4, "0123456789abcdef0123456", 23, BKT_EFORMAT, "has 23 bytes instead of 16"},
+    {"empty chunk object", I32, CHUNKED("[4]"), "", 4, "", 0, BKT_EFORMAT, "instead of 16"},
+    {"names dataset, chunk and key", I32, CHUNKED("[4]"), "", 4, "x", 1, BKT_EFORMAT, "/d/"},
+    {"no blosc frame", I32, CHUNKED("[4]"), "\"filters\":[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\"}]", 4,
+     "junk", 4, BKT_EFORMAT, "chunk 0"},
+    {"blosc frame of a gigabyte", I32, CHUNKED("[4]"), "\"filters\":[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\"}]", 4,
+     "\x02\x01\x60\x01\0\0\0\x40\0\0\0\x40\x20\0\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\5\6\7\x08", 32, BKT_EFORMAT, "chunk 0"},
+    {"variable-size chunk cut off", VSTR, CHUNKED("[2]"), "", 2, "\3\0\0\0abc\5\0\0\0a", 12, BKT_EFORMAT, "element 1"},
+    {"variable-size chunk with too few", VSTR, CHUNKED("[1000000000]"), "", 2, "\3\0\0\0abc\1\0\0\0a", 12, BKT_EFORMAT, "too few"},
+    {"chunks of more than 2^64", I32, CHUNKED("[4611686018427387905]"), "", 4, NULL, 0, BKT_EFORMAT, "4611686018427387905"},
+    {"contiguous reference past the end", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":90,\"size\":16}", 4, NULL, 0, BKT_EFORMAT,
+     "the file has 100 bytes, the reference needs 90..105"},
+    {"contiguous reference behind the end", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":200,\"size\":16}", 4, NULL, 0, BKT_EFORMAT,
+     "200"},
+    {"contiguous reference of another size", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":0,\"size\":32}", 4, NULL, 0, BKT_EFORMAT,
+     "32"},
+    {"file that isn't there", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/none\",\"offset\":0,\"size\":16}", 4, NULL, 0, BKT_ENOENT,
+     "edge/none"},
+    {"file that isn't allowed", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"elsewhere/small\",\"offset\":0,\"size\":16}", 4, NULL, 0, BKT_EACCES,
+     "allow"},
+    {"unfiltered chunk of another size", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,15]}}", 4, NULL, 0, BKT_EFORMAT,
+     "15 bytes"},
+    {"filtered chunk of absurd size", I32, CHUNKED("[4]"),
+     "\"filters\":[1],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,1099511627776]}}", 4,
+     NULL, 0, BKT_EFORMAT, "1099511627776"},
+    {"offset that wraps", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[9223372036854775807,16]}}", 4,
+     NULL, 0, BKT_EFORMAT, "9223372036854775807"},
+    {"corrupt deflate stream in a file", I32, CHUNKED("[4]"),
+     "\"filters\":[1],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,20]}}", 4,
+     NULL, 0, BKT_EFORMAT, "bytes 0+20"},
+    {"filter that nobody has", I32, CHUNKED("[4]"),
+     "\"filters\":[{\"id\":31999,\"name\":\"magic\"}],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,20]}}",
+     4, NULL, 0, BKT_EUNSUP, "magic"},
+    {"unknown initializer", I32, CHUNKED("[4]"), "\"initializer\":[\"oracle\"]", 4, NULL, 0, BKT_EUNSUP, "oracle"},
+    {"chunk table that is a chunk table's user", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000002-abcdef\"}",
+     4, NULL, 0, BKT_EFORMAT, "chunk table"},
+    {"chunk table that isn't there", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-00ffff-abcdef\"}",
+     4, NULL, 0, BKT_ENOENT, "00ffff"},
+    {"chunk table of plain numbers", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000001-abcdef\"}",
+     4, NULL, 0, BKT_EFORMAT, "offset, size"},
+    {"chunk table with a negative size", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000003-abcdef\"}",
+     4, NULL, 0, BKT_EFORMAT, "negative"},
+    {"chunk table whose locations were never found", I32, CHUNKED("[4]"),
+     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000004-abcdef\"}",
+     4, NULL, 0, BKT_EUNSUP, "locations unknown"},
+};
+
+#define LOC "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"offset\",\"type\":\"H5T_STD_I64LE\"},{\"name\":\"size\",\"type\":\"H5T_STD_I32LE\"}]}"
+
+static void put_helpers(struct world *w)
+{
+    char           small[100];
+    const uint64_t one[] = {1}, four[] = {4};
+    char          *key;
+    memset(small, 0x42, sizeof small);
+    put(w, "small", small, sizeof small);
+    put_dataset(w, 1, I32, 1, four, CHUNKED("[4]"), "");
+    put_dataset(w, 2, LOC, 1, four, CHUNKED("[4]"),
+                "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000002-abcdef\"}");
+    put_dataset(w, 3, LOC, 1, one, CHUNKED("[1]"), "");
+    key = chunk_key(3, "0");
+    put(w, key, "\0\0\0\0\0\0\0\0\xff\xff\xff\xff", 12);
+    free(key);
+    put_dataset(w, 4, LOC, 1, one, CHUNKED("[1]"), "\"initializer\":[\"chunklocator\",\"--h5path=/x\"]");
+}
+
+static void test_wrong(struct world *w)
+{
+    for (size_t i = 0; i < BKT_COUNT(wrong); i++) {
+        unsigned       n   = 100 + (unsigned)i;
+        struct bkt_err err = {0};
+        int32_t        dst[16];
+        put_dataset(w, n, wrong[i].type, 1, &wrong[i].dim, wrong[i].layout, wrong[i].cpl);
+        if (wrong[i].chunk) {
+            char *key = chunk_key(n, "0");
+            put(w, key, wrong[i].chunk, wrong[i].n_chunk);
+            free(key);
+        }
+        struct bkt_dsetio *io  = open_io(w, n);
+        struct bkt_sel     sel = all_of(io, 1, &wrong[i].dim), none = sel;
+        struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
+        int                rc  = bkt_read_run(&r, 1, &err);
+        CHECK(rc == wrong[i].want && says(&err, wrong[i].msg), "%s: gave %d (%s), without \"%s\"", wrong[i].what, rc,
+              bkt_err_text(rc), wrong[i].msg);
+        if (rc != wrong[i].want || !says(&err, wrong[i].msg))
+            tell(&err);
+        bkt_read_fini(&r);
+        none.kind = BKT_SEL_NONE, none.n_elems = 0;
+        r.file    = &none;
+        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s: nothing selected is no error", wrong[i].what);
+        bkt_dsetio_close(io);
+    }
+}
+
+/* One bad chunk of many fails the read, and says which. */
+static void test_one_bad_of_many(struct world *w)
+{
+    const uint64_t dims[] = {400};
+    char          *key;
+    put_dataset(w, 50, I32, 1, dims, CHUNKED("[2]"), "");
+    for (unsigned c = 0; c < 200; c++) {
+        char *at = text("%u", c);
+        key      = chunk_key(50, at);
+        put(w, key, "01234567", c == 137 ? 7 : 8);
+        free(at);
+        free(key);
+    }
+    struct bkt_dsetio *io  = open_io(w, 50);
+    struct bkt_sel     sel = all_of(io, 1, dims);
+    int32_t            dst[400];
+    struct bkt_err     err = {0};
+    struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
+    CHECK(bkt_read_run(&r, 1, &err) == BKT_EFORMAT && says(&err, "chunk 137"), "the bad chunk is named");
+    bkt_dsetio_close(io);
+}
+
+/* ---- variable-size elements ---- */
+
+static bool slice_is(const struct bkt_slice *s, const char *bytes, size_t n)
+{
+    return s->n == n && memcmp(s->p, bytes, n) == 0;
+}
+#define SLICE_IS(s, text) slice_is(&(s), text, sizeof text - 1)
+
+static void test_var(struct world *w, bool compressed)
+{
+    static const char stored[] = "\2\0\0\0ab\0\0\0\0\3\0\0\0c\0d\0\0\0\0"; /* 3 elements, 4 bytes behind them */
+    const uint64_t    dims[]   = {7};
+    unsigned          n        = compressed ? 61 : 60;
+    unsigned char     frame[200];
+    char             *key = chunk_key(n, "1");
+    put_dataset(w, n, VSTR, 1, dims, CHUNKED("[3]"),
+                compressed ? "\"filters\":[{\"class\":\"H5Z_FILTER_ZSTD\",\"id\":32015,\"name\":\"zstd\"}],\"fillValue\":\"fill\"" : "");
+    int len = blosc_compress_ctx(5, 1, 1, sizeof stored - 1, stored, frame, sizeof frame, "zstd", 0, 1);
+    put(w, key, compressed ? (const void *)frame : stored, compressed ? (size_t)len : sizeof stored - 1);
+    free(key);
+    struct bkt_dsetio *io = open_io(w, n);
+    struct bkt_run     runs[] = {{5, 1}, {3, 2}, {0, 1}, {5, 1}};
+    struct bkt_sel     sel = {.kind = BKT_SEL_RUNS, .rank = 1, .dims = {7}, .runs = runs, .n_runs = 4, .n_elems = 5};
+    for (int round = 0; round < 3; round++) {
+        struct bkt_read r   = {.io = io, .file = &sel};
+        struct bkt_err  err = {0};
+        uint64_t        before = gets();
+        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "variable-size: %s", story(&err));
+        CHECK(gets() - before == (round == 1 ? 0 : 2), "variable-size round %d: %llu GETs", round, (unsigned long long)(gets() - before));
+        if (!r.slices)
+            break;
+        CHECK(SLICE_IS(r.slices[0], "\3\0\0\0c\0d") && SLICE_IS(r.slices[1], "\2\0\0\0ab") && SLICE_IS(r.slices[2], "\0\0\0\0") &&
+                  SLICE_IS(r.slices[4], "\3\0\0\0c\0d"), "round %d: elements", round);
+        CHECK(compressed ? SLICE_IS(r.slices[3], "\4\0\0\0fill") : SLICE_IS(r.slices[3], "\0\0\0\0"), "round %d: missing", round);
+        if (round == 1) /* what is held outlives the cache */
+            bkt_chunk_cache_drop(w->dom);
+        CHECK(SLICE_IS(r.slices[1], "\2\0\0\0ab"), "slices stay");
+        bkt_read_fini(&r);
+    }
+    CHECK(bkt_dsetio_is_var(io), "is_var");
+    bkt_dsetio_close(io);
+}
+
+/* A compound with fixed and variable parts, missing: zeros and counts of 0. */
+static void test_var_zero(struct world *w)
+{
+    const uint64_t dims[] = {2};
+    put_dataset(w, 62, "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"a\",\"type\":\"H5T_STD_I32LE\"},{\"name\":\"s\",\"type\":" VSTR "},"
+                       "{\"name\":\"v\",\"type\":{\"class\":\"H5T_VLEN\",\"base\":\"H5T_STD_I32LE\"}}]}", 1, dims, CHUNKED("[2]"), "");
+    struct bkt_dsetio *io  = open_io(w, 62);
+    struct bkt_sel     sel = all_of(io, 1, dims);
+    struct bkt_read    r   = {.io = io, .file = &sel};
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && r.slices && SLICE_IS(r.slices[1], "\0\0\0\0\0\0\0\0\0\0\0\0"), "12 zeros");
+    bkt_read_fini(&r);
+    bkt_dsetio_close(io);
+}
+
+/* ---- initializers, scalars, null ---- */
+
+static void test_arange(struct world *w)
+{
+    const uint64_t  dims[] = {10};
+    int64_t         i64[4];
+    unsigned char   be[4][4];
+    uint16_t        half[3];
+    struct bkt_sel  sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {10}, .start = {2}, .stride = {2}, .count = {4}, .block = {1}, .n_elems = 4};
+    put_dataset(w, 70, "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I64LE\"}", 1, dims, CHUNKED("[3]"),
+                "\"initializer\":[\"arange\",\"--start=10\",\"--step=-3\"]");
+    struct bkt_dsetio *io = open_io(w, 70);
+    struct bkt_read    r  = {.io = io, .file = &sel, .dst = i64};
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && i64[0] == 4 && i64[1] == -2 && i64[2] == -8 && i64[3] == -14, "arange of integers");
+    bkt_dsetio_close(io);
+    put_dataset(w, 71, "{\"class\":\"H5T_FLOAT\",\"base\":\"H5T_IEEE_F32BE\"}", 1, dims, CHUNKED("[3]"),
+                "\"initializer\":[\"arange\",\"--start=0.5\",\"--step=0.25\"]");
+    io = open_io(w, 71);
+    r  = (struct bkt_read){.io = io, .file = &sel, .dst = be};
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(be[0], "\x3f\x80\0\0", 4) && !memcmp(be[2], "\x40\0\0\0", 4), "arange of big-endian floats");
+    bkt_dsetio_close(io);
+    put_dataset(w, 72, "{\"class\":\"H5T_FLOAT\",\"base\":\"H5T_IEEE_F16LE\"}", 1, dims, CHUNKED("[3]"),
+                "\"initializer\":[\"arange\",\"--start=1\",\"--step=1\"]");
+    io          = open_io(w, 72);
+    sel.count[0] = 3, sel.n_elems = 3;
+    r           = (struct bkt_read){.io = io, .file = &sel, .dst = half};
+    struct bkt_err err = {0};
+    int rc = bkt_read_run(&r, 1, &err);
+    CHECK(rc == BKT_OK && half[0] == 0x4200 && half[1] == 0x4500 && half[2] == 0x4700, "arange of halves: %s", story(&err));
+    bkt_dsetio_close(io);
+}
+
+static void test_scalar(struct world *w)
+{
+    int32_t v = 0;
+    char   *key = chunk_key(75, "0");
+    put_dataset(w, 75, I32, 0, NULL, CHUNKED("[1]"), "");
+    put(w, key, "\x2a\0\0\0", 4);
+    free(key);
+    struct bkt_dsetio *io  = open_io(w, 75);
+    struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .n_elems = 1};
+    struct bkt_read    r   = {.io = io, .file = &sel, .dst = &v};
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && v == 42, "scalar: %d", v);
+    CHECK(bkt_dsetio_elem_size(io) == 4, "element size");
+    bkt_dsetio_close(io);
+}
+
+/* ---- requests and bytes ---- */
+
+static const struct {
+    const char *what;
+    enum way    way;
+    uint64_t    dim, chunk, start, stride, count, block; /* count 0: ALL */
+    uint64_t    gets, bytes_most;
+} costs[] = {
+    {"256 chunk objects: 256 GETs", OBJECTS, 256 * 1024, 1024, 0, 0, 0, 0, 256, 1 << 20},
+    {"one value: its chunk", OBJECTS, 256 * 1024, 1024, 77777, 1, 1, 1, 1, 4096},
+    {"one value of a reference: its bytes", CONTIGUOUS, 256 * 1024, 0, 77777, 1, 1, 1, 1, 4},
+    {"one value of an unfiltered chunk: its bytes", CHUNKS, 256 * 1024, 1024, 77777, 1, 1, 1, 1, 4},
+    {"far points: each its bytes", CONTIGUOUS, 256 * 1024, 0, 0, 32768, 8, 1, 8, 32},
+    {"near points are fetched together", CONTIGUOUS, 256 * 1024, 0, 0, 100, 50, 1, 1, 100 * 50 * 4},
+    {"1 MiB of small chunks in a row: one range", CHUNKS, 256 * 1024, 1024, 0, 0, 0, 0, 2, (1 << 20) + 51200},
+    {"4 MiB in parts of 1 MiB", CONTIGUOUS, 1 << 20, 0, 0, 0, 0, 0, 4, 4 << 20},
+    {"one filtered chunk", CHUNKS_ZLIB, 256 * 1024, 65536, 70000, 1, 1, 1, 1, 300000},
+    {"chunk table, its chunk, the value", TABLE, 256 * 1024, 1024, 77777, 1, 1, 1, 2, 4096},
+};
+
+static void test_costs(struct world *w)
+{
+    for (size_t i = 0; i < BKT_COUNT(costs); i++) {
+        uint32_t         seed = 5;
+        struct array     a    = {.n = 200 + 2 * (unsigned)i, .way = costs[i].way, .rank = 1, .dims = {costs[i].dim}, .cdims = {costs[i].chunk}};
+        struct bkt_stats before, after;
+        array_put(w, &a, "edge", 0, &seed);
+        struct bkt_dsetio *io  = open_io(w, a.n);
+        struct bkt_sel     sel = all_of(io, 1, a.dims);
+        if (costs[i].count) {
+            sel.kind     = BKT_SEL_HYPER;
+            sel.start[0] = costs[i].start, sel.stride[0] = costs[i].stride, sel.count[0] = costs[i].count, sel.block[0] = costs[i].block;
+            sel.n_elems  = costs[i].count * costs[i].block;
+        }
+        int32_t        *dst = need((size_t)sel.n_elems * 4);
+        struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
+        if (costs[i].way == TABLE) { /* the table's own JSON is no chunk request */
+            struct bkt_id            id = world_id(a.n + 1);
+            const struct bkt_object *o;
+            if (bkt_domain_get(w->dom, &id, &o, NULL) == BKT_OK)
+                bkt_object_release(o);
+        }
+        bkt_stats_get(&before);
+        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s", costs[i].what);
+        bkt_stats_get(&after);
+        uint64_t n = after.get - before.get, bytes = after.bytes_in - before.bytes_in;
+        CHECK(n == costs[i].gets && after.head == before.head && bytes <= costs[i].bytes_most, "%s: %llu GETs, %llu bytes",
+              costs[i].what, (unsigned long long)n, (unsigned long long)bytes);
+        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "%s, again", costs[i].what);
+        bkt_stats_get(&before);
+        CHECK(before.get == after.get, "%s: again without requests", costs[i].what);
+        free(dst);
+        bkt_dsetio_close(io);
+        array_free(&a);
+    }
+}
+
+/* Several datasets in one plan. */
+static void test_multi(struct world *w)
+{
+    enum { N = 5 };
+    struct array     a[N];
+    struct bkt_read  r[N];
+    struct bkt_sel   sel[N];
+    uint32_t         seed = 9;
+    int32_t          dst[N][600];
+    memset(r, 0, sizeof r);
+    for (unsigned i = 0; i < N; i++) {
+        a[i] = (struct array){.n = 300 + 2 * i, .way = (enum way[]){OBJECTS, TABLE, CHUNKS_ZLIB, TABLE_URI, CONTIGUOUS}[i], .rank = 2,
+                              .dims = {20, 30}, .cdims = {7, 11}};
+        array_put(w, &a[i], "edge", 3, &seed);
+        r[i].io  = open_io(w, a[i].n);
+        sel[i]   = all_of(r[i].io, 2, a[i].dims);
+        r[i].file = &sel[i];
+        r[i].dst  = dst[i];
+    }
+    struct bkt_err err = {0};
+    CHECK(bkt_read_run(r, N, &err) == BKT_OK, "several at once: %s", story(&err));
+    for (unsigned i = 0; i < N; i++) {
+        CHECK(!memcmp(dst[i], a[i].v, sizeof dst[i]), "dataset %u of several", i);
+        bkt_read_fini(&r[i]);
+        bkt_dsetio_close(r[i].io);
+        array_free(&a[i]);
+    }
+}
+
+/* ---- single chunks ---- */
+
+struct seen {
+    const struct array *a;
+    uint64_t            n, bytes, last;
+};
+
+static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct seen *s = arg;
+    uint64_t     c = 0;
+    for (unsigned d = 0; d < s->a->rank; d++)
+        c = c * s->a->grid[d] + coord[d];
+    CHECK(s->a->stored[c] && info->exists, "chunk %llu", (unsigned long long)c);
+    CHECK(s->n == 0 || c > s->last, "in grid order");
+    s->last = c;
+    s->bytes += info->size;
+    s->n++;
+    return BKT_OK;
+}
+
+static void test_single(struct world *w)
+{
+    for (int way = 0; way < N_WAYS; way++) {
+        uint32_t     seed = 77;
+        struct array a    = {.n = 400 + 2 * (unsigned)way, .way = (enum way)way, .rank = 2, .dims = {30, 40}, .cdims = {7, 9}};
+        array_put(w, &a, "edge", way == CONTIGUOUS ? 0 : 3, &seed);
+        struct bkt_dsetio *io = open_io(w, a.n);
+        struct seen        s  = {.a = &a};
+        struct bkt_err     err = {0};
+        uint64_t           stored = 0, bytes = 0, n = 0;
+        for (uint64_t c = 0; c < a.n_chunks; c++)
+            stored += a.stored[c];
+        CHECK(bkt_chunk_iter(io, on_chunk, &s, &err) == BKT_OK && s.n == stored, "way %d: %llu of %llu chunks: %s", way,
+              (unsigned long long)s.n, (unsigned long long)stored, story(&err));
+        CHECK(bkt_dsetio_storage_size(io, &bytes, &n, NULL) == BKT_OK && bytes == s.bytes && n == stored, "way %d: size", way);
+        for (uint64_t c = 0; c < a.n_chunks; c++) {
+            uint64_t              coord[2] = {c / a.grid[1], c % a.grid[1]};
+            struct bkt_chunk_info info;
+            struct bkt_buf        raw = {0};
+            uint32_t              mask;
+            CHECK(bkt_chunk_locate(io, coord, &info, NULL) == BKT_OK && info.exists == (a.stored[c] != 0), "way %d: locate", way);
+            int rc = bkt_chunk_read_raw(io, coord, &raw, &mask, NULL);
+            CHECK(rc == (a.stored[c] ? BKT_OK : BKT_ENOENT) && (rc < 0 || raw.len == info.size), "way %d: raw gives %d", way, rc);
+            bkt_buf_fini(&raw);
+        }
+        const uint64_t outside[2] = {99, 0};
+        struct bkt_chunk_info info;
+        CHECK(bkt_chunk_locate(io, outside, &info, NULL) == BKT_EINVAL, "way %d: outside", way);
+        bkt_dsetio_close(io);
+        array_free(&a);
+    }
+}
+
+int main(void)
+{
+    struct world w;
+    world_open(&w, "edge", "part_size=1M;merge_gap=1K");
+    put_helpers(&w);
+    test_wrong(&w);
+    test_one_bad_of_many(&w);
+    test_var(&w, false);
+    test_var(&w, true);
+    test_var_zero(&w);
+    test_arange(&w);
+    test_scalar(&w);
+    test_costs(&w);
+    test_multi(&w);
+    test_single(&w);
+    world_close(&w);
+    return failures != 0;
+}
