@@ -1,0 +1,168 @@
+/* Pure parts of HTTP and S3: headers, addresses, XML, also cut and mutated. */
+#include "http/check.h"
+
+#include "http_reply.h"
+#include "s3_url.h"
+#include "s3_xml.h"
+
+static void content_range(void)
+{
+    static const struct {
+        const char *text;
+        bool        ok;
+        uint64_t    first, last, total;
+    } cases[] = {
+        {"bytes 0-9/10", true, 0, 9, 10},
+        {"Bytes 5-5/10", true, 5, 5, 10},
+        {"bytes 0-9/*", true, 0, 9, UINT64_MAX},
+        {"bytes */10", true, 0, 0, 10},
+        {"bytes 0-18446744073709551614/18446744073709551615", true, 0, UINT64_MAX - 1, UINT64_MAX},
+        {"bytes 0-10/10", false, 0, 0, 0},
+        {"bytes 9-0/10", false, 0, 0, 0},
+        {"bytes -1-5/10", false, 0, 0, 0},
+        {"bytes 0-5", false, 0, 0, 0},
+        {"bytes */*", false, 0, 0, 0},
+        {"bytes 0-99999999999999999999/10", false, 0, 0, 0},
+        {"bytes 0-5/10x", false, 0, 0, 0},
+        {"bytes", false, 0, 0, 0},
+        {"", false, 0, 0, 0},
+        {"items 0-5/10", false, 0, 0, 0},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        uint64_t first, last, total;
+        bool     ok = bkt_http_parse_range(cases[i].text, &first, &last, &total);
+        CHECK(ok == cases[i].ok && (!ok || (first == cases[i].first && last == cases[i].last && total == cases[i].total)),
+              "'%s'", cases[i].text);
+    }
+}
+
+static void headers(void)
+{
+    struct bkt_http_reply r = {.length = UINT64_MAX, .total = UINT64_MAX};
+    char                  longer[300];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    bkt_http_reply_header(&r, "CONTENT-LENGTH", "12");
+    bkt_http_reply_header(&r, "etag", longer);
+    CHECK(r.length == 12 && r.etag[0] == 0, "length %lu", (unsigned long)r.length);
+    bkt_http_reply_header(&r, "ETag", "W/\"x\"");
+    bkt_http_reply_header(&r, "Content-Length", "-1");
+    bkt_http_reply_header(&r, "Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT");
+    bkt_http_reply_header(&r, "Date", "nonsense");
+    bkt_http_reply_header(&r, "x-amz-request-id", "R");
+    CHECK(strcmp(r.etag, "W/\"x\"") == 0 && r.length == UINT64_MAX && r.mtime == 1445412480 && r.date == 0 &&
+              strcmp(r.request_id, "R") == 0, "headers");
+}
+
+static void addresses(void)
+{
+    static const struct {
+        const char *bucket, *endpoint, *style, *region, *key, *want; /* NULL: refused */
+    } cases[] = {
+        {"buck", NULL, "auto", "eu-west-1", "k", "https://buck.s3.eu-west-1.amazonaws.com/k"},
+        {"buck", "", NULL, "us-east-1", "a b/c", "https://buck.s3.us-east-1.amazonaws.com/a%20b/c"},
+        {"buck", NULL, "path", "us-east-1", "k", "https://s3.us-east-1.amazonaws.com/buck/k"},
+        {"bu.ck", NULL, "auto", "us-east-1", "k", "https://s3.us-east-1.amazonaws.com/bu.ck/k"},
+        {"bu.ck", NULL, "virtual", "us-east-1", "k", "https://bu.ck.s3.us-east-1.amazonaws.com/k"},
+        {"Buck_1", NULL, "auto", "us-east-1", "k", "https://s3.us-east-1.amazonaws.com/Buck_1/k"},
+        {"buck", NULL, "auto", "cn-north-1", "k", "https://buck.s3.cn-north-1.amazonaws.com.cn/k"},
+        {"buck", "http://127.0.0.1:9000", "auto", "x", "k", "http://127.0.0.1:9000/buck/k"},
+        {"buck", "http://Host.example:9000/", "virtual", "x", "k", "http://buck.host.example:9000/k"},
+        {"buck", "https://host.example:443/some/path/", "auto", "x", "k", "https://host.example/some/path/buck/k"},
+        {"buck", "http://host.example:80", "path", "x", NULL, "http://host.example/buck"},
+        {"buck", "HTTPS://host.example", "virtual", "x", NULL, "https://buck.host.example/"},
+        {"buck", "host.example:9000", "auto", "x", "k", "https://host.example:9000/buck/k"},
+        {"buck", "http://[::1]:9000", "auto", "x", "k", "http://[::1]:9000/buck/k"},
+        {"buck", "ftp://host", "auto", "x", "k", NULL},
+        {"buck", "http://user:pw@host", "auto", "x", "k", NULL},
+        {"buck", "http://host?x", "auto", "x", "k", NULL},
+        {"buck", "http://", "auto", "x", "k", NULL},
+        {"", NULL, "auto", "x", "k", NULL},
+        {"a..b", NULL, "auto", "x", "k", NULL},
+        {".a", NULL, "auto", "x", "k", NULL},
+        {"a/b", NULL, "auto", "x", "k", NULL},
+        {"a b", NULL, "auto", "x", "k", NULL},
+        {"a@b", NULL, "auto", "x", "k", NULL},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_s3_place p;
+        struct bkt_err      err = {0};
+        struct bkt_buf      url = {0}, host = {0}, path = {0};
+        int rc = bkt_s3_place_init(&p, cases[i].bucket, cases[i].endpoint, cases[i].style, &err);
+        CHECK(cases[i].want ? rc == BKT_OK : rc == BKT_EINVAL && err.n, "case %zu: %s", i, bkt_err_text(rc));
+        CHECK(!strstr(first_line(&err), "pw") || !cases[i].want, "case %zu", i);
+        if (rc < 0)
+            continue;
+        CHECK(bkt_s3_place_host(&p, cases[i].region, &host) == BKT_OK && bkt_s3_place_path(&p, cases[i].key, &path) == BKT_OK &&
+                  bkt_buf_addf(&url, "%s://%s%s", p.scheme, bkt_buf_str(&host), bkt_buf_str(&path)) == BKT_OK, "memory");
+        CHECK(cases[i].want && strcmp(bkt_buf_str(&url), cases[i].want) == 0, "case %zu: %s", i, bkt_buf_str(&url));
+        bkt_buf_fini(&url);
+        bkt_buf_fini(&host);
+        bkt_buf_fini(&path);
+        bkt_s3_place_fini(&p);
+    }
+    CHECK(bkt_s3_region_ok("eu-west-1") && !bkt_s3_region_ok("") && !bkt_s3_region_ok("a.b") && !bkt_s3_region_ok("-x"),
+          "regions");
+}
+
+static const char list[] =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult xmlns=\"u\"><Name>b</Name><EncodingType>url</EncodingType>"
+    "<IsTruncated>true</IsTruncated><NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</NextContinuationToken>"
+    "<Contents><Key>a%2Fb%C3%A4%zz</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified><ETag>\"x\"</ETag>"
+    "<Size>434234</Size></Contents><CommonPrefixes><Prefix>p%2F</Prefix></CommonPrefixes></ListBucketResult>";
+static const char error[] = "<Error><Code>NoSuchKey</Code><Message>The\nkey &amp; all</Message><Region>r-1</Region>"
+                            "<RequestId>4442587FB7D0A2F9</RequestId></Error>";
+
+static int collect(const struct bkt_listed *e, void *arg)
+{
+    char *out = arg;
+    size_t n  = strlen(out);
+    (void)snprintf(out + n, 500 - n, "%s %d %lu %.0f %s;", e->key, e->is_prefix, (unsigned long)e->size, e->mtime, e->etag);
+    return BKT_OK;
+}
+static int ignore(const struct bkt_listed *e, void *arg)
+{
+    (void)arg;
+    return e->key ? BKT_OK : BKT_EINVAL;
+}
+
+static void xml(void)
+{
+    char               out[500] = "";
+    struct bkt_s3_page page     = {0};
+    struct bkt_err     err      = {0};
+    CHECK(bkt_s3_parse_list(list, strlen(list), collect, out, &page, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(strcmp(out, "a/b\xc3\xa4%zz 0 434234 1255369830 \"x\";p/ 1 0 0 ;") == 0, "%s", out);
+    CHECK(page.truncated && strcmp(bkt_buf_str(&page.token), "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=") == 0, "token");
+    struct bkt_s3_error e;
+    CHECK(bkt_s3_parse_error(error, strlen(error), &e) && strcmp(e.code, "NoSuchKey") == 0 &&
+              strcmp(e.message, "The key & all") == 0 && strcmp(e.region, "r-1") == 0 &&
+              strcmp(e.request_id, "4442587FB7D0A2F9") == 0, "%s '%s'", e.code, e.message);
+    CHECK(!bkt_s3_parse_error("", 0, &e) && !bkt_s3_parse_error("<html/>", 7, &e) && !bkt_s3_parse_error(list, strlen(list), &e),
+          "no errors");
+    CHECK(bkt_s3_parse_error(error, 60, &e) && strcmp(e.code, "NoSuchKey") == 0, "a cut document still says its code");
+    for (size_t n = 0; n < sizeof list - 1; n++) /* every cut is refused, none crashes */
+        CHECK(bkt_s3_parse_list(list, n, ignore, NULL, &page, NULL) == BKT_EFORMAT, "cut at %zu", n);
+    char     copy[sizeof list];
+    unsigned seed = 1;
+    for (int i = 0; i < 5000; i++) {
+        memcpy(copy, list, sizeof list);
+        for (int k = 0; k < 3; k++) {
+            seed                             = seed * 1664525U + 1013904223U;
+            copy[(seed >> 8) % (sizeof list - 1)] = (char)(seed >> 24);
+        }
+        int rc = bkt_s3_parse_list(copy, sizeof list - 1, ignore, NULL, &page, NULL);
+        CHECK(rc == BKT_OK || rc == BKT_EFORMAT, "mutation %d: %s", i, bkt_err_text(rc));
+        (void)bkt_s3_parse_error(copy, sizeof list - 1, &e);
+    }
+    bkt_buf_fini(&page.token);
+}
+
+int main(void)
+{
+    content_range();
+    headers();
+    addresses();
+    xml();
+    return failures != 0;
+}
