@@ -170,7 +170,9 @@ static int copy_dataset(struct copy *c, hid_t from, hid_t dst, const char *name,
 static int copy_datatype(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl)
 {
     hid_t type = H5Tcopy(from);
-    int   rc   = type < 0 || H5Tcommit2(dst, name, type, lcpl, H5P_DEFAULT, H5P_DEFAULT) < 0 ? failed(c, "H5Tcommit") : copy_attrs(c, from, type);
+    int   rc   = type < 0 || H5Tcommit2(dst, name, type, lcpl, H5P_DEFAULT, H5P_DEFAULT) < 0
+                     ? failed(c, "H5Tcommit")
+                     : copy_attrs(c, from, type);
     if (type >= 0)
         (void)H5Tclose(type);
     return rc;

@@ -11,14 +11,14 @@
 
 static int failures;
 
-#define CHECK(cond, ...)                                                                                          \
-    do {                                                                                                          \
-        if (!(cond)) {                                                                                            \
-            failures++;                                                                                           \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                         \
-            fputc('\n', stderr);                                                                                  \
-        }                                                                                                         \
+#define CHECK(cond, ...)                                                                                     \
+    do {                                                                                                     \
+        if (!(cond)) {                                                                                       \
+            failures++;                                                                                      \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                       \
+            fprintf(stderr, __VA_ARGS__);                                                                    \
+            fputc('\n', stderr);                                                                             \
+        }                                                                                                    \
     } while (0)
 
 #define ROOT_ID "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e"
@@ -26,14 +26,29 @@ static int failures;
 #define TYPE_ID "t-b03b24ef-69f244b6-56e5-25125a-89ba79"
 #define V1_ID   "g-0568d8c5-a77e-11e4-9f7a-3c15c2da029e"
 
-/* {"id": ID, "root": …, BODY} parsed; NULL with the code in *rc on failure. */
+/* JSON in C reads better with single quotes; here they become double ones.  To be freed. */
+static inline char *json_of(const char *text)
+{
+    char *s = strdup(text);
+    if (!s)
+        abort();
+    for (char *p = s; *p; p++)
+        if (*p == '\'')
+            *p = '"';
+    return s;
+}
+
+/* {"id": ID, "root": …, BODY} parsed, quotes as above; NULL with the code in *rc on failure. */
 static inline struct bkt_object *object_of(const char *id, const char *body, int *rc, struct bkt_err *err)
 {
-    struct bkt_object *o    = NULL;
-    char              *text = NULL;
-    if (asprintf(&text, "{\"id\": \"%s\", \"root\": \"" ROOT_ID "\", \"created\": 1.5, \"lastModified\": 2, %s}", id, body) < 0)
+    struct bkt_object *o = NULL;
+    char *text = NULL, *json;
+    if (asprintf(&text, "{'id': '%s', 'root': '" ROOT_ID "', 'created': 1.5, 'lastModified': 2, %s}", id,
+                 body) < 0)
         abort();
-    *rc = bkt_object_parse(text, strlen(text), NULL, &o, err);
+    json = json_of(text);
+    *rc = bkt_object_parse(json, strlen(json), NULL, &o, err);
+    free(json);
     free(text);
     return *rc == BKT_OK ? o : NULL;
 }
@@ -42,7 +57,7 @@ static inline char *hex_of(const struct bkt_buf *b)
 {
     char *s = calloc(b->len + 1, 2);
     for (size_t i = 0; s && i < b->len; i++)
-        (void)sprintf(s + 2 * i, "%02x", b->ptr[i]);
+        (void)snprintf(s + 2 * i, 3, "%02x", b->ptr[i]);
     return s;
 }
 
