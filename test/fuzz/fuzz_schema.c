@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static void walk_value(const struct bkt_attr *a)
 {
-    uint64_t      n = 0;
+    uint64_t n = 0;
     struct bkt_rd r = bkt_rd_of(a->value.ptr, a->value.len);
     if (!a->has_value || bkt_space_count(&a->space, &n, NULL) < 0)
         return;
@@ -39,7 +39,8 @@ static void fuzz_object(const unsigned char *data, size_t size)
                 abort();
     if (o->kind == BKT_DATASET)
         for (size_t i = 0; i < o->dset.layout.n_chunks; i++)
-            if (!bkt_layout_find_chunk(&o->dset.layout, o->dset.layout.chunk_coords + i * o->dset.layout.rank))
+            if (!bkt_layout_find_chunk(&o->dset.layout,
+                                       o->dset.layout.chunk_coords + i * o->dset.layout.rank))
                 abort();
     bkt_object_free(o);
 }
@@ -47,8 +48,8 @@ static void fuzz_object(const unsigned char *data, size_t size)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     struct bkt_domain_doc doc;
-    struct bkt_regref     region;
-    struct bkt_id         id;
+    struct bkt_regref region;
+    struct bkt_id id;
     if (size == 0)
         return 0;
     switch (data[0]) {
@@ -59,10 +60,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     case 'R':
         if (bkt_regref_parse(data + 1, size - 1, &region, NULL) == BKT_OK)
             bkt_regref_fini(&region);
-        if (bkt_ref_parse(data + 1, size - 1, &id, NULL) == BKT_OK && id.text[0] && !bkt_id_valid(id.text, NULL))
+        if (bkt_ref_parse(data + 1, size - 1, &id, NULL) == BKT_OK && id.text[0] &&
+            !bkt_id_valid(id.text, NULL))
             abort();
         break;
-    default: fuzz_object(data, size); break;
+    default:
+        fuzz_object(data, size);
+        break;
     }
     return 0;
 }

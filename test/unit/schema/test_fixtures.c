@@ -1,4 +1,5 @@
-/* Every JSON object of the sample buckets: read whole, cut short, mutated; and its key follows from its id. */
+/* Every JSON object of the sample buckets: read whole, cut short, mutated; and its key follows from its id.
+ */
 #include "check.h"
 
 #include <dirent.h>
@@ -17,11 +18,11 @@ static uint32_t rnd(uint32_t *state) /* xorshift32 */
 
 static char *slurp(const char *path, size_t *n)
 {
-    FILE       *f = fopen(path, "rb");
+    FILE *f = fopen(path, "rb");
     struct stat sb;
     if (!f || fstat(fileno(f), &sb) < 0)
         abort();
-    *n      = (size_t)sb.st_size;
+    *n = (size_t)sb.st_size;
     char *p = malloc(*n + 1);
     if (!p || fread(p, 1, *n, f) != *n)
         abort();
@@ -34,7 +35,7 @@ static char *slurp(const char *path, size_t *n)
 static int parse_exact(const char *p, size_t n, bool is_domain)
 {
     char *exact = malloc(n ? n : 1);
-    int   rc;
+    int rc;
     memcpy(exact, p, n);
     if (is_domain) {
         struct bkt_domain_doc d;
@@ -43,7 +44,7 @@ static int parse_exact(const char *p, size_t n, bool is_domain)
             bkt_domain_doc_fini(&d);
     } else {
         struct bkt_object *o = NULL;
-        rc                   = bkt_object_parse(exact, n, NULL, &o, NULL);
+        rc = bkt_object_parse(exact, n, NULL, &o, NULL);
         bkt_object_free(o);
     }
     free(exact);
@@ -60,7 +61,7 @@ static void cut_and_mutate(const char *p, size_t n, bool is_domain, uint32_t see
         memcpy(m, p, n);
         for (uint32_t k = 0, times = 1 + rnd(&seed) % 4; k < times; k++) {
             static const char odd[] = "\"\\{}[]:,-0123456789eE.NItfnu\x01\x80\xf4\xff";
-            m[rnd(&seed) % n]       = round & 1 ? odd[rnd(&seed) % (sizeof odd - 1)] : (char)rnd(&seed);
+            m[rnd(&seed) % n] = round & 1 ? odd[rnd(&seed) % (sizeof odd - 1)] : (char)rnd(&seed);
         }
         (void)parse_exact(m, n, is_domain); /* any code will do; it must come back */
     }
@@ -69,22 +70,24 @@ static void cut_and_mutate(const char *p, size_t n, bool is_domain, uint32_t see
 
 static void check_object(const char *path, const char *rel, const char *p, size_t n)
 {
-    struct bkt_object *o   = NULL;
-    struct bkt_err     err = {.n = 0};
-    struct bkt_buf     key = {0};
-    int                rc  = bkt_object_parse(p, n, NULL, &o, &err);
+    struct bkt_object *o = NULL;
+    struct bkt_err err = {.n = 0};
+    struct bkt_buf key = {0};
+    int rc = bkt_object_parse(p, n, NULL, &o, &err);
     CHECK(rc == BKT_OK, "%s: %d %s", path, rc, err.n ? err.frame[0].msg : "");
     if (!o)
         return;
-    CHECK(bkt_id_key(&o->id, &key) == BKT_OK && strcmp(bkt_buf_str(&key), rel) == 0, "%s: key %s", rel, bkt_buf_str(&key));
+    CHECK(bkt_id_key(&o->id, &key) == BKT_OK && strcmp(bkt_buf_str(&key), rel) == 0, "%s: key %s", rel,
+          bkt_buf_str(&key));
     for (size_t i = 0; i < o->attrs.n; i++, n_values++) {
         const struct bkt_attr *a = &o->attrs.v[i];
-        uint64_t               count = 0;
-        struct bkt_rd          r     = bkt_rd_of(a->value.ptr, a->value.len);
+        uint64_t count = 0;
+        struct bkt_rd r = bkt_rd_of(a->value.ptr, a->value.len);
         CHECK(!a->bad, "%s: %s", path, a->bad);
         CHECK(bkt_space_count(&a->space, &count, NULL) == BKT_OK, "%s", path);
         for (uint64_t k = 0; a->has_value && k < count; k++)
-            CHECK(bkt_value_skip(a->type, &r, NULL) == BKT_OK, "%s: attribute %s, element %" PRIu64, path, a->name, k);
+            CHECK(bkt_value_skip(a->type, &r, NULL) == BKT_OK, "%s: attribute %s, element %" PRIu64, path,
+                  a->name, k);
         CHECK(bkt_rd_left(&r) == 0, "%s: attribute %s: %zu bytes too many", path, a->name, bkt_rd_left(&r));
     }
     if (o->kind == BKT_DATASET)
@@ -95,8 +98,9 @@ static void check_object(const char *path, const char *rel, const char *p, size_
 
 static void check_file(const char *path, const char *rel, const char *name)
 {
-    bool   is_domain = strcmp(name, ".domain.json") == 0;
-    bool   is_object = strcmp(name, ".group.json") == 0 || strcmp(name, ".dataset.json") == 0 || strcmp(name, ".datatype.json") == 0 ||
+    bool is_domain = strcmp(name, ".domain.json") == 0;
+    bool is_object = strcmp(name, ".group.json") == 0 || strcmp(name, ".dataset.json") == 0 ||
+                     strcmp(name, ".datatype.json") == 0 ||
                      (strlen(name) == 44 && name[5] == '-' && strchr("gdt", name[6]));
     size_t n;
     if (!is_domain && !is_object)
@@ -136,13 +140,14 @@ static void walk(const char *dir, const char *rel)
 int main(void)
 {
     const char *dir = getenv("BKT_FIXTURES"); /* NOLINT(concurrency-mt-unsafe) */
-    char        bucket[4096];
+    char bucket[4096];
     if (!dir) {
         fprintf(stderr, "BKT_FIXTURES is not set\n");
         return 77;
     }
     (void)snprintf(bucket, sizeof bucket, "%s/hsopen", dir);
     walk(bucket, "");
-    CHECK(n_read > 600 && n_values > 150 && n_cut > 10000, "only %zu objects, %zu values, %zu cuts", n_read, n_values, n_cut);
+    CHECK(n_read > 600 && n_values > 150 && n_cut > 10000, "only %zu objects, %zu values, %zu cuts", n_read,
+          n_values, n_cut);
     return failures != 0;
 }

@@ -1,7 +1,9 @@
 /* Ids, keys and references, with the values that HSDS itself computes. */
 #include "check.h"
 
-static const struct { const char *id, *key; } keys[] = {
+static const struct {
+    const char *id, *key;
+} keys[] = {
     {"g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e", "db/b03b24ef-69f244b6/.group.json"},
     {"g-b03b24ef-69f244b6-acd9-4df97b-37122a", "db/b03b24ef-69f244b6/g/acd9-4df97b-37122a/.group.json"},
     {"d-b03b24ef-69f244b6-56e5-25125a-89ba79", "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/.dataset.json"},
@@ -13,7 +15,7 @@ static const struct { const char *id, *key; } keys[] = {
 static void keys_are_hsds_own(void)
 {
     for (size_t i = 0; i < BKT_COUNT(keys); i++) {
-        struct bkt_id  id;
+        struct bkt_id id;
         struct bkt_buf key = {0};
         CHECK(bkt_id_set(&id, keys[i].id) && bkt_id_key(&id, &key) == BKT_OK, "%s", keys[i].id);
         CHECK(strcmp(bkt_buf_str(&key), keys[i].key) == 0, "%s gave %s", keys[i].id, bkt_buf_str(&key));
@@ -21,7 +23,11 @@ static void keys_are_hsds_own(void)
     }
 }
 
-static const struct { const char *dset; unsigned parts; const char *key; } chunks[] = {
+static const struct {
+    const char *dset;
+    unsigned parts;
+    const char *key;
+} chunks[] = {
     {"d-b03b24ef-69f244b6-56e5-25125a-89ba79", 0, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/1_3"},
     {"d-b03b24ef-69f244b6-56e5-25125a-89ba79", 1, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/1_3"},
     {"d-b03b24ef-69f244b6-56e5-25125a-89ba79", 10, "db/b03b24ef-69f244b6/d/56e5-25125a-89ba79/p2/1_3"},
@@ -33,21 +39,23 @@ static void chunk_keys_are_hsds_own(void)
 {
     const uint64_t coord[2] = {1, 3}; /* (29 + 3 * 31) % 66 = 56 */
     for (size_t i = 0; i < BKT_COUNT(chunks); i++) {
-        struct bkt_id     id;
-        struct bkt_buf    key = {0};
-        struct bkt_layout l   = {.rank = 2, .partition_count = chunks[i].parts};
-        CHECK(bkt_id_set(&id, chunks[i].dset) && bkt_chunk_key(&id, &l, coord, &key) == BKT_OK, "%s", chunks[i].dset);
-        CHECK(strcmp(bkt_buf_str(&key), chunks[i].key) == 0, "gave %s, want %s", bkt_buf_str(&key), chunks[i].key);
+        struct bkt_id id;
+        struct bkt_buf key = {0};
+        struct bkt_layout l = {.rank = 2, .partition_count = chunks[i].parts};
+        CHECK(bkt_id_set(&id, chunks[i].dset) && bkt_chunk_key(&id, &l, coord, &key) == BKT_OK, "%s",
+              chunks[i].dset);
+        CHECK(strcmp(bkt_buf_str(&key), chunks[i].key) == 0, "gave %s, want %s", bkt_buf_str(&key),
+              chunks[i].key);
         bkt_buf_fini(&key);
     }
 }
 
 static void huge_coordinates_do_not_overflow_the_partition(void)
 {
-    uint64_t          coord[BKT_MAX_RANK];
-    struct bkt_layout l   = {.rank = BKT_MAX_RANK, .partition_count = UINT32_MAX};
-    struct bkt_buf    key = {0};
-    struct bkt_id     id;
+    uint64_t coord[BKT_MAX_RANK];
+    struct bkt_layout l = {.rank = BKT_MAX_RANK, .partition_count = UINT32_MAX};
+    struct bkt_buf key = {0};
+    struct bkt_id id;
     for (unsigned i = 0; i < BKT_MAX_RANK; i++)
         coord[i] = UINT64_MAX;
     CHECK(bkt_id_set(&id, DSET_ID) && bkt_chunk_key(&id, &l, coord, &key) == BKT_OK, "key");
@@ -56,9 +64,16 @@ static void huge_coordinates_do_not_overflow_the_partition(void)
 }
 
 static const char *const not_ids[] = {
-    "", "g", "g-", "x-b03b24ef-69f244b6-38b3-ac67e1-7acc3e", "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3",
-    "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3ee", "g-b03b24ef/69f244b6-38b3-ac67e1-7acc3e",
-    "g-b03b24ef-69f244b6-38b3-ac67e1-../../", "g-b03b24efg69f244b6-38b3-ac67e1-7acc3e", "gab03b24ef-69f244b6-38b3-ac67e1-7acc3e",
+    "",
+    "g",
+    "g-",
+    "x-b03b24ef-69f244b6-38b3-ac67e1-7acc3e",
+    "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3",
+    "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3ee",
+    "g-b03b24ef/69f244b6-38b3-ac67e1-7acc3e",
+    "g-b03b24ef-69f244b6-38b3-ac67e1-../../",
+    "g-b03b24efg69f244b6-38b3-ac67e1-7acc3e",
+    "gab03b24ef-69f244b6-38b3-ac67e1-7acc3e",
     "g-b03b24eg-69f244b6-38b3-ac67e1-7acc3e",
 };
 
@@ -73,12 +88,18 @@ static void what_is_no_id_is_refused(void)
 static void a_root_follows_from_any_version_2_id(void)
 {
     struct bkt_id id, root;
-    CHECK(bkt_id_set(&id, DSET_ID) && bkt_id_root(&id, &root) && strcmp(root.text, ROOT_ID) == 0, "%s", root.text);
-    CHECK(bkt_id_set(&id, V1_ID) && !bkt_id_root(&id, &root) && !bkt_id_is_v2(&id), "version 1 has no such rule");
+    CHECK(bkt_id_set(&id, DSET_ID) && bkt_id_root(&id, &root) && strcmp(root.text, ROOT_ID) == 0, "%s",
+          root.text);
+    CHECK(bkt_id_set(&id, V1_ID) && !bkt_id_root(&id, &root) && !bkt_id_is_v2(&id),
+          "version 1 has no such rule");
     CHECK(bkt_id_set(&id, DSET_ID) && bkt_id_kind(&id) == BKT_DATASET && bkt_id_is_v2(&id), "kind");
 }
 
-static const struct { const char *what, *ref; int want; const char *id; } refs[] = {
+static const struct {
+    const char *what, *ref;
+    int want;
+    const char *id;
+} refs[] = {
     {"a dataset", "datasets/" DSET_ID, BKT_OK, DSET_ID},
     {"a group", "groups/" ROOT_ID, BKT_OK, ROOT_ID},
     {"a type fills all 48 bytes", "datatypes/" TYPE_ID, BKT_OK, TYPE_ID},
@@ -92,11 +113,12 @@ static const struct { const char *what, *ref; int want; const char *id; } refs[]
 static void references_become_ids(void)
 {
     for (size_t i = 0; i < BKT_COUNT(refs); i++) {
-        char          stored[48] = {0};
+        char stored[48] = {0};
         struct bkt_id id;
         memcpy(stored, refs[i].ref, strlen(refs[i].ref));
         int rc = bkt_ref_parse(stored, sizeof stored, &id, NULL);
-        CHECK(rc == refs[i].want && strcmp(id.text, refs[i].id) == 0, "%s: gave %d, %s", refs[i].what, rc, id.text);
+        CHECK(rc == refs[i].want && strcmp(id.text, refs[i].id) == 0, "%s: gave %d, %s", refs[i].what, rc,
+              id.text);
     }
 }
 

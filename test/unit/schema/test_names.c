@@ -8,9 +8,9 @@
 /* path NULL: an error, code in want.  %s in name is the test's own directory. */
 static const struct {
     const char *what, *bucket, *name;
-    int         want;
+    int want;
     const char *uri, *path;
-    bool        search, local;
+    bool search, local;
 } cases[] = {
     {"S3", NULL, "s3://bucket/a/b.h5", BKT_OK, "s3://bucket", "a/b.h5", false, false},
     {"S3 for HDF5 2.x tools", NULL, "hsds+s3://bucket/a/b.h5", BKT_OK, "s3://bucket", "a/b.h5", false, false},
@@ -19,19 +19,23 @@ static const struct {
     {"out of the bucket", NULL, "s3://bucket/a/../../b.h5", BKT_EINVAL, NULL, NULL, false, false},
     {"no domain", NULL, "s3://bucket/", BKT_EINVAL, NULL, NULL, false, false},
     {"no bucket", NULL, "s3:///a", BKT_EINVAL, NULL, NULL, false, false},
-    {"odd characters", NULL, "s3://bucket/a b/\303\251%20+.h5", BKT_OK, "s3://bucket", "a b/\303\251%20+.h5", false, false},
+    {"odd characters", NULL, "s3://bucket/a b/\303\251%20+.h5", BKT_OK, "s3://bucket", "a b/\303\251%20+.h5",
+     false, false},
     {"default bucket by name", "nrel", "/home/b.h5", BKT_OK, "s3://nrel", "home/b.h5", false, false},
     {"default bucket, relative", "nrel", "home/b.h5", BKT_OK, "s3://nrel", "home/b.h5", false, false},
     {"default bucket, hdf5://", "nrel", "hdf5://home/b.h5", BKT_OK, "s3://nrel", "home/b.h5", false, false},
     {"default bucket, hdf5:/", "nrel", "hdf5:/home/b.h5", BKT_OK, "s3://nrel", "home/b.h5", false, false},
     {"default bucket as URI", "s3://nrel/", "b.h5", BKT_OK, "s3://nrel", "b.h5", false, false},
     {"default bucket with prefix", "s3://nrel/pre", "/b.h5", BKT_OK, "s3://nrel", "pre/b.h5", false, false},
-    {"default bucket does not matter for URIs", "nrel", "s3://other/b.h5", BKT_OK, "s3://other", "b.h5", false, false},
+    {"default bucket does not matter for URIs", "nrel", "s3://other/b.h5", BKT_OK, "s3://other", "b.h5",
+     false, false},
     {"out of the default bucket", "nrel", "../b.h5", BKT_EINVAL, NULL, NULL, false, false},
     {"default bucket in memory", "mem:x", "a/b.h5", BKT_OK, "mem:x", "a/b.h5", false, true},
-    {"default bucket on a web server", "https://host/bk", "a/b.h5", BKT_OK, "https://host", "bk/a/b.h5", true, false},
+    {"default bucket on a web server", "https://host/bk", "a/b.h5", BKT_OK, "https://host", "bk/a/b.h5", true,
+     false},
     {"default bucket a directory", "file://%s", "home/b.h5", BKT_OK, "file://%s", "home/b.h5", false, true},
-    {"default bucket a plain directory", "%s", "hdf5://home/b.h5", BKT_OK, "file://%s", "home/b.h5", false, true},
+    {"default bucket a plain directory", "%s", "hdf5://home/b.h5", BKT_OK, "file://%s", "home/b.h5", false,
+     true},
     {"default directory without it", "file://%s", "home/c.h5", BKT_ENOENT, NULL, NULL, false, false},
     {"hdf5:// without default bucket", NULL, "hdf5://home/b.h5", BKT_EINVAL, NULL, NULL, false, false},
     {"memory", NULL, "mem:x/a/b.h5", BKT_OK, "mem:x", "a/b.h5", false, true},
@@ -61,7 +65,7 @@ static char dir[4096];
 static void expand(const char *text, char *out, size_t n)
 {
     const char *at = text ? strstr(text, "%s") : NULL;
-    bool        bare = text && at == text && strncmp(text, "%s/home", 7) == 0; /* paths have no leading '/' */
+    bool bare = text && at == text && strncmp(text, "%s/home", 7) == 0; /* paths have no leading '/' */
     if (!at)
         (void)snprintf(out, n, "%s", text ? text : "");
     else
@@ -71,25 +75,27 @@ static void expand(const char *text, char *out, size_t n)
 static void check_case(size_t i)
 {
     struct bkt_settings set;
-    struct bkt_name     n;
-    struct bkt_err      err = {.n = 0};
-    char                name[8192], uri[8192], path[8192], bucket[8192];
+    struct bkt_name n;
+    struct bkt_err err = {.n = 0};
+    char name[8192], uri[8192], path[8192], bucket[8192];
     memset(&set, 0, sizeof set);
     expand(cases[i].bucket, bucket, sizeof bucket);
     (void)snprintf(name, sizeof name, "%s", cases[i].name);
     if (strstr(name, "%s"))
-        (void)snprintf(name, sizeof name, "%.*s%s%s", (int)(strstr(cases[i].name, "%s") - cases[i].name), cases[i].name, dir,
-                       strstr(cases[i].name, "%s") + 2);
+        (void)snprintf(name, sizeof name, "%.*s%s%s", (int)(strstr(cases[i].name, "%s") - cases[i].name),
+                       cases[i].name, dir, strstr(cases[i].name, "%s") + 2);
     expand(cases[i].uri, uri, sizeof uri);
     expand(cases[i].path, path, sizeof path);
     set.bucket = cases[i].bucket ? bucket : NULL;
-    int rc     = bkt_name_parse(name, &set, &n, &err);
+    int rc = bkt_name_parse(name, &set, &n, &err);
     CHECK(rc == cases[i].want, "%s: %d %s", cases[i].what, rc, err.n ? err.frame[0].msg : "");
     CHECK((rc == BKT_OK) == (err.n == 0), "%s: says why it fails", cases[i].what);
     CHECK(!strstr(err.frame[0].msg, "me:pw"), "%s: a password in a message", cases[i].what);
     if (rc == BKT_OK) {
-        CHECK(strcmp(n.store_uri, uri) == 0 && strcmp(n.path, path) == 0, "%s: %s | %s", cases[i].what, n.store_uri, n.path);
-        CHECK(n.search == cases[i].search && n.local == cases[i].local, "%s: %d %d", cases[i].what, n.search, n.local);
+        CHECK(strcmp(n.store_uri, uri) == 0 && strcmp(n.path, path) == 0, "%s: %s | %s", cases[i].what,
+              n.store_uri, n.path);
+        CHECK(n.search == cases[i].search && n.local == cases[i].local, "%s: %d %d", cases[i].what, n.search,
+              n.local);
         bkt_name_fini(&n);
     }
 }
@@ -97,7 +103,8 @@ static void check_case(size_t i)
 int main(void)
 {
     char tmp[] = "/tmp/bkt-names-XXXXXX";
-    if (!mkdtemp(tmp) || chdir(tmp) != 0 || !getcwd(dir, sizeof dir) || mkdir("home", 0777) || mkdir("home/b.h5", 0777))
+    if (!mkdtemp(tmp) || chdir(tmp) != 0 || !getcwd(dir, sizeof dir) || mkdir("home", 0777) ||
+        mkdir("home/b.h5", 0777))
         return 1;
     FILE *f = fopen("home/b.h5/.domain.json", "w"), *g = fopen("plain.h5", "w");
     if (!f || !g || fclose(f) || fclose(g))
