@@ -449,25 +449,29 @@ static void every_spelling_of_a_filter_is_read(void)
 
 static const struct {
     const char *what, *json;
-} broken[] = {{"empty", ""}, {"no object", "[]"}, {"a word", "true"}, {"cut", "{'id': '" ROOT_ID "'"},
-              {"two documents", "{} {}"}, {"no id", "{'links': {}}"}, {"bad id", "{'id': 'g-1'}"},
-              {"another id", "{'id': '" V1_ID "'}"},
-              {"links that are none", "{'id': '" ROOT_ID "', 'links': []}"},
-              {"attributes that are none", "{'id': '" ROOT_ID "', 'attributes': 5}"},
-              {"an attribute without type",
-               "{'id': '" ROOT_ID "', 'attributes': {'a': {'shape': {'class': 'H5S_SCALAR'}}}}"},
-              {"properties that are none", "{'id': '" ROOT_ID "', 'creationProperties': [1]}"},
-              {"properties that are not base64", "{'id': '" ROOT_ID "', 'creationProperties': '***'}"},
-              {"invalid UTF-8", "{'id': '" ROOT_ID "', 'x': '\xff'}"},
-              {"a NUL in a name", "{'id': '" ROOT_ID "', 'links': {'a\\u0000b': {}}}"},
-              {"unknown token", "{'id': '" ROOT_ID "', 'x': nan}"},
-              {
-                  "escape at the end",
-                  "{'x\'},
-                  {"surrogate at the end", "{'x\\ud8"},
-                  {"token at the end", "NaN"},
-                  {"digits at the end", "{'x': 12345678901234567890123"},
-              };
+} broken[] = {
+    {"empty", ""},
+    {"no object", "[]"},
+    {"a word", "true"},
+    {"cut", "{'id': '" ROOT_ID "'"},
+    {"two documents", "{} {}"},
+    {"no id", "{'links': {}}"},
+    {"bad id", "{'id': 'g-1'}"},
+    {"another id", "{'id': '" V1_ID "'}"},
+    {"links that are none", "{'id': '" ROOT_ID "', 'links': []}"},
+    {"attributes that are none", "{'id': '" ROOT_ID "', 'attributes': 5}"},
+    {"an attribute without type",
+     "{'id': '" ROOT_ID "', 'attributes': {'a': {'shape': {'class': 'H5S_SCALAR'}}}}"},
+    {"properties that are none", "{'id': '" ROOT_ID "', 'creationProperties': [1]}"},
+    {"properties that are not base64", "{'id': '" ROOT_ID "', 'creationProperties': '***'}"},
+    {"invalid UTF-8", "{'id': '" ROOT_ID "', 'x': '\xff'}"},
+    {"a NUL in a name", "{'id': '" ROOT_ID "', 'links': {'a\\u0000b': {}}}"},
+    {"unknown token", "{'id': '" ROOT_ID "', 'x': nan}"},
+    {"escape at the end", "{'x\\"},
+    {"surrogate at the end", "{'x\\ud8"},
+    {"token at the end", "NaN"},
+    {"digits at the end", "{'x': 12345678901234567890123"},
+};
 
 static void broken_documents_are_errors(void)
 {
