@@ -211,7 +211,8 @@ void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
         bkt_store_finish(st, req);
         return;
     }
-    bkt_stats_add(ops[req->op].stat, 1);
+    if (!st->ops->decorator)
+        bkt_stats_add(ops[req->op].stat, 1);
     if (req->cancel && atomic_load(req->cancel)) {
         (void)BKT_REQ_FAIL(req, BKT_ECANCEL, "%s %s: cancelled", bkt_op_name(req->op), req->key);
         bkt_store_finish(st, req);
@@ -222,7 +223,7 @@ void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
 
 static void note(const struct bkt_store *st, const struct bkt_req *req)
 {
-    if (req->rc < 0 && req->rc != BKT_ENOENT && req->rc != BKT_ENOTMOD && req->rc != BKT_EPRECOND)
+    if (!st->ops->decorator && req->rc < 0 && req->rc != BKT_ENOENT && req->rc != BKT_ENOTMOD && req->rc != BKT_EPRECOND)
         bkt_stats_add(BKT_STAT(failures), 1);
     if (bkt_trace_on(BKT_TRACE_STORE))
         bkt_trace(BKT_TRACE_STORE, "%s %s %s off %" PRIu64 " len %" PRId64 ": %s, %" PRIu64 " bytes", st->uri,
@@ -356,7 +357,8 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
         BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
     if (!st->ops->list)
         BKT_FAIL(err, BKT_EUNSUP, "%s has no list of its keys", st->uri);
-    bkt_stats_add(BKT_STAT(list), 1);
+    if (!st->ops->decorator)
+        bkt_stats_add(BKT_STAT(list), 1);
     enter(st);
     int rc = st->ops->list(st, prefix, delimiter, each, arg, err);
     leave(st);

@@ -10,6 +10,7 @@ struct bkt_store_ops {
     const char *name;
     bool        local;    /* no round trips */
     bool        readonly;
+    bool        decorator; /* passes requests on: they are counted below */
     /** Begin @p req, whose arguments are checked and whose outputs are reset.  Ends with bkt_store_finish(),
      *  on any thread, also before start() returns.  Never blocks on the network. */
     void (*start)(struct bkt_store *st, struct bkt_req *req);

@@ -1,0 +1,158 @@
+#include "fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pool.h"
+#include "store_impl.h"
+
+struct rule {
+    struct bkt_fault f;
+    atomic_uint      seen, hits;
+};
+
+struct fault_store {
+    struct bkt_store  base;
+    struct bkt_store *inner;
+    struct rule      *rules;
+    size_t            n;
+};
+
+/* One request on its way through the inner store. */
+struct passage {
+    struct bkt_job          job;
+    struct bkt_req          inner; /* a copy: the outer one stays untouched until its end */
+    struct bkt_req         *outer;
+    struct fault_store     *st;
+    const struct bkt_fault *f;
+};
+
+static const struct bkt_fault *match(struct fault_store *st, const struct bkt_req *req)
+{
+    for (size_t i = 0; i < st->n; i++) {
+        struct rule *r = &st->rules[i];
+        if ((r->f.op >= 0 && r->f.op != (int)req->op) || (r->f.key_part && !strstr(req->key, r->f.key_part)))
+            continue;
+        unsigned k = atomic_fetch_add(&r->seen, 1);
+        if (k < r->f.skip || (r->f.times && k - r->f.skip >= r->f.times))
+            continue;
+        atomic_fetch_add(&r->hits, 1);
+        return &r->f;
+    }
+    return NULL;
+}
+
+static void spoil(struct bkt_req *o, const struct bkt_fault *f)
+{
+    unsigned char *p = o->dst ? o->dst : o->body.ptr;
+    if (o->op != BKT_GET || o->rc < 0)
+        return;
+    if (f->flip_set && f->flip < o->n)
+        p[f->flip] ^= 0xff;
+    if (!f->cut || o->n <= f->cut)
+        return;
+    o->n = f->cut;
+    if (!o->dst)
+        o->body.len = (size_t)f->cut;
+    if (!o->may_be_short)
+        (void)BKT_REQ_FAIL(o, BKT_EFORMAT, "%s: cut by a test", o->key);
+}
+
+static void pass_back(struct bkt_req *in)
+{
+    struct passage *p = in->arg;
+    struct bkt_req *o = p->outer;
+    o->rc             = in->rc;
+    o->err            = in->err;
+    o->n              = in->n;
+    o->size           = in->size;
+    o->mtime          = in->mtime;
+    memcpy(o->etag, in->etag, sizeof o->etag);
+    bkt_buf_fini(&o->body);
+    bkt_buf_move(&o->body, &in->body);
+    if (p->f)
+        spoil(o, p->f);
+    struct bkt_store *st = &p->st->base;
+    free(p);
+    bkt_store_finish(st, o);
+}
+
+static void pass_on(struct bkt_job *job)
+{
+    struct passage *p = (struct passage *)job;
+    if (p->f && p->f->delay_ms) {
+        struct timespec t = {p->f->delay_ms / 1000, (long)(p->f->delay_ms % 1000) * 1000000};
+        (void)nanosleep(&t, NULL);
+    }
+    bkt_store_start(p->st->inner, &p->inner);
+}
+
+static void fault_start(struct bkt_store *base, struct bkt_req *req)
+{
+    struct fault_store     *st = (struct fault_store *)base;
+    const struct bkt_fault *f  = match(st, req);
+    struct passage         *p  = f && f->code < 0 ? NULL : malloc(sizeof *p);
+    if (!p) {
+        (void)BKT_REQ_FAIL(req, f && f->code < 0 ? f->code : BKT_ENOMEM, "%s %s: failed by a test", bkt_op_name(req->op),
+                           req->key);
+        bkt_store_finish(base, req);
+        return;
+    }
+    *p            = (struct passage){.job = {.run = pass_on}, .inner = *req, .outer = req, .st = st, .f = f};
+    p->inner.body = (struct bkt_buf){0};
+    p->inner.batch = NULL;
+    p->inner.err   = NULL;
+    p->inner.done  = pass_back;
+    p->inner.arg   = p;
+    if (f && f->delay_ms)
+        bkt_pool_submit(&p->job);
+    else
+        pass_on(&p->job);
+}
+
+static int fault_list(struct bkt_store *base, const char *prefix, const char *delimiter,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    return bkt_store_list(((struct fault_store *)base)->inner, prefix, delimiter, each, arg, err);
+}
+
+static void fault_close(struct bkt_store *base)
+{
+    struct fault_store *st = (struct fault_store *)base;
+    bkt_store_close(st->inner);
+    free(st->rules);
+    free(st);
+}
+
+/* local: a delay runs in the pool, where the waiting thread must help */
+static const struct bkt_store_ops fault_ops = {
+    .name = "fault", .local = true, .decorator = true, .start = fault_start, .list = fault_list, .close = fault_close};
+
+int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault *rules, size_t n, struct bkt_store **out,
+                   struct bkt_err *err)
+{
+    struct fault_store *st = calloc(1, sizeof *st);
+    if (!st || !(st->rules = calloc(n + 1, sizeof *st->rules))) {
+        free(st);
+        BKT_NOMEM(err);
+    }
+    for (size_t i = 0; i < n; i++)
+        st->rules[i].f = rules[i];
+    int rc = bkt_store_init(&st->base, &fault_ops, bkt_store_uri(inner), err);
+    if (rc < 0) {
+        free(st->rules);
+        free(st);
+        return rc;
+    }
+    st->n     = n;
+    st->inner = inner;
+    *out      = &st->base;
+    return BKT_OK;
+}
+
+unsigned bkt_fault_hits(struct bkt_store *st, size_t i)
+{
+    struct fault_store *f = (struct fault_store *)st;
+    return i < f->n ? atomic_load(&f->rules[i].hits) : 0;
+}

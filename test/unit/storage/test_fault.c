@@ -1,0 +1,54 @@
+/* The store that fails on demand hits what its rules say, and nothing else. */
+#include "http/check.h"
+
+#include "fault.h"
+
+static int get(struct bkt_store *st, const char *key, bool may_be_short, struct bkt_req *out)
+{
+    *out = (struct bkt_req){.op = BKT_GET, .key = key, .len = 5, .may_be_short = may_be_short};
+    return bkt_store_run(st, out, 1, NULL);
+}
+
+int main(void)
+{
+    static const struct bkt_fault rules[] = {
+        {.op = BKT_GET, .key_part = "second", .skip = 1, .times = 1, .code = BKT_ENET},
+        {.op = BKT_GET, .key_part = "cut", .cut = 2},
+        {.op = BKT_GET, .key_part = "flip", .flip = 1, .flip_set = true},
+        {.op = BKT_PUT, .key_part = "locked", .code = BKT_EACCES},
+        {.op = -1, .key_part = "slow", .delay_ms = 30},
+    };
+    static const char *const keys[] = {"second", "cut", "flip", "slow", "plain"};
+    struct bkt_store        *st, *mem = open_store("mem:fault", "");
+    struct bkt_req           r = {0};
+    if (bkt_fault_open(mem, rules, BKT_COUNT(rules), &st, NULL) < 0)
+        return 1;
+    for (size_t i = 0; i < BKT_COUNT(keys); i++) {
+        r = (struct bkt_req){.op = BKT_PUT, .key = keys[i], .put = "hello", .put_len = 5};
+        CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_OK, "put %s", keys[i]);
+        bkt_req_fini(&r);
+    }
+    r = (struct bkt_req){.op = BKT_PUT, .key = "locked", .put = "x", .put_len = 1};
+    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_EACCES, "locked");
+    bkt_req_fini(&r);
+    static const int want[] = {BKT_OK, BKT_ENET, BKT_OK};
+    for (size_t i = 0; i < BKT_COUNT(want); i++) {
+        CHECK(get(st, "second", false, &r) == want[i], "get %zu: %s", i, bkt_err_text(r.rc));
+        bkt_req_fini(&r);
+    }
+    CHECK(get(st, "cut", false, &r) == BKT_EFORMAT, "cut");
+    bkt_req_fini(&r);
+    CHECK(get(st, "cut", true, &r) == BKT_OK && r.n == 2 && r.body.len == 2, "cut, allowed");
+    bkt_req_fini(&r);
+    CHECK(get(st, "flip", false, &r) == BKT_OK && r.body.ptr[1] == (unsigned char)('e' ^ 0xff), "flip");
+    bkt_req_fini(&r);
+    double t0 = seconds();
+    CHECK(get(st, "slow", false, &r) == BKT_OK && seconds() - t0 >= 0.03, "slow");
+    bkt_req_fini(&r);
+    CHECK(get(st, "plain", false, &r) == BKT_OK && memcmp(r.body.ptr, "hello", 5) == 0, "plain");
+    bkt_req_fini(&r);
+    CHECK(bkt_fault_hits(st, 0) == 1 && bkt_fault_hits(st, 1) == 2 && bkt_fault_hits(st, 3) == 1, "hits");
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    return failures != 0;
+}
