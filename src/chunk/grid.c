@@ -1,5 +1,6 @@
 #include "grid.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,8 +298,9 @@ uint64_t bkt_grid_linear(const struct bkt_grid *g, const uint64_t *coord)
 static uint64_t prepare(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t k)
 {
     const struct bkt_grid_span *s[BKT_MAX_RANK];
+    unsigned                    m = g->rank - 1;
+    assert(g->rank > 0 && g->rank <= BKT_MAX_RANK);
     span_of(g, k, s);
-    unsigned m = g->rank - 1;
     /* a dimension that is wholly selected and wholly in the chunk joins the next slower one */
     while (m > 0 && s[m]->hi - s[m]->lo == g->cdims[m] && g->n_sel[m] == g->cdims[m])
         m--;

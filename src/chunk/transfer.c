@@ -569,7 +569,7 @@ static int want(struct bkt_target *t, struct wanted *w, struct bkt_locate *q, st
     *q            = (struct bkt_locate){.io = t->io};
     if (n > SIZE_MAX / (rank * sizeof *w->coords))
         BKT_NOMEM(err);
-    w->k      = malloc((size_t)n * sizeof *w->k);
+    w->k      = calloc((size_t)n, sizeof *w->k);
     w->coords = malloc((size_t)n * rank * sizeof *w->coords);
     if (!w->k || !w->coords)
         BKT_NOMEM(err);

@@ -5,7 +5,13 @@
 #include "world.h"
 
 #define CHUNKED(dims) "{\"class\":\"H5D_CHUNKED\",\"dims\":" dims "}"
-#define VSTR "{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_UTF8\",\"length\":\"H5T_VARIABLE\",\"strPad\":\"H5T_STR_NULLTERM\"}"
+#define VSTR \
+    "{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_UTF8\",\"length\":\"H5T_VARIABLE\",\"strPad\":\"H5T_STR_NULLTERM\"}"
+#define GZIP "\"filters\":[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\"}]"
+#define REF(cls, file, rest) "\"layout\":{\"class\":\"H5D_" cls "\",\"file_uri\":\"" file "\"," rest "}"
+#define CHUNK0(place) REF("CHUNKED_REF", "edge/small", "\"dims\":[4],\"chunks\":{\"0\":[" place "]}")
+#define TABLE_OF(six) \
+    REF("CHUNKED_REF_INDIRECT", "edge/small", "\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-" six "-abcdef\"")
 
 static struct bkt_sel all_of(unsigned rank, const uint64_t *dims)
 {
@@ -46,62 +52,63 @@ static const struct {
     {"long chunk object", I32, CHUNKED("[4]"), "", 4, "0123456789abcdef0123456", 23, BKT_EFORMAT, "has 23 bytes instead of 16"},
     {"empty chunk object", I32, CHUNKED("[4]"), "", 4, "", 0, BKT_EFORMAT, "instead of 16"},
     {"names dataset, chunk and key", I32, CHUNKED("[4]"), "", 4, "x", 1, BKT_EFORMAT, "/d/"},
-    {"no blosc frame", I32, CHUNKED("[4]"), "\"filters\":[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\"}]", 4,
+    {"no blosc frame", I32, CHUNKED("[4]"), GZIP, 4,
      "junk", 4, BKT_EFORMAT, "chunk 0"},
-    {"blosc frame of a gigabyte", I32, CHUNKED("[4]"), "\"filters\":[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\"}]", 4,
-     "\x02\x01\x60\x01\0\0\0\x40\0\0\0\x40\x20\0\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\5\6\7\x08", 32, BKT_EFORMAT, "chunk 0"},
+    {"blosc frame of a gigabyte", I32, CHUNKED("[4]"), GZIP,
+     4, "\x02\x01\x60\x01\0\0\0\x40\0\0\0\x40\x20\0\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\5\6\7\x08", 32, BKT_EFORMAT, "chunk 0"},
     {"variable-size chunk cut off", VSTR, CHUNKED("[2]"), "", 2, "\3\0\0\0abc\5\0\0\0a", 12, BKT_EFORMAT, "element 1"},
     {"variable-size chunk with too few", VSTR, CHUNKED("[1000000000]"), "", 2, "\3\0\0\0abc\1\0\0\0a", 12, BKT_EFORMAT, "too few"},
     {"chunks of more than 2^64", I32, CHUNKED("[4611686018427387905]"), "", 4, NULL, 0, BKT_EFORMAT, "4611686018427387905"},
     {"contiguous reference past the end", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":90,\"size\":16}", 4, NULL, 0, BKT_EFORMAT,
+     REF("CONTIGUOUS_REF", "edge/small", "\"offset\":90,\"size\":16"), 4, NULL, 0, BKT_EFORMAT,
      "the file has 100 bytes, the reference needs 90..105"},
     {"contiguous reference behind the end", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":200,\"size\":16}", 4, NULL, 0, BKT_EFORMAT,
+     REF("CONTIGUOUS_REF", "edge/small", "\"offset\":200,\"size\":16"), 4, NULL, 0, BKT_EFORMAT,
      "200"},
     {"contiguous reference of another size", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/small\",\"offset\":0,\"size\":32}", 4, NULL, 0, BKT_EFORMAT,
+     REF("CONTIGUOUS_REF", "edge/small", "\"offset\":0,\"size\":32"), 4, NULL, 0, BKT_EFORMAT,
      "32"},
     {"file that isn't there", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"edge/none\",\"offset\":0,\"size\":16}", 4, NULL, 0, BKT_ENOENT,
+     REF("CONTIGUOUS_REF", "edge/none", "\"offset\":0,\"size\":16"), 4, NULL, 0, BKT_ENOENT,
      "edge/none"},
     {"file that isn't allowed", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CONTIGUOUS_REF\",\"file_uri\":\"elsewhere/small\",\"offset\":0,\"size\":16}", 4, NULL, 0, BKT_EACCES,
+     REF("CONTIGUOUS_REF", "elsewhere/small", "\"offset\":0,\"size\":16"), 4, NULL, 0, BKT_EACCES,
      "allow"},
     {"unfiltered chunk of another size", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,15]}}", 4, NULL, 0, BKT_EFORMAT,
+     CHUNK0("0,15"), 4, NULL, 0, BKT_EFORMAT,
      "15 bytes"},
     {"filtered chunk of absurd size", I32, CHUNKED("[4]"),
-     "\"filters\":[1],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,1099511627776]}}", 4,
+     "\"filters\":[1]," CHUNK0("0,1099511627776"), 4,
      NULL, 0, BKT_EFORMAT, "1099511627776"},
     {"offset that wraps", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[9223372036854775807,16]}}", 4,
+     CHUNK0("9223372036854775807,16"), 4,
      NULL, 0, BKT_EFORMAT, "9223372036854775807"},
     {"corrupt deflate stream in a file", I32, CHUNKED("[4]"),
-     "\"filters\":[1],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,20]}}", 4,
+     "\"filters\":[1]," CHUNK0("0,20"), 4,
      NULL, 0, BKT_EFORMAT, "bytes 0+20"},
     {"filter that nobody has", I32, CHUNKED("[4]"),
-     "\"filters\":[{\"id\":31999,\"name\":\"magic\"}],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunks\":{\"0\":[0,20]}}",
+     "\"filters\":[{\"id\":31999,\"name\":\"magic\"}]," CHUNK0("0,20"),
      4, NULL, 0, BKT_EUNSUP, "magic"},
     {"unknown initializer", I32, CHUNKED("[4]"), "\"initializer\":[\"oracle\"]", 4, NULL, 0, BKT_EUNSUP, "oracle"},
     {"chunk table that is a chunk table's user", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000002-abcdef\"}",
+     TABLE_OF("000002"),
      4, NULL, 0, BKT_EFORMAT, "chunk table"},
     {"chunk table that isn't there", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-00ffff-abcdef\"}",
+     TABLE_OF("00ffff"),
      4, NULL, 0, BKT_ENOENT, "00ffff"},
     {"chunk table of plain numbers", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000001-abcdef\"}",
+     TABLE_OF("000001"),
      4, NULL, 0, BKT_EFORMAT, "offset, size"},
     {"chunk table with a negative size", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000003-abcdef\"}",
+     TABLE_OF("000003"),
      4, NULL, 0, BKT_EFORMAT, "negative"},
     {"chunk table whose locations were never found", I32, CHUNKED("[4]"),
-     "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"file_uri\":\"edge/small\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000004-abcdef\"}",
+     TABLE_OF("000004"),
      4, NULL, 0, BKT_EUNSUP, "locations unknown"},
 };
 
-#define LOC "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"offset\",\"type\":\"H5T_STD_I64LE\"},{\"name\":\"size\",\"type\":\"H5T_STD_I32LE\"}]}"
+#define LOC \
+    "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"offset\",\"type\":\"H5T_STD_I64LE\"},{\"name\":\"size\",\"type\":\"H5T_STD_I32LE\"}]}"
 
 static void put_helpers(struct world *w)
 {
@@ -112,7 +119,7 @@ static void put_helpers(struct world *w)
     put(w, "small", small, sizeof small);
     put_dataset(w, 1, I32, 1, four, CHUNKED("[4]"), "");
     put_dataset(w, 2, LOC, 1, four, CHUNKED("[4]"),
-                "\"layout\":{\"class\":\"H5D_CHUNKED_REF_INDIRECT\",\"dims\":[4],\"chunk_table\":\"d-00000001-00000002-0000-000002-abcdef\"}");
+                TABLE_OF("000002"));
     put_dataset(w, 3, LOC, 1, one, CHUNKED("[1]"), "");
     key = chunk_key(3, "0");
     put(w, key, "\0\0\0\0\0\0\0\0\xff\xff\xff\xff", 12);
@@ -201,7 +208,8 @@ static void test_var(struct world *w, bool compressed)
         CHECK(gets() - before == (round == 1 ? 0 : 2), "variable-size round %d: %llu GETs", round, (unsigned long long)(gets() - before));
         if (!r.slices)
             break;
-        CHECK(SLICE_IS(r.slices[0], "\3\0\0\0c\0d") && SLICE_IS(r.slices[1], "\2\0\0\0ab") && SLICE_IS(r.slices[2], "\0\0\0\0") &&
+        CHECK(SLICE_IS(r.slices[0], "\3\0\0\0c\0d") && SLICE_IS(r.slices[1], "\2\0\0\0ab") &&
+                  SLICE_IS(r.slices[2], "\0\0\0\0") &&
                   SLICE_IS(r.slices[4], "\3\0\0\0c\0d"), "round %d: elements", round);
         CHECK(compressed ? SLICE_IS(r.slices[3], "\4\0\0\0fill") : SLICE_IS(r.slices[3], "\0\0\0\0"), "round %d: missing", round);
         if (round == 1) /* what is held outlives the cache */
@@ -217,8 +225,9 @@ static void test_var(struct world *w, bool compressed)
 static void test_var_zero(struct world *w)
 {
     const uint64_t dims[] = {2};
-    put_dataset(w, 62, "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"a\",\"type\":\"H5T_STD_I32LE\"},{\"name\":\"s\",\"type\":" VSTR "},"
-                       "{\"name\":\"v\",\"type\":{\"class\":\"H5T_VLEN\",\"base\":\"H5T_STD_I32LE\"}}]}", 1, dims, CHUNKED("[2]"), "");
+    put_dataset(w, 62, "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"a\",\"type\":\"H5T_STD_I32LE\"},"
+                       "{\"name\":\"s\",\"type\":" VSTR "},{\"name\":\"v\",\"type\":"
+                       "{\"class\":\"H5T_VLEN\",\"base\":\"H5T_STD_I32LE\"}}]}", 1, dims, CHUNKED("[2]"), "");
     struct bkt_dsetio *io  = open_io(w, 62);
     struct bkt_sel     sel = all_of(1, dims);
     struct bkt_read    r   = {.io = io, .file = &sel};
@@ -235,7 +244,7 @@ static void test_arange(struct world *w)
     int64_t         i64[4];
     unsigned char   be[4][4];
     uint16_t        half[3];
-    struct bkt_sel  sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {10}, .start = {2}, .stride = {2}, .count = {4}, .block = {1}, .n_elems = 4};
+    struct bkt_sel  sel = {BKT_SEL_HYPER, 1, {10}, {2}, {2}, {4}, {1}, NULL, 0, 4};
     put_dataset(w, 70, "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I64LE\"}", 1, dims, CHUNKED("[3]"),
                 "\"initializer\":[\"arange\",\"--start=10\",\"--step=-3\"]");
     struct bkt_dsetio *io = open_io(w, 70);
@@ -246,7 +255,8 @@ static void test_arange(struct world *w)
                 "\"initializer\":[\"arange\",\"--start=0.5\",\"--step=0.25\"]");
     io = open_io(w, 71);
     r  = (struct bkt_read){.io = io, .file = &sel, .dst = be};
-    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(be[0], "\x3f\x80\0\0", 4) && !memcmp(be[2], "\x40\0\0\0", 4), "arange of big-endian floats");
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(be[0], "\x3f\x80\0\0", 4) && !memcmp(be[2], "\x40\0\0\0", 4),
+          "arange of big-endian floats");
     bkt_dsetio_close(io);
     put_dataset(w, 72, "{\"class\":\"H5T_FLOAT\",\"base\":\"H5T_IEEE_F16LE\"}", 1, dims, CHUNKED("[3]"),
                 "\"initializer\":[\"arange\",\"--start=1\",\"--step=1\"]");
@@ -322,7 +332,8 @@ static void test_costs(struct world *w)
 {
     for (size_t i = 0; i < BKT_COUNT(costs); i++) {
         uint32_t         seed = 5;
-        struct array     a    = {.n = 200 + 2 * (unsigned)i, .way = costs[i].way, .rank = 1, .dims = {costs[i].dim}, .cdims = {costs[i].chunk}};
+        struct array     a    = {.n = 200 + 2 * (unsigned)i, .way = costs[i].way, .rank = 1,
+                                 .dims = {costs[i].dim}, .cdims = {costs[i].chunk}};
         struct bkt_stats before, after;
         array_put(w, &a, "edge", 0, &seed);
         struct bkt_dsetio *io  = open_io(w, a.n);

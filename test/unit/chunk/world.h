@@ -64,8 +64,11 @@ static inline void world_open(struct world *w, const char *name, const char *inf
     if (rc == BKT_OK)
         rc = bkt_store_open(uri, &w->set, &w->st, &err);
     if (rc == BKT_OK) {
-        put_text(w, "d.h5/.domain.json", text("{\"root\":\"" WORLD_ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}"));
-        put_text(w, WORLD_DB "/.group.json", text("{\"id\":\"" WORLD_ROOT "\",\"root\":\"" WORLD_ROOT "\",\"created\":1,\"lastModified\":1,\"links\":{},\"attributes\":{}}"));
+        put_text(w, "d.h5/.domain.json",
+                 text("{\"root\":\"" WORLD_ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}"));
+        put_text(w, WORLD_DB "/.group.json",
+                 text("{\"id\":\"" WORLD_ROOT "\",\"root\":\"" WORLD_ROOT "\",\"created\":1,\"lastModified\":1,"
+                      "\"links\":{},\"attributes\":{}}"));
         rc = bkt_domain_open(path, &w->set, &w->dom, &err);
     }
     if (rc < 0) {
@@ -267,8 +270,11 @@ static inline void put_table(struct world *w, const struct array *a, const struc
             abort();
     }
     char *dims = dims_text(a->grid, a->rank), *layout = text("{\"class\":\"H5D_CHUNKED\",\"dims\":%s}", dims);
-    char *type = text("{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"o\",\"type\":\"H5T_STD_I64LE\"},{\"name\":\"s\",\"type\":\"H5T_STD_I32LE\"}%s]}",
-                      a->way == TABLE_URI ? ",{\"name\":\"u\",\"type\":{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_ASCII\",\"length\":\"H5T_VARIABLE\",\"strPad\":\"H5T_STR_NULLTERM\"}}" : "");
+    char *type = text("{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"o\",\"type\":\"H5T_STD_I64LE\"},"
+                      "{\"name\":\"s\",\"type\":\"H5T_STD_I32LE\"}%s]}",
+                      a->way != TABLE_URI ? "" :
+                      ",{\"name\":\"u\",\"type\":{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_ASCII\",\"length\":\"H5T_VARIABLE\","
+                      "\"strPad\":\"H5T_STR_NULLTERM\"}}");
     char *zero = text("%s", "0"), *key;
     for (unsigned d = 1; d < a->rank; d++) {
         char *t = text("%s_0", zero);
