@@ -12,7 +12,6 @@ Standard library only.  Samples: $BKT_FIXTURES, made by test/fixtures/unpack.sh.
 """
 import argparse
 import concurrent.futures
-import difflib
 import fnmatch
 import json
 import os
@@ -90,14 +89,29 @@ class Differences:
         return [r[3] for r in self.rules if not r[4]] + [e[4] for e in self.exceptions if not e[5]]
 
 
+def differing(a, b):
+    """Lines of only one text, with - or + before them."""
+    if a == b:
+        return []
+    with tempfile.TemporaryDirectory(prefix="bkt-compare.") as folder:
+        names = [os.path.join(folder, name) for name in "ab"]
+        for name, lines in zip(names, (a, b)):
+            with open(name, "w", encoding="utf-8", errors="surrogateescape", newline="") as f:
+                f.write("\n".join(lines) + "\n")
+        done = subprocess.run(["diff", "-a", "-U0", *names], capture_output=True)
+        text = done.stdout.decode("utf-8", "surrogateescape").split("\n")[2:-1]
+        return [line for line in text if not line.startswith("@@")]
+
+
 class Run:
     def __init__(self, args):
         self.args = args
         self.fixtures = os.environ["BKT_FIXTURES"]
         self.manifest = json.load(open(os.path.join(self.fixtures, "manifest.json"), encoding="utf-8"))
         self.base = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
-        self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", LC_ALL="C.UTF-8",
-                         H5BUCKET_ALLOW="s3://hsopen")
+        self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", LC_ALL="C.UTF-8")
+        if os.environ.get("BKT_PRELOAD"):  # the runtime of a sanitizer that the plugin was built with
+            self.ours["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
         self.differences = Differences(os.path.join(HERE, "differences.txt"), args.store)
 
     def url(self, domain):
@@ -124,7 +138,7 @@ class Run:
         text = output.decode("utf-8", "surrogateescape")
         for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, "FILE")
-        return self.differences.normalise(command, text).splitlines()
+        return self.differences.normalise(command, text).split("\n")
 
     def compare(self, entry, command, program, options):
         """One command on both; returns the differences, as lines."""
@@ -143,9 +157,7 @@ class Run:
         url_names = {url, os.path.basename(url)}
         a, b = self.text(command, want, twin_names), self.text(command, got, url_names)
         short = domain[len("/home/test_user1/fx/"):]
-        for line in list(difflib.unified_diff(a, b, lineterm="", n=0))[2:]:
-            if line.startswith("@@"):
-                continue
+        for line in differing(a, b):
             if not self.differences.excused(short, command, line):
                 lines.append(line)
         return lines

@@ -1,0 +1,68 @@
+/* Same calls on a sample domain, through the connector, and on its native twin; both write down what they got, and the
+ * two texts must be equal.
+ *
+ *   static void links_by_name(hid_t file, struct out *o) { ... say(o, "%s", name); ... }
+ *   static const struct test_case cases[] = {{"links come by name", "groups.h5", links_by_name}, ...};
+ *   int main(void) { return compare_main(cases, BKT_COUNT(cases)); }
+ *
+ * $BKT_FIXTURES has the samples.  $BKT_H5_BASE is where the domains are: a folder or s3://bucket/folder; by default the
+ * sample bucket in the fixtures.  HDF5_PLUGIN_PATH must name the plugin's folder.  A test that does not reach the
+ * connector fails: open_domain() asks HDF5 which connector serves the file.
+ */
+#ifndef BKT_H5_COMPARE_H
+#define BKT_H5_COMPARE_H
+
+#include <hdf5.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* What one side wrote down. */
+struct out {
+    char  *text;
+    size_t len, room;
+    bool   ours;        /* the connector's side; for calls that need another name there, never to excuse a difference */
+    const char *domain; /* e.g. "groups.h5" */
+};
+
+struct test_case {
+    const char *what;   /* a claim */
+    const char *domain; /* below /home/test_user1/fx */
+    void (*run)(hid_t file, struct out *o);
+};
+
+void say(struct out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Bytes as hex, at most 4096 of them in full, more as a checksum. */
+void say_bytes(struct out *o, const char *what, const void *p, size_t len);
+/** A datatype, dataspace: everything the public API tells. */
+void say_type(struct out *o, hid_t type);
+void say_space(struct out *o, hid_t space);
+
+/** An access list with the connector (or the native one). */
+hid_t fapl_ours(const char *info);
+hid_t fapl_native(void);
+/** Names; static buffers, overwritten by the next call. */
+const char *domain_name(const char *domain);
+const char *twin_name(const char *domain);
+hid_t       open_domain(const char *domain);
+hid_t       open_twin(const char *domain);
+
+/** Printed and counted; tests that compare nothing use these directly. */
+void check_at(bool ok, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define CHECK(ok, ...) check_at((ok), __FILE__, __LINE__, __VA_ARGS__)
+extern unsigned check_failures;
+
+/** HDF5's error stack as one text, innermost entry first; static buffer.  Clears the stack. */
+const char *error_text(void);
+unsigned    open_fds(void);
+unsigned    live_threads(void);
+
+/** Runs every case; 0 when all agree.  Leaves no HDF5 object open, or fails. */
+int compare_main(const struct test_case *cases, size_t n);
+
+#endif

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""request_counts.py: how many requests reading takes, counted by the server, exactly.
+
+    request_counts.py --bin DIR --plugin DIR --read PROGRAM
+
+A small S3 server (GET, HEAD and list of one public bucket) counts what it is asked, and how long the longest chain of
+requests is in which each one began after the one before had ended.  The domains are made here.  What the connector
+itself counts (H5BUCKET_STATS) must agree with the server.  Standard library only.
+"""
+import argparse
+import array
+import collections
+import http.server
+import json
+import os
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+
+OBJECTS = {}
+CHUNKS, GROUPS = 256, 1000
+
+
+# --- domains --------------------------------------------------------------------------------------------------------
+def put(key, value):
+    OBJECTS[key] = value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+class Domain:
+    """A domain with v2 ids, as HSDS would store it."""
+
+    def __init__(self, path, number):
+        self.half = f"{number:08x}-{number:08x}"
+        rotated = "".join(f"{(int(c, 16) + 8) % 16:x}" for c in self.half.replace("-", ""))
+        self.root = f"g-{self.half}-{rotated[:4]}-{rotated[4:10]}-{rotated[10:]}"
+        self.groups, self.count = {self.root: {}}, 0
+        put(path + "/.domain.json", {"root": self.root, "owner": "test", "acls": {"default": {"read": True}},
+                                     "created": 1.0, "lastModified": 1.0})
+
+    def new_id(self, letter):
+        self.count += 1
+        return f"{letter}-{self.half}-aaaa-000000-{self.count:06x}"
+
+    def link(self, parent, name, target):
+        self.groups[parent][name] = {"id": target, "class": "H5L_TYPE_HARD", "created": float(self.count + 1)}
+
+    def group(self, parent, name):
+        ident = self.new_id("g")
+        self.groups[ident] = {}
+        self.link(parent, name, ident)
+        return ident
+
+    def dataset(self, parent, name, dims, chunk, value=None):
+        ident = self.new_id("d")
+        key = f"db/{self.half}/d/{ident[20:]}"
+        put(key + "/.dataset.json", {
+            "id": ident, "root": self.root, "created": 1.0, "lastModified": 1.0, "attributes": {},
+            "type": {"class": "H5T_INTEGER", "base": "H5T_STD_I32LE"}, "shape": {"class": "H5S_SIMPLE", "dims": dims},
+            "layout": {"class": "H5D_CHUNKED", "dims": chunk},
+            "creationProperties": {"layout": {"class": "H5D_CHUNKED", "dims": chunk}}})
+        if value:
+            elements = 1
+            for n in chunk:
+                elements *= n
+            for i in range(-(-dims[0] // chunk[0])):
+                index = "_".join([str(i)] + ["0"] * (len(dims) - 1))
+                put(f"{key}/{index}", array.array("i", range(i * elements, (i + 1) * elements)).tobytes())
+        if parent:
+            self.link(parent, name, ident)
+        return ident
+
+    def finish(self):
+        for ident, links in self.groups.items():
+            key = f"db/{self.half}/.group.json" if ident == self.root else f"db/{self.half}/g/{ident[20:]}/.group.json"
+            put(key, {"id": ident, "root": self.root, "created": 1.0, "lastModified": 1.0, "links": links, "attributes": {}})
+
+
+def make_domains():
+    one = Domain("one.h5", 1)
+    one.dataset(one.root, "x", [8], [8], True)
+    one.finish()
+    many = Domain("many.h5", 2)
+    many.dataset(many.root, "x", [CHUNKS * 16], [16], True)
+    many.dataset(many.root, "empty", [64], [8])
+    many.finish()
+    tree = Domain("tree.h5", 3)
+    for i in range(GROUPS // 10 - 1):
+        parent = tree.group(tree.root, f"g{i:03}")
+        for k in range(9):
+            tree.group(parent, f"h{k}")
+    for i in range(GROUPS - len(tree.groups)):
+        tree.group(tree.root, f"last{i}")
+    tree.finish()
+    wide = Domain("wide.h5", 4)
+    for i in range(100):
+        wide.dataset(wide.root, f"d{i:03}", [4], [4], True)
+    wide.finish()
+    assert len(tree.groups) == GROUPS
+
+
+# --- server ---------------------------------------------------------------------------------------------------------
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    log, lock, delay = [], threading.Lock(), 0.0
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, status, body, headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def serve(self):
+        begin = time.monotonic()
+        time.sleep(self.delay)
+        key = self.path.partition("?")[0].removeprefix("/bucket/")
+        body = OBJECTS.get(key)
+        ended = time.monotonic()  # before the answer leaves: what the client asks next is counted as later
+        with self.lock:
+            self.log.append((self.command, key, begin, ended))
+        if body is None:
+            text = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>no such key</Message></Error>"
+            self.answer(404, text, [("Content-Type", "application/xml")])
+            return
+        span = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if not span:
+            self.answer(200, body, [("ETag", f'"{hash(body) & 0xffffffff:08x}"')])
+            return
+        first, last = int(span[1]), min(int(span[2] or len(body) - 1), len(body) - 1)
+        if first >= len(body):
+            self.answer(416, b"")
+            return
+        self.answer(206, body[first:last + 1], [("Content-Range", f"bytes {first}-{last}/{len(body)}"),
+                                                ("ETag", f'"{hash(body) & 0xffffffff:08x}"')])
+
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = serve
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
+def longest_chain(log):
+    """Most requests of which each began after the one before had ended."""
+    best = []
+    for begin, end in sorted((begin, end) for _, _, begin, end in log):
+        depth = 1 + max((d for e, d in best if e <= begin), default=0)
+        best.append((end, depth))
+    return max((d for _, d in best), default=0)
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+class Tests:
+    def __init__(self, args, port):
+        self.args, self.failed = args, 0
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
+        self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", AWS_NO_SIGN_REQUEST="1",
+                        AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", AWS_REGION="us-east-1")
+        if os.environ.get("BKT_PRELOAD"):
+            self.env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
+
+    def run(self, *command, delay=0.0):
+        Handler.log, Handler.delay = [], delay
+        done = subprocess.run(command, env=self.env, capture_output=True, timeout=100, stdin=subprocess.DEVNULL)
+        log = Handler.log
+        stats = re.search(rb"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)", done.stderr)
+        if done.returncode or not stats:
+            self.check(False, f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()[-500:]}")
+            return log, b""
+        gets = sum(entry[0] == "GET" for entry in log)
+        self.check(int(stats[1]) + int(stats[5]) == gets, f"the connector counts {stats[0].decode()}, the server {gets} GETs")
+        return log, done.stdout
+
+    def check(self, ok, text):
+        print(("ok   " if ok else "FAIL ") + text)
+        self.failed += not ok
+
+    def only_gets(self, log, what):
+        keys = collections.Counter(entry[1] for entry in log)
+        twice = [key for key, n in keys.items() if n > 1]
+        self.check(all(entry[0] == "GET" for entry in log), f"{what}: no HEAD, no list, nothing but GETs")
+        self.check(not twice, f"{what}: no object twice {twice[:3]}")
+
+    def cold_open(self):
+        log, _ = self.run(self.args.read, "s3://bucket/one.h5", "x", "first", delay=0.15)
+        self.only_gets(log, "cold open and first value")
+        self.check(len(log) <= 4, f"cold open and first value: {len(log)} GETs, at most 4")
+        print("       " + " ".join(entry[1] for entry in log))
+        # The root's id comes from the domain, a member's from the root group: domain, root, dataset; the chunk waits for
+        # the dataset's layout.  With ids that tell their domain nothing more can be asked at once, so 4 is the floor here.
+        self.check(longest_chain(log) <= 4, f"cold open and first value: {longest_chain(log)} wait on one another")
+
+    def whole_dataset(self):
+        log, _ = self.run(self.args.read, "s3://bucket/many.h5", "x", "all", delay=0.02)
+        self.only_gets(log, "256 chunks")
+        chunks = [entry for entry in log if re.search(r"/\d+$", entry[1])]
+        self.check(len(chunks) == CHUNKS, f"256 chunks: {len(chunks)} chunk GETs")
+        self.check(len(log) == CHUNKS + 3, f"256 chunks: {len(log)} requests in all, 259 wanted")
+        self.check(longest_chain(log) <= 3 + 3 * CHUNKS // 64, f"256 chunks: at most {longest_chain(log)} wait on one another")
+
+    def read_twice(self):
+        once, text1 = self.run(self.args.read, "s3://bucket/many.h5", "x", "all")
+        twice, text2 = self.run(self.args.read, "s3://bucket/many.h5", "x", "all", "2")
+        self.check(text1 != text2 and len(once) == len(twice), f"read a second time: {len(twice) - len(once)} more GETs")
+        rows, text = self.run(self.args.read, "s3://bucket/many.h5", "x", "rows")
+        self.check(len(rows) == len(once) and text == text1, f"read one element after another: {len(rows) - len(once)} more GETs")
+
+    def missing_chunks(self):
+        log, _ = self.run(self.args.read, "s3://bucket/many.h5", "empty", "all", "2")
+        missing = [entry for entry in log if entry[1] not in OBJECTS]
+        self.check(len(missing) == 8, f"chunks that are not stored: asked {len(missing)} times, 8 wanted, also when read twice")
+
+    def traversal(self):
+        log, text = self.run(os.path.join(self.args.bin, "h5ls"), "-r", "s3://bucket/tree.h5", delay=0.01)
+        self.only_gets(log, "h5ls -r of 1000 groups")
+        self.check(text.count(b"\n") == GROUPS, f"h5ls -r lists {text.count(bytes([10]))} groups")
+        self.check(len(log) == GROUPS + 1, f"h5ls -r: {len(log)} GETs, one per object is {GROUPS + 1}")
+        self.check(longest_chain(log) < GROUPS / 4, f"h5ls -r: {longest_chain(log)} wait on one another, siblings come together")
+
+    def wide_dump(self):
+        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "s3://bucket/wide.h5", delay=0.01)
+        self.only_gets(log, "h5dump of 100 datasets")
+        self.check(len(log) == 2 + 200, f"h5dump of 100 datasets: {len(log)} GETs, 202 wanted")
+        self.check(text.count(b"DATASET ") == 100, "h5dump prints 100 datasets")
+
+    def absent(self):
+        Handler.log = []
+        done = subprocess.run([os.path.join(self.args.bin, "h5ls"), "s3://bucket/none.h5"], env=self.env, capture_output=True,
+                              timeout=60)
+        self.check(done.returncode != 0, "a domain that is not there is an error")
+        self.check(len(Handler.log) <= 6, f"a domain that is not there: {len(Handler.log)} requests")
+        Handler.log = []
+        env = {k: v for k, v in self.env.items() if k != "HDF5_VOL_CONNECTOR"}
+        done = subprocess.run([os.path.join(self.args.bin, "h5ls"), "/nonexistent/file.h5"], env=env, capture_output=True, timeout=60)
+        self.check(done.returncode != 0 and not Handler.log, f"a name that is not ours: {len(Handler.log)} requests")
+        self.check(b"bucket" not in done.stderr.replace(b"h5bucket: GET 0", b""), "a name that is not ours: not a word from us")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--read", required=True, help="the program read_dataset")
+    args = parser.parse_args()
+    make_domains()
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tests = Tests(args, server.server_address[1])
+    for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.missing_chunks, tests.traversal, tests.wide_dump,
+                 tests.absent):
+        test()
+    server.shutdown()
+    sys.exit(tests.failed != 0)
+
+
+if __name__ == "__main__":
+    main()
