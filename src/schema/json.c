@@ -174,7 +174,8 @@ int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err)
         BKT_NOMEM(err);
     json_t *j = own.len ? json_loadb((const char *)own.ptr, own.len, JSON_ALLOW_NUL, &je)
                         : json_loadb(p, n, JSON_ALLOW_NUL, &je);
-    if (!j && json_error_code(&je) == json_error_out_of_memory)
+    /* jansson says nothing at all about most of its failed allocations */
+    if (!j && (json_error_code(&je) == json_error_out_of_memory || !je.text[0]))
         BKT_NOMEM(err);
     if (!j)
         BKT_FAIL(err, BKT_EFORMAT, "not JSON at byte %d of %zu: %s", je.position, n, je.text);
