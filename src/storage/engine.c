@@ -492,6 +492,9 @@ static void collect(struct engine *e)
         enum bkt_wire w = wire_of(x, code);
         if (w != BKT_WIRE_OK && !x->why[0])
             (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
+        size_t n = strlen(x->why);
+        if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+            (void)snprintf(x->why + n, sizeof x->why - n, "; ca_bundle names the CAs to trust");
         end(e, x, w);
     }
 }

@@ -1,0 +1,98 @@
+/* Plain HTTP: redirects, sizes that are not said, objects too large, no HEADs, what is refused. */
+#include "check.h"
+#include "server.h"
+
+static unsigned char *data;
+#define SIZE 50000
+
+static void handle(const struct seen *r, struct answer *a, void *arg)
+{
+    const char *other = arg;
+    static char head[300];
+    const char *t = r->target;
+    if (strcmp(t, "/base/moved") == 0) {
+        a->status  = 302;
+        a->headers = "Location: /base/here?x=1\r\n";
+    } else if (strcmp(t, "/base/here?x=1") == 0 || strcmp(t, "/base/o") == 0 || strcmp(t, "/base/a%20%C3%A4%25") == 0) {
+        answer_object(r, a, data, SIZE, NULL);
+    } else if (strcmp(t, "/base/away") == 0) {
+        (void)snprintf(head, sizeof head, "Location: %s/base/o\r\n", other);
+        a->status  = 301;
+        a->headers = head;
+    } else if (strcmp(t, "/base/file") == 0) {
+        a->status  = 301;
+        a->headers = "Location: file:///etc/passwd\r\n";
+    } else if (strcmp(t, "/base/loop") == 0) {
+        a->status  = 307;
+        a->headers = "Location: loop\r\n";
+    } else if (strcmp(t, "/base/unsized") == 0) {
+        a->body = data, a->len = SIZE, a->announce = -2;
+    } else if (strcmp(t, "/base/huge") == 0) {
+        a->body = data, a->len = SIZE, a->announce = INT64_C(1) << 50, a->after = CLOSE;
+    } else if (strcmp(t, "/base/gzip") == 0) {
+        answer_object(r, a, data, SIZE, NULL);
+        CHECK(!*seen_header(r, "Accept-Encoding"), "an encoding is asked for");
+    } else {
+        a->status = 404;
+    }
+}
+
+static const struct {
+    const char *what, *key;
+    uint64_t    off, len;
+    int         want;
+    unsigned    requests;
+    const char *says;
+} cases[] = {
+    {"whole", "o", 0, BKT_WHOLE, BKT_OK, 1, NULL},
+    {"range", "o", 100, 1000, BKT_OK, 1, NULL},
+    {"odd key", "a \xc3\xa4%", 0, BKT_WHOLE, BKT_OK, 1, NULL},
+    {"redirect on the same server", "moved", 7, 1000, BKT_OK, 2, NULL},
+    {"redirect to another server", "away", 0, BKT_WHOLE, BKT_EACCES, 1, "another server"},
+    {"redirect to a file", "file", 0, BKT_WHOLE, BKT_EACCES, 1, "another server"},
+    {"redirects without end", "loop", 0, BKT_WHOLE, BKT_EINVAL, 6, "too many redirects"},
+    {"size not said", "unsized", 0, BKT_WHOLE, BKT_OK, 1, NULL},
+    {"range of a body whose size is not said", "unsized", 30000, 20000, BKT_OK, 1, NULL},
+    {"past the end of a body whose size is not said", "unsized", 50000, 10, BKT_ERANGE, 1, NULL},
+    {"larger than max_object", "huge", 0, BKT_WHOLE, BKT_EFORMAT, 1, "max_object"},
+    {"absent", "nope", 0, BKT_WHOLE, BKT_ENOENT, 1, "HTTP 404"},
+    {"no encoding", "gzip", 0, BKT_WHOLE, BKT_OK, 1, NULL},
+};
+
+int main(void)
+{
+    data             = pattern(SIZE);
+    struct server *o = server_start(handle, NULL);
+    struct server *s = o ? server_start(handle, (void *)(uintptr_t)server_url(o)) : NULL;
+    char           uri[100];
+    if (!s)
+        return 1;
+    (void)snprintf(uri, sizeof uri, "%s/base/", server_url(s));
+    struct bkt_store *st = open_store(uri, "retries=2;backoff_ms=1;max_object=1000000");
+    CHECK(bkt_store_is_readonly(st) && !bkt_store_is_local(st), "kind");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_req r   = {.op = BKT_GET, .key = cases[i].key, .off = cases[i].off, .len = cases[i].len};
+        struct bkt_err err = {0};
+        server_reset(s);
+        int    rc = bkt_store_run(st, &r, 1, &err);
+        size_t n  = cases[i].len == BKT_WHOLE ? SIZE : (size_t)cases[i].len;
+        CHECK(rc == cases[i].want && server_count(s) == cases[i].requests, "%s: %s (%s), %u requests", cases[i].what,
+              bkt_err_text(rc), first_line(&err), server_count(s));
+        CHECK(rc < 0 || (r.n == n && memcmp(r.body.ptr, data + cases[i].off, n) == 0), "%s: wrong bytes", cases[i].what);
+        CHECK(!cases[i].says || strstr(first_line(&err), cases[i].says), "%s: %s", cases[i].what, first_line(&err));
+        bkt_req_fini(&r);
+    }
+    CHECK(server_count(o) == 0, "the other server was asked %u times", server_count(o));
+    struct bkt_req put = {.op = BKT_PUT, .key = "x", .put = "x", .put_len = 1};
+    CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_EUNSUP, "put");
+    bkt_req_fini(&put);
+    CHECK(bkt_store_list(st, "", "", NULL, NULL, NULL) == BKT_EUNSUP, "list");
+    uint64_t size = 0;
+    CHECK(bkt_store_head(st, "o", &size, NULL) == BKT_OK && size == SIZE, "head: %lu", (unsigned long)size);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    server_stop(s);
+    server_stop(o);
+    free(data);
+    return failures != 0;
+}
