@@ -54,6 +54,16 @@ static inline void put_text(struct world *w, const char *key, char *s) /* frees 
     free(s);
 }
 
+/** Domain d.h5 with an empty root group. */
+static inline void world_fill(struct world *w)
+{
+    put_text(w, "d.h5/.domain.json",
+             text("{\"root\":\"" WORLD_ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}"));
+    put_text(w, WORLD_DB "/.group.json",
+             text("{\"id\":\"" WORLD_ROOT "\",\"root\":\"" WORLD_ROOT "\",\"created\":1,\"lastModified\":1,"
+                  "\"links\":{},\"attributes\":{}}"));
+}
+
 /** "mem:NAME/d.h5" with an empty root group, opened with settings @p info. */
 static inline void world_open(struct world *w, const char *name, const char *info)
 {
@@ -64,11 +74,7 @@ static inline void world_open(struct world *w, const char *name, const char *inf
     if (rc == BKT_OK)
         rc = bkt_store_open(uri, &w->set, &w->st, &err);
     if (rc == BKT_OK) {
-        put_text(w, "d.h5/.domain.json",
-                 text("{\"root\":\"" WORLD_ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}"));
-        put_text(w, WORLD_DB "/.group.json",
-                 text("{\"id\":\"" WORLD_ROOT "\",\"root\":\"" WORLD_ROOT "\",\"created\":1,\"lastModified\":1,"
-                      "\"links\":{},\"attributes\":{}}"));
+        world_fill(w);
         rc = bkt_domain_open(path, &w->set, &w->dom, &err);
     }
     if (rc < 0) {
