@@ -78,7 +78,7 @@ struct cd {
 static void deflate_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
 {
     (void)elem_size;
-    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 6;
+    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 4; /* h5py's, and h5pyd's, when none is asked for */
 }
 
 /* HDF5 adds the element's size when a dataset is created, so created datasets show it. */
@@ -144,16 +144,21 @@ static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_
     return H5Pset_filter(id, f->id, flags, cd.n, cd.v);
 }
 
+/* A filter that this HDF5 lacks is left out: we decode it all the same, but h5diff, h5repack and the like look at the
+ * list and refuse to read what they take for unreadable. */
+static bool to_show(const struct bkt_filter_desc *f)
+{
+    bool known = f->id >= 0 && H5Zfilter_avail(f->id) > 0;
+    if (!known)
+        bkt_trace(BKT_TRACE_VOL, "filter %d '%s' is not available to HDF5: not in the property list", f->id, f->name);
+    return known;
+}
+
 static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
 {
-    for (size_t i = 0; i < d->n_filters; i++) {
-        if (d->filters[i].id < 0) {
-            bkt_trace(BKT_TRACE_VOL, "filter '%s' has no id in HDF5: not in the property list", d->filters[i].name);
-            continue;
-        }
-        if (set_filter(id, &d->filters[i], H5Tget_size(file_type)) < 0)
+    for (size_t i = 0; i < d->n_filters; i++)
+        if (to_show(&d->filters[i]) && set_filter(id, &d->filters[i], H5Tget_size(file_type)) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -187,7 +192,11 @@ int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
     if (id < 0 || set_object_properties(id, dset->obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
-    if ((d->fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)d->fill_time) < 0) ||
+    /* HDF5 turns "if set" into "on allocation" for variable-length data when it creates a dataset. */
+    int fill_time = d->fill_time;
+    if (d->type->is_var && (fill_time < 0 || fill_time == H5D_FILL_TIME_IFSET))
+        fill_time = H5D_FILL_TIME_ALLOC;
+    if ((fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)fill_time) < 0) ||
         (d->alloc_time >= 0 && H5Pset_alloc_time(id, (H5D_alloc_time_t)d->alloc_time) < 0))
         return bkt_h5err_capture(err, "setting fill and allocation time");
     if (d->has_fill && d->type->cls != BKT_T_REGREF)
