@@ -192,9 +192,9 @@ int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
     if (id < 0 || set_object_properties(id, dset->obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
-    /* HDF5 turns "if set" into "on allocation" for variable-length data when it creates a dataset. */
+    /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length data. */
     int fill_time = d->fill_time;
-    if (d->type->is_var && (fill_time < 0 || fill_time == H5D_FILL_TIME_IFSET))
+    if (d->type->is_var && !d->has_fill && (fill_time < 0 || fill_time == H5D_FILL_TIME_IFSET))
         fill_time = H5D_FILL_TIME_ALLOC;
     if ((fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)fill_time) < 0) ||
         (d->alloc_time >= 0 && H5Pset_alloc_time(id, (H5D_alloc_time_t)d->alloc_time) < 0))
