@@ -314,7 +314,7 @@ int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *
         return rc;
     }
     st->root = root;
-    root     = -1;
+    root     = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */
     *out     = &st->base;
     return BKT_OK;
 }

@@ -136,7 +136,7 @@ static int mem_list(struct bkt_store *st, const char *prefix, const char *delimi
     size_t      n  = snapshot(((struct mem *)st)->space, prefix, &rows);
     int         rc = rows ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     char       *last = NULL;
-    for (size_t i = 0; i < n && rc >= 0; i++) {
+    for (size_t i = 0; rows && i < n && rc >= 0; i++) {
         struct bkt_listed e   = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag};
         char             *cut = *delimiter ? strchr(rows[i].key + strlen(prefix), '/') : NULL;
         if (cut) {
@@ -150,7 +150,7 @@ static int mem_list(struct bkt_store *st, const char *prefix, const char *delimi
         if (got < 0)
             rc = got;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; rows && i < n; i++)
         free(rows[i].key);
     free(rows);
     return rc;

@@ -160,6 +160,7 @@ static int fetch_page(struct s3 *s, struct bkt_req *req, const char *query, stru
     bkt_http_start(&s->http, req, query);
     bkt_batch_wait(&b, false);
     bkt_batch_fini(&b);
+    req->batch = NULL;
     return req->rc < 0 ? bkt_err_copy(err, req->rc, req->err) : BKT_OK;
 }
 

@@ -21,7 +21,7 @@ void bkt_stats_add(size_t counter, uint64_t n)
 
 void bkt_stats_get(struct bkt_stats *out)
 {
-    uint64_t v[N_COUNTERS];
+    uint64_t v[N_COUNTERS] = {0};
     for (size_t i = 0; i < N_COUNTERS; i++)
         v[i] = atomic_load_explicit(&counters[i], memory_order_relaxed);
     memcpy(out, v, sizeof *out);
