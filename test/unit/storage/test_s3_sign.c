@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/base/cm.h"
+#include "../base/cm.h"
 #include "s3_sign.h"
 
 #define E BKT_SIGN_REENCODE

@@ -1,0 +1,398 @@
+/* See cred.h.  One lock guards the list of providers and all their state; it is held for moments only, never
+ * while a source is asked.  A provider has at most one thread, which lives as long as there is something to
+ * fetch. */
+#include "cred.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cred_impl.h"
+#include "engine.h"
+#include "s3_sign.h"
+#include "trace.h"
+
+#define FAILURE_MS   1000  /* a failure is reported for so long before anyone asks again */
+#define MIN_AGE_MS   1000  /* younger credentials are not fetched again on a server's word */
+#define RENEW_GAP_MS 10000 /* between renewals in the background */
+
+struct waiter {
+    struct waiter *next;
+    void (*ready)(void *arg, int rc, const struct bkt_err *err);
+    void *arg;
+};
+
+struct bkt_cred {
+    struct bkt_cred *next;
+    char id[BKT_SHA256_HEX];
+    unsigned refs;
+    struct bkt_cred_place place;
+
+    const struct bkt_creds *now; /* NULL: none */
+    bool fixed;
+    uint64_t fetched_ms, failed_ms, renewed_ms; /* when; renewed: begun in the background; 0: never */
+    int fail;
+    struct bkt_err *why; /* of the last failure; may be NULL */
+    struct waiter *waiters;
+    uint64_t rounds; /* fetches that ended */
+
+    pthread_t thread;
+    bool joinable, alive, fetching; /* alive: will look at fetching once more */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_once_t hooked = PTHREAD_ONCE_INIT;
+static struct bkt_cred *providers;
+static bool ending;
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+static void after_fork_parent(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Threads stayed with the parent, and so did who waited for them. */
+static void after_fork_child(void)
+{
+    (void)pthread_cond_init(&changed, NULL);
+    ending = false;
+    for (struct bkt_cred *p = providers; p; p = p->next) {
+        p->joinable = p->alive = p->fetching = false;
+        while (p->waiters) {
+            struct waiter *w = p->waiters;
+            p->waiters = w->next;
+            free(w);
+        }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void hook(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- fetching ---- */
+
+static void store_failure(struct bkt_cred *p, int rc, const struct bkt_err *err)
+{
+    free(p->why);
+    p->why = bkt_err_dup(err);
+    p->fail = rc;
+    p->failed_ms = bkt_engine_now();
+}
+
+static bool is_live(const struct bkt_creds *c, int64_t now)
+{
+    return c && (!c->expires || c->expires > now);
+}
+
+/* Under the lock.  A renewal that fails leaves the old credentials in use until their end. */
+static int publish(struct bkt_cred *p, int rc, const struct bkt_creds *fresh, bool fixed,
+                   const struct bkt_err *err)
+{
+    if (rc == BKT_OK) {
+        bkt_creds_unref(p->now);
+        p->now = fresh;
+        p->fixed = fixed;
+        p->fetched_ms = bkt_engine_now();
+        p->failed_ms = 0;
+    } else {
+        store_failure(p, rc, err);
+        if (is_live(p->now, bkt_cred_now()))
+            rc = BKT_OK;
+    }
+    p->fetching = false;
+    p->rounds++;
+    (void)pthread_cond_broadcast(&changed);
+    return rc;
+}
+
+static void one_round(struct bkt_cred *p)
+{
+    struct bkt_creds *fresh = NULL;
+    struct bkt_err err = {0};
+    bool fixed = false;
+    int rc = bkt_cred_fetch(&p->place, &fresh, &fixed, &err);
+    if (rc == BKT_OK)
+        bkt_trace(BKT_TRACE_CRED, "credentials from %s, %lld s to live", fresh->source,
+                  fresh->expires ? (long long)(fresh->expires - bkt_cred_now()) : -1LL);
+    else
+        bkt_trace(BKT_TRACE_CRED, "no credentials: %s", err.n ? err.frame[0].msg : bkt_err_text(rc));
+    (void)pthread_mutex_lock(&lock);
+    rc = publish(p, rc, fresh, fixed, &err);
+    struct waiter *ws = p->waiters;
+    p->waiters = NULL;
+    (void)pthread_mutex_unlock(&lock);
+    while (ws) {
+        struct waiter *w = ws;
+        ws = w->next;
+        w->ready(w->arg, rc, rc < 0 ? &err : NULL);
+        free(w);
+    }
+}
+
+static void *thread_main(void *arg)
+{
+    struct bkt_cred *p = arg;
+    (void)pthread_mutex_lock(&lock);
+    while (p->fetching) {
+        (void)pthread_mutex_unlock(&lock);
+        one_round(p);
+        (void)pthread_mutex_lock(&lock);
+    }
+    p->alive = false;
+    (void)pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* The application's signals are not for our threads. */
+static int start_thread(struct bkt_cred *p)
+{
+    sigset_t all, old;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    int e = pthread_create(&p->thread, NULL, thread_main, p);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return e;
+}
+
+/* Under the lock: have a fetch under way. */
+static int begin(struct bkt_cred *p, struct bkt_err *err)
+{
+    if (p->fetching)
+        return BKT_OK;
+    if (ending)
+        BKT_FAIL(err, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
+    if (!p->alive) {
+        if (p->joinable)
+            (void)pthread_join(p->thread, NULL); /* it is past its last use of the lock */
+        p->fetching = p->alive = true;
+        p->joinable = start_thread(p) == 0;
+        if (!p->joinable) {
+            p->fetching = p->alive = false;
+            BKT_FAIL(err, BKT_ENOMEM, "no thread to fetch credentials with");
+        }
+    }
+    p->fetching = true;
+    return BKT_OK;
+}
+
+/* Under the lock.  BKT_OK with a reference, BKT_CRED_LATER, or the last failure. */
+static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
+{
+    int64_t now = bkt_cred_now();
+    uint64_t ms = bkt_engine_now();
+    if (is_live(p->now, now)) {
+        bool due =
+            bkt_cred_needs_renewal(p->now, now) && (!p->renewed_ms || ms - p->renewed_ms >= RENEW_GAP_MS);
+        if (due && begin(p, NULL) == BKT_OK)
+            p->renewed_ms = ms;
+        atomic_fetch_add(&((struct bkt_creds *)p->now)->refs, 1);
+        *out = p->now;
+        return BKT_OK;
+    }
+    if (!p->fetching && p->failed_ms && ms - p->failed_ms < FAILURE_MS)
+        return bkt_err_copy(err, p->fail, p->why);
+    return BKT_CRED_LATER;
+}
+
+int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&lock);
+    int rc = at_hand(p, out, err);
+    (void)pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const struct bkt_err *err), void *arg)
+{
+    struct bkt_err err = {0};
+    struct waiter *w = malloc(sizeof *w);
+    (void)pthread_mutex_lock(&lock);
+    bool live = is_live(p->now, bkt_cred_now());
+    int rc = live ? BKT_OK : w ? begin(p, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    bool wait = !live && rc == BKT_OK;
+    if (wait) {
+        *w = (struct waiter){p->waiters, ready, arg};
+        p->waiters = w;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (wait)
+        return;
+    free(w);
+    ready(arg, rc, rc < 0 ? &err : NULL);
+}
+
+int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&lock);
+    int rc = at_hand(p, out, err);
+    if (rc == BKT_CRED_LATER) {
+        uint64_t round = p->rounds;
+        rc = begin(p, err);
+        while (rc == BKT_OK && p->rounds == round && p->fetching)
+            (void)pthread_cond_wait(&changed, &lock);
+        if (rc == BKT_OK)
+            rc = at_hand(p, out, err);
+    }
+    if (rc == BKT_CRED_LATER) /* dropped again before this thread ran */
+        rc = BKT_ERR(err, BKT_EACCES, "credentials ended as soon as they came");
+    (void)pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+bool bkt_cred_invalidate(struct bkt_cred *p, const char *access_key)
+{
+    (void)pthread_mutex_lock(&lock);
+    bool same = p->now && strcmp(p->now->access_key, access_key) == 0;
+    bool again = !same || !p->fixed;
+    /* Just fetched: the source has no others yet.  It is left to the caller's limit on tries. */
+    if (same && again && bkt_engine_now() - p->fetched_ms >= MIN_AGE_MS) {
+        bkt_trace(BKT_TRACE_CRED, "credentials from %s were refused", p->now->source);
+        bkt_creds_unref(p->now);
+        p->now = NULL;
+        p->renewed_ms = 0;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return again;
+}
+
+void bkt_cred_source(struct bkt_cred *p, char *out, size_t room)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (room)
+        (void)snprintf(out, room, "%s", p->now ? p->now->source : "");
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- providers ---- */
+
+/* All that a fetch depends on; kept as a hash, as there are secrets in it. */
+static int identify(struct bkt_cred *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_secret_fini) struct bkt_buf b = {0};
+    const struct bkt_cred_place *pl = &p->place;
+    const char *const more[] = {pl->profile, pl->region, pl->ca_bundle, pl->profile_named ? "named" : NULL,
+                                pl->profile_first ? "first" : NULL};
+    int rc = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < BKT_CRED_VARS + BKT_COUNT(more); i++) {
+        const char *v = i < BKT_CRED_VARS ? pl->env[i] : more[i - BKT_CRED_VARS];
+        rc = bkt_secret_add(&b, v ? "+" : "-", 1);
+        if (rc == BKT_OK && v)
+            rc = bkt_secret_add(&b, v, strlen(v) + 1);
+    }
+    if (rc == BKT_OK)
+        rc = bkt_sha256_hex(b.ptr, b.len, p->id);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "cannot set up credentials");
+    return BKT_OK;
+}
+
+static void provider_free(struct bkt_cred *p)
+{
+    bkt_creds_unref(p->now);
+    free(p->why);
+    bkt_cred_place_fini(&p->place);
+    free(p);
+}
+
+/* Under the lock: the one that is there already, or @p p itself. */
+static struct bkt_cred *enlist(struct bkt_cred *p)
+{
+    struct bkt_cred *q = providers;
+    while (q && strcmp(q->id, p->id) != 0)
+        q = q->next;
+    if (!q) {
+        p->next = providers;
+        providers = q = p;
+    }
+    q->refs++;
+    return q;
+}
+
+int bkt_cred_open(const struct bkt_settings *set, struct bkt_cred **out, struct bkt_err *err)
+{
+    (void)pthread_once(&hooked, hook);
+    struct bkt_cred *p = calloc(1, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    int rc = bkt_cred_place_init(&p->place, set, err);
+    if (rc == BKT_OK)
+        rc = identify(p, err);
+    if (rc < 0) {
+        provider_free(p);
+        return rc;
+    }
+    (void)pthread_mutex_lock(&lock);
+    struct bkt_cred *q = enlist(p);
+    (void)pthread_mutex_unlock(&lock);
+    if (q != p)
+        provider_free(p);
+    *out = q;
+    return BKT_OK;
+}
+
+void bkt_cred_close(struct bkt_cred *p)
+{
+    if (!p)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    p->refs--;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock, which is given up while a thread ends. */
+static void end_thread(struct bkt_cred *p)
+{
+    while (p->alive || p->fetching) {
+        atomic_store(&p->place.cancel, true);
+        pthread_t t = p->thread;
+        p->joinable = false; /* ours to join */
+        (void)pthread_mutex_unlock(&lock);
+        (void)pthread_join(t, NULL);
+        (void)pthread_mutex_lock(&lock);
+    }
+    if (p->joinable)
+        (void)pthread_join(p->thread, NULL);
+    p->joinable = false;
+    atomic_store(&p->place.cancel, false);
+}
+
+static void forget(struct bkt_cred *p)
+{
+    bkt_creds_unref(p->now);
+    free(p->why);
+    p->now = NULL;
+    p->why = NULL;
+    p->failed_ms = p->renewed_ms = p->fetched_ms = 0;
+}
+
+void bkt_cred_shutdown(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    ending = true; /* no thread starts, and no provider is freed but here */
+    for (struct bkt_cred *p = providers; p; p = p->next) {
+        end_thread(p);
+        forget(p);
+    }
+    for (struct bkt_cred **at = &providers; *at;) {
+        struct bkt_cred *p = *at;
+        if (p->refs) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        provider_free(p);
+    }
+    ending = false;
+    (void)pthread_mutex_unlock(&lock);
+}
