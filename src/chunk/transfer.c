@@ -507,6 +507,8 @@ static void wait_for(struct run *run, uint64_t cost)
 
 static void launch(struct task *k)
 {
+    if (k->direct && !k->run->keep) /* takes no memory of ours */
+        k->cost = 0;
     k->cost = bkt_max_u64(k->cost, MIN_COST);
     wait_for(k->run, k->cost);
     task_start(k);

@@ -1,0 +1,102 @@
+/* Requests that fail, come short, come changed, or come late: the read says which, ends, and leaves nothing wrong behind. */
+#include <time.h>
+
+#include "domain_impl.h"
+#include "fault.h"
+#include "pool.h"
+#include "world.h"
+
+#define DIM 4000
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static const struct {
+    const char      *what;
+    struct bkt_fault fault;
+    unsigned         ways; /* bit per way */
+    int              want;
+} cases[] = {
+    {"first request fails", {.op = BKT_GET, .times = 1, .code = BKT_ENET}, 0xff, BKT_ENET},
+    {"third fails", {.op = BKT_GET, .skip = 2, .times = 1, .code = BKT_EACCES}, 0xff, BKT_EACCES},
+    {"twenty are late", {.op = BKT_GET, .times = 20, .delay_ms = 5}, 0xff, BKT_OK},
+    {"the fourth comes short", {.op = BKT_GET, .skip = 3, .times = 1, .cut = 3}, 0xff, BKT_EFORMAT},
+    {"a byte is another", {.op = BKT_GET, .skip = 5, .times = 1, .flip = 40, .flip_set = true},
+     1u << OBJECTS_ZLIB | 1u << CHUNKS_ZLIB, BKT_EFORMAT},
+};
+
+/* The domain's requests for data go through @p st from now on. */
+static void put_between(struct world *w, const struct bkt_fault *f, struct bkt_store **st)
+{
+    if (bkt_fault_open(w->dom->store, f, 1, st, NULL) < 0)
+        abort();
+    w->dom->store = *st;
+}
+
+static void one_case(size_t i, enum way way)
+{
+    uint32_t          seed = 21;
+    char             *name = text("fault-%zu-%d", i, way);
+    struct world      w;
+    struct array      a = {.n = 10, .way = way, .rank = 1, .dims = {DIM}, .cdims = {100}};
+    struct bkt_store *st;
+    struct bkt_err    err = {0};
+    int32_t           dst[DIM];
+    struct bkt_sel    sel = {BKT_SEL_HYPER, 1, {DIM}, {1}, {3}, {DIM / 3}, {1}, NULL, 0, DIM / 3};
+    world_open(&w, name, "merge_gap=0");
+    array_put(&w, &a, name, 0, &seed);
+    put_between(&w, &cases[i].fault, &st);
+    struct bkt_dsetio *io = open_io(&w, a.n);
+    struct bkt_read    r  = {.io = io, .file = &sel, .dst = dst};
+    int                rc = bkt_read_run(&r, 1, &err);
+    CHECK(rc == cases[i].want && bkt_fault_hits(st, 0) > 0, "%s, way %d: %d (%u hits) %s", cases[i].what, way, rc,
+          bkt_fault_hits(st, 0), story(&err));
+    CHECK(rc == BKT_OK || (err.n >= 2 && strstr(err.frame[err.n - 1].msg, "dataset d-")), "%s, way %d: names the dataset",
+          cases[i].what, way);
+    rc = bkt_read_run(&r, 1, &err);
+    for (int e = 0; e < DIM / 3; e++)
+        CHECK(rc == BKT_OK && dst[e] == a.v[1 + 3 * e], "%s, way %d: afterwards %d, element %d", cases[i].what, way, rc, e);
+    bkt_dsetio_close(io);
+    array_free(&a);
+    world_close(&w);
+    free(name);
+}
+
+/* 40 chunks that take 25 ms each: side by side, not one after the other. */
+static void test_side_by_side(void)
+{
+    const struct bkt_fault late = {.op = BKT_GET, .delay_ms = 25};
+    uint32_t               seed = 1;
+    struct world           w;
+    struct array           a = {.n = 10, .way = OBJECTS, .rank = 1, .dims = {DIM}, .cdims = {100}};
+    struct bkt_store      *st;
+    int32_t                dst[DIM];
+    struct bkt_sel         sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {DIM}, .n_elems = DIM};
+    world_open(&w, "late", "");
+    array_put(&w, &a, "late", 0, &seed);
+    put_between(&w, &late, &st);
+    struct bkt_dsetio *io = open_io(&w, a.n);
+    struct bkt_read    r  = {.io = io, .file = &sel, .dst = dst};
+    double             t  = now();
+    CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK && !memcmp(dst, a.v, sizeof dst), "late chunks");
+    t = now() - t;
+    CHECK(t < 0.5, "40 chunks of 25 ms took %.3f s", t);
+    bkt_dsetio_close(io);
+    array_free(&a);
+    world_close(&w);
+}
+
+int main(void)
+{
+    bkt_pool_size(16); /* where delays are slept */
+    for (size_t i = 0; i < BKT_COUNT(cases); i++)
+        for (int way = 0; way < N_WAYS; way++)
+            if (cases[i].ways >> way & 1)
+                one_case(i, (enum way)way);
+    test_side_by_side();
+    return failures != 0;
+}
