@@ -27,6 +27,7 @@ static const struct {
 } choices[] = {
     {"addressing", {"auto", "path", "virtual", NULL}},
     {"link_count", {"all", "known", NULL, NULL}},
+    {"native_calls", {"auto", "yes", "no", NULL}},
     {"shuffle_only", {"raw", "shuffled", NULL, NULL}},
 };
 

@@ -8,6 +8,7 @@
 #include "plugin.h"
 #include "pool.h"
 #include "stats.h"
+#include "token.h"
 #include "trace.h"
 #include "vol.h"
 
@@ -54,8 +55,9 @@ static herr_t info_from_str(const char *str, void **info)
 
 static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_t **out)
 {
-    (void)obj, (void)lvl;
-    *out = &bkt_vol_class;
+    const H5VL_class_t *shown = lvl == H5VL_GET_CONN_LVL_TERM ? bkt_face_class() : NULL;
+    (void)obj;
+    *out = shown ? shown : &bkt_vol_class;
     return 0;
 }
 
@@ -80,7 +82,11 @@ static const struct {
     {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE},
     {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_OFFSET},
     {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_SIZE},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_INFO},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SECTIONS},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SPACE},
     {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_COMMENT},
+    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_NATIVE_INFO},
 };
 
 static herr_t opt_query(void *obj, H5VL_subclass_t cls, int op, uint64_t *flags)
@@ -123,9 +129,11 @@ static herr_t initialize(hid_t vipl)
 
 static herr_t terminate(void)
 {
+    bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();
     bkt_plugin_close_all();
+    bkt_token_forget_all();
     bkt_h5err_term();
     return 0;
 }

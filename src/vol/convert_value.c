@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "num.h"
+#include "token.h"
+#include "value.h"
 
 #define BATCH 16384 /* elements that one H5Tconvert takes at most */
 
@@ -344,54 +346,74 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
     return BKT_OK;
 }
 
-/* Old-style references are told apart by their 8 bytes: what a token holds besides the domain's own part. */
-static void handle_of(const struct bkt_id *id, unsigned char *to)
-{
-    H5O_token_t token;
-    bkt_token_of(id, &token);
-    memcpy(to, token.__data + 8, 8);
-    if (id->text[0] && !bkt_id_is_v2(id))
-        for (unsigned i = 0; i < 8; i++)
-            to[i] ^= token.__data[i];
-}
-
 static int obj_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                    size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id;
         BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
-        handle_of(&id, dst + i * dstride);
+        bkt_token_address(&id, dst + i * dstride);
     }
     return BKT_OK;
+}
+
+static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+{
+    if (c->src == 0)
+        return payload(r, col, i, out);
+    *out = (struct bkt_slice){element(col, i), c->src};
+    return BKT_OK;
+}
+
+static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, H5R_ref_t *out)
+{
+    struct bkt_slice text;
+    struct bkt_id    id;
+    if (c->t->cls == BKT_T_REGREF) {
+        BKT_PASS(region_text(r, c, col, i, &text));
+        return bkt_convert_region(r->in_file, &text, out, r->err);
+    }
+    BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
+    return id.text[0] ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
 }
 
 static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                    size_t dstride)
 {
-    if (c->t->cls != BKT_T_OBJREF)
-        BKT_FAIL(r->err, BKT_EUNSUP, "reading region references");
+    static const H5R_ref_t null;
     for (size_t i = 0; i < n; i++) {
-        struct bkt_id id;
-        H5R_ref_t     ref;
-        memset(&ref, 0, sizeof ref);
-        BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
-        if (id.text[0]) {
-            if (bkt_buf_reserve(&r->refs, sizeof ref) < 0)
-                BKT_NOMEM(r->err);
-            BKT_PASS(bkt_object_make_ref(r->in_file, &id, &ref, r->err));
+        H5R_ref_t ref = null;
+        if (bkt_buf_reserve(&r->refs, sizeof ref) < 0)
+            BKT_NOMEM(r->err);
+        BKT_PASS(one_ref(r, c, col, i, &ref));
+        if (memcmp(&ref, &null, sizeof ref) != 0)
             (void)!bkt_buf_add(&r->refs, &ref, sizeof ref);
-        }
         memcpy(dst + i * dstride, &ref, sizeof ref);
     }
     return BKT_OK;
 }
 
+/* The old kind names the dataset and tells regions apart; HDF5 follows it in native files only. */
 static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                    size_t dstride)
 {
-    (void)c, (void)col, (void)n, (void)dst, (void)dstride;
-    BKT_FAIL(r->err, BKT_EUNSUP, "reading region references");
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_slice  text;
+        struct bkt_regref ref;
+        unsigned char     handle[H5R_DSET_REG_REF_BUF_SIZE] = {0};
+        uint32_t          hash = 0;
+        BKT_PASS(region_text(r, c, col, i, &text));
+        BKT_PASS(bkt_regref_parse(text.p, text.n, &ref, r->err));
+        if (ref.kind != BKT_REGION_NULL) {
+            for (size_t k = 0; k < text.n && text.p[k]; k++)
+                hash = hash * 31 + text.p[k];
+            bkt_token_address(&ref.dset, handle);
+            bkt_put_be(handle + 8, 4, hash | 1);
+        }
+        bkt_regref_fini(&ref);
+        memcpy(dst + i * dstride, handle, sizeof handle);
+    }
+    return BKT_OK;
 }
 
 typedef int convert_fn(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,

@@ -48,4 +48,8 @@ struct bkt_column {
  *  @param in_file  for references;  @param dxpl  for H5Tconvert and the memory manager */
 BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
                                void *dst, hid_t dxpl, struct bkt_err *err);
+
+/** convert_region.c: the text of a stored region reference -> H5R_ref_t; a null reference leaves *out as it is. */
+BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out,
+                                     struct bkt_err *err);
 #endif

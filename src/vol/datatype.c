@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "convert.h"
+#include "native.h"
 #include "trace.h"
 #include "vol.h"
 
@@ -46,14 +47,26 @@ void *bkt_vol_datatype_open(void *obj, const H5VL_loc_params_t *loc, const char 
     return o;
 }
 
+static int type_commit(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
+                       struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
+    int rc = at->native_id >= 0 ? bkt_native_datatype_commit(at, name, type, lcpl, tcpl, out, err)
+                                : bkt_h5err_readonly(err, "committing a datatype");
+    bkt_vobj_free(at);
+    return rc;
+}
+
 void *bkt_vol_datatype_commit(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, hid_t tapl,
                               hid_t dxpl, void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)obj, (void)loc, (void)name, (void)type, (void)lcpl, (void)tcpl, (void)tapl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "committing a datatype");
-    (void)bkt_h5err_publish(&err);
-    return NULL;
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)tapl, (void)dxpl, (void)req;
+    if (type_commit(obj, loc, name, type, lcpl, tcpl, &o, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return o;
 }
 
 static int datatype_get(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, struct bkt_err *err)

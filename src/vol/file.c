@@ -73,6 +73,7 @@ static void file_free(struct bkt_file *f)
         free(e);
     }
     forget(f);
+    bkt_face_release();
     if (f->fapl >= 0)
         (void)H5Pclose(f->fapl);
     bkt_domain_close(f->dom);
@@ -95,6 +96,7 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
         bkt_domain_close(dom);
         BKT_NOMEM(err);
     }
+    bkt_face_acquire(bkt_domain_settings(dom)->native_calls);
     f->dom   = dom;
     f->refs  = 1;
     f->flags = flags;
@@ -366,11 +368,15 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
 
 void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)name, (void)flags, (void)fcpl, (void)fapl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "creating a domain");
-    (void)bkt_h5err_publish(&err);
-    return NULL;
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    hid_t            id  = H5I_INVALID_HID;
+    (void)fapl, (void)dxpl, (void)req;
+    int rc = bkt_native_create(name, flags, fcpl, &id, &err);
+    rc     = rc == BKT_OK ? bkt_native_wrap(&id, &o, &err) : rc == BKT_ENOENT ? bkt_h5err_readonly(&err, "creating a domain") : rc;
+    if (rc < 0)
+        (void)bkt_h5err_publish(&err);
+    return o;
 }
 
 herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
@@ -395,7 +401,7 @@ static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct 
     (void)o, (void)err;
     args->args.get_cont_info.info->version       = H5VL_CONTAINER_INFO_VERSION;
     args->args.get_cont_info.info->feature_flags = 0;
-    args->args.get_cont_info.info->token_size    = sizeof(H5O_token_t);
+    args->args.get_cont_info.info->token_size    = 8; /* what references and old calls keep of a token, see token.c */
     args->args.get_cont_info.info->blob_id_size  = 0;
     return BKT_OK;
 }
@@ -446,16 +452,19 @@ struct listing {
     size_t                 max, n;
 };
 
-static bool is_ours(const struct listing *l, const void *obj)
+static const struct bkt_vobj *find_ours(const void *obj)
 {
-    for (const struct open_file *f = open_files; f; f = f->next) {
-        if (l->local ? f->f != l->file : f->f->dom != l->file->dom)
-            continue;
+    for (const struct open_file *f = open_files; f; f = f->next)
         for (const struct bkt_vobj *o = f->f->objects; o; o = o->next)
             if (o == obj)
-                return true;
-    }
-    return false;
+                return o;
+    return NULL;
+}
+
+static bool is_in(const struct listing *l, const void *obj)
+{
+    const struct bkt_vobj *o = find_ours(obj);
+    return o && (l->local ? o->file == l->file : o->file->dom == l->file->dom);
 }
 
 static herr_t list_id(hid_t id, void *arg)
@@ -463,7 +472,7 @@ static herr_t list_id(hid_t id, void *arg)
     struct listing *l = arg;
     if (H5Iget_type(id) == H5I_DATATYPE && H5Tcommitted(id) <= 0)
         return 0;
-    if (!is_ours(l, H5VLobject(id)))
+    if (!is_in(l, H5VLobject(id)))
         return 0;
     if (l->ids && l->n < l->max)
         l->ids[l->n] = id;
@@ -574,8 +583,8 @@ static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, st
         case H5VL_FILE_DELETE:
             return bkt_h5err_readonly(err, "deleting a domain");
         case H5VL_FILE_IS_EQUAL:
-            other                          = args->args.is_equal.obj2;
-            *args->args.is_equal.same_file = other && other->file && o->file && other->file->dom == o->file->dom;
+            other                          = find_ours(args->args.is_equal.obj2); /* it may be HDF5's own */
+            *args->args.is_equal.same_file = other && o->file && other->file->dom == o->file->dom;
             return BKT_OK;
         default:
             return BKT_ERR(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);
@@ -591,16 +600,32 @@ herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t d
 
 /* -- optional -- */
 
-/* What the domain's metadata object alone tells; h5stat asks.  HSDS's own totals live in .info.json, a hint. */
+/* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
+static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
+{
+    switch (op) {
+        case H5VL_NATIVE_FILE_GET_SIZE:
+            *a->get_size.size = 0;
+            return o->native_id < 0 || H5Fget_filesize(o->native_id, a->get_size.size) >= 0 ? BKT_OK
+                                                                                             : bkt_h5err_capture(err, "H5Fget_filesize");
+        case H5VL_NATIVE_FILE_GET_INFO:
+            memset(a->get_info.finfo, 0, sizeof *a->get_info.finfo);
+            return o->native_id < 0 || H5Fget_info2(o->native_id, a->get_info.finfo) >= 0 ? BKT_OK
+                                                                                           : bkt_h5err_capture(err, "H5Fget_info");
+        case H5VL_NATIVE_FILE_GET_FREE_SECTIONS:
+            *a->get_free_sections.sect_count = 0;
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_FREE_SPACE:
+            *a->get_freespace.size = 0;
+            return BKT_OK;
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);
+    }
+}
+
 herr_t bkt_vol_file_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
-    struct bkt_err                    err = {.n = 0};
-    H5VL_native_file_optional_args_t *a   = args->args;
-    (void)obj, (void)dxpl, (void)req;
-    if (args->op_type == H5VL_NATIVE_FILE_GET_SIZE) {
-        *a->get_size.size = 0; /* a bucket has no end-of-file; zero, as for a file that takes no room of its own */
-        return 0;
-    }
-    BKT_ERR(&err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", args->op_type);
-    return bkt_h5err_publish(&err);
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return file_optional(obj, args->op_type, args->args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
 }

@@ -36,14 +36,25 @@ void *bkt_vol_group_open(void *obj, const H5VL_loc_params_t *loc, const char *na
     return o;
 }
 
+static int group_create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
+                        struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
+    int rc = at->native_id >= 0 ? bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err) : bkt_h5err_readonly(err, "creating a group");
+    bkt_vobj_free(at);
+    return rc;
+}
+
 void *bkt_vol_group_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, hid_t dxpl,
                            void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)obj, (void)loc, (void)name, (void)lcpl, (void)gcpl, (void)gapl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "creating a group");
-    (void)bkt_h5err_publish(&err);
-    return NULL;
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = NULL;
+    (void)dxpl, (void)req;
+    if (group_create(obj, loc, name, lcpl, gcpl, gapl, &o, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return o;
 }
 
 static int get_info(struct bkt_vobj *obj, H5VL_group_get_info_args_t *a, struct bkt_err *err)

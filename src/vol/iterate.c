@@ -9,6 +9,7 @@
 
 #include "map.h"
 #include "object.h"
+#include "token.h"
 
 #define PREFETCH 512 /* members fetched together; two batches are under way at a time */
 

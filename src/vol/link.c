@@ -133,6 +133,13 @@ static herr_t link_iterate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, c
     return ret;
 }
 
+static int link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err)
+{
+    if (obj->native_id < 0 || loc->type != H5VL_OBJECT_BY_NAME)
+        return bkt_h5err_readonly(err, "deleting a link");
+    return bkt_native_link_delete(obj, loc->loc_data.loc_by_name.name, err);
+}
+
 herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_specific_args_t *args, hid_t dxpl, void **req)
 {
     struct bkt_err err = {.n = 0};
@@ -146,7 +153,7 @@ herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_
             ret = link_iterate(obj, loc, &args->args.iterate, &err);
             break;
         case H5VL_LINK_DELETE:
-            ret = bkt_h5err_readonly(&err, "deleting a link");
+            ret = link_delete(obj, loc, &err);
             break;
         default:
             ret = BKT_ERR(&err, BKT_EUNSUP, "link operation %d", (int)args->op_type);
@@ -155,15 +162,26 @@ herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_
     return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
 }
 
-/* ---- what writing will bring ---- */
+/* ---- what writing will bring; plain HDF5 files can be written ---- */
+
+static int link_create(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hid_t lcpl, struct bkt_err *err)
+{
+    /* for a hard link the location may be left to the object that is linked */
+    if (!obj && args->op_type == H5VL_LINK_CREATE_HARD)
+        obj = args->args.hard.curr_obj;
+    if (!obj || obj->native_id < 0)
+        return bkt_h5err_readonly(err, "creating a link");
+    if (loc->type != H5VL_OBJECT_BY_NAME)
+        BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
+    return bkt_native_link_create(obj, loc->loc_data.loc_by_name.name, args, lcpl, err);
+}
 
 herr_t bkt_vol_link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
                            void **req)
 {
     struct bkt_err err = {.n = 0};
-    (void)args, (void)obj, (void)loc, (void)lcpl, (void)lapl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "creating a link");
-    return bkt_h5err_publish(&err);
+    (void)lapl, (void)dxpl, (void)req;
+    return link_create(args, obj, loc, lcpl, &err) < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 herr_t bkt_vol_link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, hid_t lapl,

@@ -4,8 +4,12 @@
 
 #include "vol.h"
 
-/** Open a plain HDF5 file of this machine with HDF5's native connector.  BKT_ENOENT: there is no such HDF5 file. */
+/** Open a plain HDF5 file of this machine with HDF5's native connector; "native:" before its name says that it is one.
+ *  BKT_ENOENT: there is no such HDF5 file. */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t *out, struct bkt_err *err);
+
+/** Create one, for a name that begins with "native:".  BKT_ENOENT: it doesn't. */
+BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, struct bkt_err *err);
 
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
@@ -15,6 +19,12 @@ BKT_NODISCARD int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, 
 
 /* The group, link and object callbacks for such objects; the first argument has a native_id. */
 int    bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+int    bkt_native_group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, struct bkt_vobj **out,
+                               struct bkt_err *err);
+int    bkt_native_datatype_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, struct bkt_vobj **out,
+                                  struct bkt_err *err);
+int    bkt_native_link_create(struct bkt_vobj *at, const char *name, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err);
+int    bkt_native_link_delete(struct bkt_vobj *group, const char *last, struct bkt_err *err);
 int    bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err);
 int    bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args,
                            struct bkt_err *err);

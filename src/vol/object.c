@@ -1,5 +1,6 @@
 /* H5O */
 #include "object.h"
+#include "token.h"
 
 #include <string.h>
 
@@ -145,7 +146,7 @@ herr_t bkt_vol_object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_g
  * lock guards it. */
 static const struct bkt_id *lookup_answer;
 
-int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err)
+int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out, struct bkt_err *err)
 {
     struct bkt_vobj *root = NULL;
     BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
@@ -153,11 +154,16 @@ int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_r
     if (loc < 0)
         return BKT_EHDF5;
     lookup_answer = id;
-    herr_t rc     = H5Rcreate_object(loc, ".", H5P_DEFAULT, out);
+    herr_t rc     = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out) : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
     lookup_answer = NULL;
-    int code      = rc < 0 ? bkt_h5err_capture(err, "H5Rcreate_object") : BKT_OK;
+    int code      = rc < 0 ? bkt_h5err_capture(err, "making a reference") : BKT_OK;
     (void)H5Idec_ref(loc);
     return code;
+}
+
+int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err)
+{
+    return bkt_object_make_region(in_file, id, H5I_INVALID_HID, out, err);
 }
 
 /* ---- specific ---- */
@@ -238,6 +244,11 @@ herr_t bkt_vol_object_optional(void *obj, const H5VL_loc_params_t *loc, H5VL_opt
             *(char *)a->get_comment.buf = 0;
         if (a->get_comment.comment_len)
             *a->get_comment.comment_len = 0;
+        return 0;
+    }
+    /* header and metadata sizes: an object of the schema has no header; H5Oget_info1 and h5stat ask all the same */
+    if (args->op_type == H5VL_NATIVE_OBJECT_GET_NATIVE_INFO) {
+        memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
         return 0;
     }
     BKT_ERR(&err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);

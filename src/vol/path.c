@@ -8,6 +8,7 @@
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
+#include "token.h"
 #include "vol.h"
 
 struct walk {

@@ -1,83 +1,112 @@
-/* Object ids in HDF5's 16 bytes.
+/* Object ids in HDF5's tokens.
  *
- * v2: the id's first 64 bits are the domain's, so 7 zero bytes, the kind ('g', 'd', 't') and the last 64 bits are
- * enough.  v1: all 128 bits of a UUID, with the kind folded into the version nibble (1..5 -> 1..15), which keeps the two
- * forms apart: byte 6 of a v2 token is zero, of a v1 token it is not. */
+ * HDF5's older calls, object references and H5Oopen_by_addr carry 8 bytes of a token only, as a file address, so the first 8
+ * have to do: the last 64 bits of a v2 id (the first 64 are the domain's), a hash of a v1 id.  Byte 8 holds the kind where
+ * there is room.  Without it the kinds are tried; ids seen in references, and all v1 ids, are remembered. */
+#define XXH_INLINE_ALL
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "map.h"
+#include "token.h"
 #include "vol.h"
 
-static const char kinds[] = "gdt";
+#define ADDRESS 8 /* bytes that always arrive */
 
-static int hex(char c)
+static const char      kinds[] = "dgt";
+static struct bkt_map *known; /* address -> id; HDF5's global lock guards it */
+
+static uint64_t address_of(const struct bkt_id *id)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    uint64_t v = 0;
+    if (!bkt_id_is_v2(id))
+        return XXH3_64bits(id->text, BKT_ID_LEN);
+    for (const char *p = id->text + 20; *p; p++) /* behind "d-xxxxxxxx-xxxxxxxx-" */
+        if (*p != '-')
+            v = v << 4 | (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
+    return v;
 }
 
-/* The 32 hex digits of an id as 16 bytes */
-static void digits(const char *text, unsigned char b[16])
+/* Losing one to a full memory means that its kind has to be tried out, or that a v1 reference can't be followed. */
+static void remember(const struct bkt_id *id, const H5O_token_t *t)
 {
-    unsigned n = 0;
-    memset(b, 0, 16);
-    for (const char *p = text + 2; *p && n < 32; p++) {
-        int v = hex(*p);
-        if (v < 0)
-            continue;
-        b[n / 2] = (unsigned char)(b[n / 2] | (n % 2 ? v : v << 4));
-        n++;
-    }
+    if (!known && !(known = bkt_map_new()))
+        return;
+    if (bkt_map_get(known, t->__data, ADDRESS))
+        return;
+    char *copy = strdup(id->text);
+    if (copy && bkt_map_put(known, t->__data, ADDRESS, copy, NULL) < 0)
+        free(copy);
 }
 
 void bkt_token_of(const struct bkt_id *id, H5O_token_t *out)
 {
-    unsigned char b[16];
-    const char   *k    = strchr(kinds, id->text[0]);
-    unsigned      kind = k && *k ? (unsigned)(k - kinds) : 0;
     memset(out, 0, sizeof *out);
     if (!id->text[0])
         return;
-    digits(id->text, b);
-    if (bkt_id_is_v2(id)) {
-        out->__data[7] = (uint8_t)kinds[kind];
-        memcpy(out->__data + 8, b + 8, 8);
-        return;
-    }
-    unsigned version = b[6] >> 4;
-    memcpy(out->__data, b, 16);
-    out->__data[6] = (uint8_t)((b[6] & 15) | ((version + 4) % 5 * 3 + kind + 1) << 4);
+    bkt_put_le(out->__data, ADDRESS, address_of(id));
+    out->__data[ADDRESS] = (uint8_t)id->text[0];
+    if (!bkt_id_is_v2(id))
+        remember(id, out);
 }
 
-bool bkt_token_id(const struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out)
+void bkt_token_address(const struct bkt_id *id, unsigned char out[8])
 {
-    const uint8_t *t = token->__data;
-    char           text[64];
-    if (t[6] == 0) {
-        const struct bkt_id *root = bkt_domain_root((struct bkt_domain *)(uintptr_t)dom);
-        if (!strchr(kinds, t[7]) || !t[7])
-            return false;
-        (void)snprintf(text, sizeof text, "%c%.18s-%02x%02x-%02x%02x%02x-%02x%02x%02x", t[7], root->text + 1, t[8], t[9], t[10],
-                       t[11], t[12], t[13], t[14], t[15]);
-        return bkt_id_set(out, text);
-    }
-    unsigned code = (t[6] >> 4) - 1U;
-    (void)snprintf(text, sizeof text, "%c-%02x%02x%02x%02x-%02x%02x-%x%x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", kinds[code % 3],
-                   t[0], t[1], t[2], t[3], t[4], t[5], code / 3 + 1, t[6] & 15, t[7], t[8], t[9], t[10], t[11], t[12], t[13], t[14],
-                   t[15]);
+    H5O_token_t t;
+    bkt_token_of(id, &t);
+    if (id->text[0])
+        remember(id, &t);
+    memcpy(out, t.__data, ADDRESS);
+}
+
+void bkt_token_forget_all(void)
+{
+    bkt_map_free(known, free);
+    known = NULL;
+}
+
+static bool v2_id(struct bkt_domain *dom, char kind, uint64_t address, struct bkt_id *out)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%c%.18s-%04x-%06x-%06x", kind, bkt_domain_root(dom)->text + 1, (unsigned)(address >> 48),
+                   (unsigned)(address >> 24 & 0xffffff), (unsigned)(address & 0xffffff));
     return bkt_id_set(out, text);
+}
+
+static bool exists(struct bkt_domain *dom, const struct bkt_id *id)
+{
+    const struct bkt_object *o = NULL;
+    if (bkt_domain_get(dom, id, &o, NULL) < 0)
+        return false;
+    bkt_object_release(o);
+    return true;
+}
+
+bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out)
+{
+    uint64_t    address = bkt_get_le(token->__data, ADDRESS);
+    char        kind    = (char)token->__data[ADDRESS];
+    const char *text    = known ? bkt_map_get(known, token->__data, ADDRESS) : NULL;
+    if (!address)
+        return false;
+    if (text)
+        return bkt_id_set(out, text);
+    if (!bkt_id_is_v2(bkt_domain_root(dom)))
+        return false;
+    if (kind)
+        return strchr(kinds, kind) && v2_id(dom, kind, address, out);
+    for (const char *k = kinds; *k; k++)
+        if (v2_id(dom, *k, address, out) && exists(dom, out))
+            return true;
+    return false;
 }
 
 herr_t bkt_vol_token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *cmp)
 {
-    const struct bkt_vobj *o = obj;
-    if (o->native_id >= 0 && a && b)
-        return H5Otoken_cmp(o->native_id, a, b, cmp);
-    *cmp = a && b ? memcmp(a, b, sizeof *a) : a ? 1 : b ? -1 : 0;
+    (void)obj; /* for plain files too the address is what counts */
+    *cmp = a && b ? memcmp(a->__data, b->__data, ADDRESS) : a ? 1 : b ? -1 : 0;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
         bkt_object_release(obj);
         return NULL;
     }
+    bkt_face_put(o->face, type);
     o->type      = type;
     o->obj       = obj;
     o->path      = p;

@@ -10,6 +10,7 @@
 
 #include "chunk.h"
 #include "domain.h"
+#include "face.h"
 #include "h5err.h"
 
 /** One open file: what H5Fopen gave, shared by every object opened through it. */
@@ -29,6 +30,7 @@ struct bkt_file {
 
 /** What stands behind an id of the connector. */
 struct bkt_vobj {
+    unsigned char            face[BKT_FACE_BYTES]; /* first, see face.h */
     H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
@@ -64,13 +66,12 @@ BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t 
 BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last,
                                   struct bkt_err *err);
 
-/* ---- token.c ---- */
-void bkt_token_of(const struct bkt_id *id, H5O_token_t *out);
-/** false: no token of this domain. */
-bool bkt_token_id(const struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out);
-
+/* ---- object.c ---- */
 /** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP answer). */
 BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err);
+/** The same for a dataset region: H5Rcreate_region(); @p region is the dataset's dataspace with its selection. */
+BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out,
+                                         struct bkt_err *err);
 
 /** An id for one of our objects, for handing to the program's callbacks; takes over @p o. */
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);

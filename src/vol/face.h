@@ -1,0 +1,31 @@
+/* What lets HDF5's older calls work on our objects.
+ *
+ * H5Literate1, H5Lget_info1, H5Oget_info1, H5Rdereference2 and their kin (everything compiled with HDF5's 1.8 or 1.10 API,
+ * h5py among it) refuse any connector but the native one, although all they need of it is to turn a token into a file
+ * address.  They ask for the terminal connector's class; told that it is the native one, they look at the first bytes of
+ * the object behind the id for the file that it lies in, only to learn how many bytes an address has.  So every object of
+ * ours begins with a copy of those bytes, taken from real native objects of a file in memory, and the call goes through
+ * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)
+ *
+ * Done for HDF5 versions where it is known to work, see bkt_face_acquire(); elsewhere the old calls fail with HDF5's own
+ * clear message. */
+#ifndef BKT_FACE_H
+#define BKT_FACE_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#define BKT_FACE_BYTES 72
+
+/** Called when a file of ours opens and closes; the file in memory exists while one is open.  @p wanted: setting
+ *  native_calls. */
+void bkt_face_acquire(const char *wanted);
+void bkt_face_release(void);
+
+/** Fill the first bytes of an object of the given type; zeros when the old calls are off. */
+void bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type);
+
+/** The class to show as the terminal connector's; NULL: ours. */
+const H5VL_class_t *bkt_face_class(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* Object ids <-> HDF5's tokens, addresses and references of 8 bytes. */
+#ifndef BKT_TOKEN_H
+#define BKT_TOKEN_H
+
+#include "vol.h"
+
+void bkt_token_of(const struct bkt_id *id, H5O_token_t *out);
+/** The id behind a token, or behind one of which only the first 8 bytes are left (its kind may then cost a GET or two).
+ *  false: no token of this domain. */
+bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out);
+/** The 8 bytes of an old-style object reference (H5T_STD_REF_OBJ); zeros for none. */
+void bkt_token_address(const struct bkt_id *id, unsigned char out[8]);
+/** When the connector ends. */
+void bkt_token_forget_all(void);
+
+#endif
