@@ -28,7 +28,7 @@ struct bkt_store {
     pthread_mutex_t             lock; /* guards under_way */
     pthread_cond_t              idle;
     size_t                      under_way;
-    unsigned                    generation; /* of the process, see bkt_fork_generation() */
+    atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
 };
 
 /** One call of bkt_store_run(), or of a backend that waits for requests of its own. */
