@@ -123,7 +123,7 @@ int bkt_cred_from_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct b
     const char *secret = env[BKT_VAR_AWS_SECRET_ACCESS_KEY];
     const char *token = env[BKT_VAR_AWS_SESSION_TOKEN];
     if (!id && !secret) {
-        BKT_PASS(bkt_cred_looked(f, "environment (AWS_ACCESS_KEY_ID not set)"));
+        BKT_PASS(bkt_cred_looked(f, "environment (no AWS_ACCESS_KEY_ID)"));
         return BKT_ENOENT;
     }
     if (!id || !secret)
@@ -170,7 +170,7 @@ static int from_web_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct
                                  .endpoint = sts_endpoint(f, name),
                                  .who = "environment"};
     if (!role.token_file) {
-        BKT_PASS(bkt_cred_looked(f, "web identity (AWS_WEB_IDENTITY_TOKEN_FILE not set)"));
+        BKT_PASS(bkt_cred_looked(f, "web identity (no AWS_WEB_IDENTITY_TOKEN_FILE)"));
         return BKT_ENOENT;
     }
     if (!role.arn)

@@ -37,7 +37,7 @@ static int container_url(struct bkt_cred_fetch *f, struct bkt_buf *url, struct b
     const char *relative = env[BKT_VAR_AWS_CONTAINER_CREDENTIALS_RELATIVE_URI];
     const char *full = env[BKT_VAR_AWS_CONTAINER_CREDENTIALS_FULL_URI];
     if (!relative && !full) {
-        BKT_PASS(bkt_cred_looked(f, "container endpoint (AWS_CONTAINER_CREDENTIALS_… not set)"));
+        BKT_PASS(bkt_cred_looked(f, "container endpoint (no AWS_CONTAINER_CREDENTIALS_*_URI)"));
         return BKT_ENOENT;
     }
     if (relative && relative[0] != '/') /* "http://169.254.170.2" + "@evil" would be another host */
@@ -178,11 +178,11 @@ static int imds_token(struct imds *m, struct bkt_err *err)
     int rc = imds_ask(m, "PUT", "/latest/api/token", TTL, &status, &body, &own);
     if (rc == BKT_ENET || rc == BKT_ETIME || (rc == BKT_OK && status != 200)) {
         if (rc == BKT_OK)
-            BKT_PASS(bkt_cred_looked(m->f, "EC2 instance metadata at %.60s (HTTP %ld for a token)",
+            BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata at %.60s (HTTP %ld, no token)",
                                      bkt_buf_str(&m->base), status));
         else
             BKT_PASS(
-                bkt_cred_looked(m->f, "EC2 instance metadata at %.60s (no answer)", bkt_buf_str(&m->base)));
+                bkt_cred_looked(m->f, "EC2 metadata at %.60s (no answer)", bkt_buf_str(&m->base)));
         return BKT_ENOENT;
     }
     if (rc < 0)
@@ -216,7 +216,7 @@ static int imds_role(struct imds *m, struct bkt_buf *role, struct bkt_err *err)
     BKT_PASS(imds_get(m, ROLES, &status, role, err));
     cut_line(role);
     if (status == 404 || !role->len) {
-        BKT_PASS(bkt_cred_looked(m->f, "EC2 instance metadata (no role is attached)"));
+        BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata (no role is attached)"));
         return BKT_ENOENT;
     }
     if (!is_role_name(bkt_buf_str(role)))
@@ -234,7 +234,7 @@ int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct 
     long status;
     const char *off = f->place->env[BKT_VAR_AWS_EC2_METADATA_DISABLED];
     if (off && strcasecmp(off, "true") == 0) {
-        BKT_PASS(bkt_cred_looked(f, "EC2 instance metadata (AWS_EC2_METADATA_DISABLED)"));
+        BKT_PASS(bkt_cred_looked(f, "EC2 metadata (AWS_EC2_METADATA_DISABLED)"));
         return BKT_ENOENT;
     }
     BKT_PASS(imds_init(&m, err));

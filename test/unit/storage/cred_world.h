@@ -1,0 +1,265 @@
+/* A world for credential tests: an empty home folder, no AWS variables, and one server that plays STS, a container
+ * endpoint and EC2's metadata service. */
+#ifndef BKT_TEST_CRED_WORLD_H
+#define BKT_TEST_CRED_WORLD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../http/server.h"
+#include "../base/cm.h"
+#include "cred.h"
+#include "cred_impl.h"
+#include "s3_sign.h"
+
+static struct {
+    char           home[64];
+    struct server *server;
+    /* how the server behaves; changed only while no request is under way */
+    int         status;   /* not 0: every answer's */
+    const char *body;     /* not NULL: every answer's */
+    unsigned    slow_ms, fail_first; /* answer 503 so many times */
+    size_t      cut;      /* not 0: send only so many bytes */
+    long        lives;    /* seconds until what it gives ends */
+    bool        no_role, no_token;
+    const char *want_authorization; /* container */
+    const char *bad;      /* what the server found wrong in a request; NULL: nothing */
+    unsigned    serial;   /* of the keys it gives */
+} world;
+
+static void complain(const char *what)
+{
+    if (!world.bad)
+        world.bad = what;
+}
+
+static void when(char out[32])
+{
+    time_t    t = (time_t)(bkt_cred_now() + world.lives);
+    struct tm tm;
+    (void)gmtime_r(&t, &tm);
+    (void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+static void give(struct answer *a, const char *text)
+{
+    a->owned = strdup(text);
+    a->body  = a->owned;
+    a->len   = strlen(text);
+}
+
+static void give_json(struct answer *a, const char *kind)
+{
+    char text[512], end[32];
+    when(end);
+    (void)snprintf(text, sizeof text,
+                   "{\"Code\":\"Success\",\"Type\":\"AWS-HMAC\",\"AccessKeyId\":\"%s%u\",\"SecretAccessKey\":\"secret\","
+                   "\"Token\":\"token\",\"Expiration\":\"%s\"}",
+                   kind, ++world.serial, end);
+    give(a, text);
+}
+
+static void give_sts(struct answer *a, const char *action)
+{
+    char text[900], end[32];
+    when(end);
+    (void)snprintf(text, sizeof text,
+                   "<%sResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><%sResult><AssumedRoleUser><Arn>x</Arn>"
+                   "<AccessKeyId>wrong</AccessKeyId></AssumedRoleUser><Credentials><AccessKeyId>STS%u</AccessKeyId>"
+                   "<SecretAccessKey>s&#47;e</SecretAccessKey><SessionToken>tok+en==</SessionToken>"
+                   "<Expiration>%s</Expiration></Credentials></%sResult></%sResponse>",
+                   action, action, ++world.serial, end, action, action);
+    give(a, text);
+}
+
+/* AssumeRole must come signed with "secret-of-KEY"; sign it again and compare. */
+static void check_signature(const struct seen *req)
+{
+    char                   id[64] = "", secret[80], hash[BKT_SHA256_HEX], host[64], date[20], authorization[512], token[64];
+    struct bkt_sign_pair   type = {"content-type", "application/x-www-form-urlencoded"};
+    struct bkt_sign_output out  = {0};
+    struct tm              tm   = {0};
+    (void)snprintf(authorization, sizeof authorization, "%s", seen_header(req, "Authorization"));
+    (void)snprintf(date, sizeof date, "%s", seen_header(req, "X-Amz-Date"));
+    (void)snprintf(token, sizeof token, "%s", seen_header(req, "X-Amz-Security-Token"));
+    (void)snprintf(host, sizeof host, "%s", seen_header(req, "Host"));
+    if (sscanf(authorization, "AWS4-HMAC-SHA256 Credential=%63[^/]", id) != 1 || !strptime(date, "%Y%m%dT%H%M%SZ", &tm)) {
+        complain("AssumeRole is not signed");
+        return;
+    }
+    (void)snprintf(secret, sizeof secret, strncmp(id, "STS", 3) == 0 ? "s/e" : strncmp(id, "ECS", 3) == 0 ? "secret" : "secret-of-%s", id);
+    struct bkt_creds      creds = {.access_key = id, .secret_key = secret, .session_token = *token ? token : NULL};
+    struct bkt_sign_input in    = {.method = "POST", .host = host, .path = req->target, .headers = &type, .n_headers = 1,
+                                   .payload_hash = hash, .now = timegm(&tm), .region = "eu-north-1", .service = "sts",
+                                   .creds = &creds, .flags = BKT_SIGN_NO_SHA256};
+    if (bkt_sha256_hex(req->body, req->body_len, hash) < 0 || bkt_sign(&in, NULL, &out, NULL) < 0 ||
+        strcmp(bkt_buf_str(&out.authorization), authorization) != 0)
+        complain("AssumeRole's signature is wrong");
+    bkt_sign_output_fini(&out);
+}
+
+static char form[4096]; /* the last one that STS got */
+
+static void play_sts(const struct seen *req, struct answer *a)
+{
+    size_t n = req->body_len < sizeof form - 1 ? req->body_len : sizeof form - 1;
+    memcpy(form, req->body, n);
+    form[n]  = 0;
+    bool web = strstr(form, "Action=AssumeRoleWithWebIdentity") != NULL;
+    if (!strstr(form, "Version=2011-06-15"))
+        complain("STS: no Version");
+    if (web && *seen_header(req, "Authorization"))
+        complain("web identity must not be signed");
+    if (!web)
+        check_signature(req);
+    give_sts(a, web ? "AssumeRoleWithWebIdentity" : "AssumeRole");
+}
+
+static void play_imds(const struct seen *req, struct answer *a)
+{
+    static const char roles[] = "/latest/meta-data/iam/security-credentials/";
+    if (strcmp(req->method, "PUT") == 0) {
+        if (strcmp(req->target, "/latest/api/token") != 0 || !*seen_header(req, "X-aws-ec2-metadata-token-ttl-seconds"))
+            complain("IMDS: not how a token is asked for");
+        if (world.no_token)
+            a->status = 403;
+        give(a, "IMDS-TOKEN");
+        return;
+    }
+    if (strcmp(seen_header(req, "X-aws-ec2-metadata-token"), "IMDS-TOKEN") != 0)
+        a->status = 401;
+    else if (world.no_role)
+        a->status = 404;
+    else if (strcmp(req->target, roles) == 0)
+        give(a, "my-role\n");
+    else if (strncmp(req->target, roles, sizeof roles - 1) == 0 && strcmp(req->target + sizeof roles - 1, "my-role") == 0)
+        give_json(a, "IMDS");
+    else
+        a->status = 404;
+}
+
+static void play(const struct seen *req, struct answer *a, void *arg)
+{
+    (void)arg;
+    a->delay_ms = world.slow_ms;
+    if (world.fail_first) {
+        world.fail_first--;
+        a->status = 503;
+    } else if (world.status || world.body) {
+        a->status = world.status ? world.status : 200;
+        if (world.body)
+            give(a, world.body);
+    } else if (strncmp(req->target, "/latest/", 8) == 0) {
+        play_imds(req, a);
+    } else if (strcmp(req->method, "POST") == 0) {
+        play_sts(req, a);
+    } else if (strncmp(req->target, "/ecs", 4) == 0) {
+        if (world.want_authorization && strcmp(seen_header(req, "Authorization"), world.want_authorization) != 0)
+            a->status = 401;
+        else
+            give_json(a, "ECS");
+    } else {
+        a->status = 404;
+    }
+    if (world.cut) {
+        a->cut   = world.cut < a->len ? world.cut : a->len;
+        a->after = CLOSE;
+    }
+}
+
+static const char *const variables[] = {
+#define X(name) #name,
+    BKT_CRED_ENV(X)
+#undef X
+    "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CA_BUNDLE", "http_proxy", "XDG_CONFIG_HOME", "H5BUCKET_CONFIG",
+};
+
+/* The server goes on; all else is as new. */
+static void world_reset(void)
+{
+    bkt_cred_shutdown();
+    for (size_t i = 0; i < BKT_COUNT(variables); i++)
+        (void)unsetenv(variables[i]);
+    (void)setenv("HOME", world.home, 1);
+    (void)setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    struct server *s = world.server;
+    char           home[sizeof world.home];
+    memcpy(home, world.home, sizeof home);
+    memset(&world, 0, sizeof world);
+    memcpy(world.home, home, sizeof home);
+    world.server = s;
+    world.lives  = 3600;
+    atomic_store(&bkt_cred_clock_shift, 0);
+    server_reset(s);
+}
+
+static const char *const files[] = {"config", "credentials", "token", "auth", "tool"};
+
+static void path_of(const char *name, char out[128])
+{
+    (void)snprintf(out, 128, "%s/.aws/%s", world.home, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[128];
+    path_of(name, path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int world_clean(void **state)
+{
+    char path[128];
+    (void)state;
+    for (size_t i = 0; i < BKT_COUNT(files); i++) {
+        path_of(files[i], path);
+        (void)unlink(path);
+    }
+    world_reset();
+    return 0;
+}
+
+static int world_begin(void **state)
+{
+    char        path[128];
+    const char *tmp = getenv("TMPDIR");
+    (void)state;
+    (void)snprintf(world.home, sizeof world.home, "%.40s/bkt-cred-XXXXXX", tmp && *tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+    if (!mkdtemp(world.home))
+        return -1;
+    path_of("", path);
+    world.server = server_start(play, NULL);
+    return mkdir(path, 0700) < 0 || !world.server ? -1 : world_clean(NULL);
+}
+
+static int world_end(void **state)
+{
+    char path[128];
+    (void)state;
+    (void)world_clean(NULL);
+    server_stop(world.server);
+    path_of("", path);
+    return rmdir(path) < 0 || rmdir(world.home) < 0 ? -1 : 0;
+}
+
+/* A provider; @p info are settings or NULL. */
+static struct bkt_cred *provider(const char *info)
+{
+    struct bkt_settings set;
+    struct bkt_cred    *p   = NULL;
+    struct bkt_err      err = {0};
+    assert_int_equal(bkt_settings_init(&set, info, &err), BKT_OK);
+    assert_int_equal(bkt_cred_open(&set, &p, &err), BKT_OK);
+    bkt_settings_fini(&set);
+    return p;
+}
+
+#endif

@@ -1,0 +1,539 @@
+/* Where credentials come from, and what is said when they do not. */
+#include "cred_world.h"
+#include "stats.h"
+
+/* What one look gives. */
+struct found {
+    int            rc;
+    char           key[64], token[64], source[300];
+    struct bkt_err err;
+};
+
+static struct found look(const char *info)
+{
+    struct found            f = {0};
+    struct bkt_cred        *p = provider(info);
+    const struct bkt_creds *c = NULL;
+    f.rc                      = bkt_cred_get(p, &c, &f.err);
+    if (f.rc == BKT_OK) {
+        (void)snprintf(f.key, sizeof f.key, "%s", c->access_key);
+        (void)snprintf(f.token, sizeof f.token, "%s", c->session_token ? c->session_token : "");
+        (void)snprintf(f.source, sizeof f.source, "%s", c->source);
+    }
+    bkt_creds_unref(c);
+    bkt_cred_close(p);
+    bkt_cred_shutdown();
+    return f;
+}
+
+static void is_key(const struct found *f, const char *key, const char *source)
+{
+    if (f->rc != BKT_OK || strcmp(f->key, key) != 0 || !strstr(f->source, source))
+        fail_msg("%d '%s' from '%s', should be '%s' from '%s'; %s", f->rc, f->key, f->source, key, source,
+                 f->err.n ? f->err.frame[0].msg : "");
+    if (world.bad)
+        fail_msg("%s", world.bad);
+}
+
+static void is_failure(const struct found *f, int rc, const char *says)
+{
+    bool said = false;
+    for (unsigned i = 0; i < f->err.n; i++) {
+        said |= strstr(f->err.frame[i].msg, says) != NULL;
+        if (strstr(f->err.frame[i].msg, "TOPSECRET"))
+            fail_msg("a secret in: %s", f->err.frame[i].msg);
+    }
+    if (f->rc != rc || !said)
+        fail_msg("%d '%s', should be %d '%s'", f->rc, f->err.n ? f->err.frame[0].msg : "", rc, says);
+}
+
+#define KEYS(id) "aws_access_key_id = " id "\naws_secret_access_key = secret-of-" id "\n"
+
+static void set_url(const char *var, const char *path)
+{
+    char url[200];
+    (void)snprintf(url, sizeof url, "%s%s", server_url(world.server), path);
+    (void)setenv(var, url, 1);
+}
+
+/* ---- environment and files ---- */
+
+static void environment(void **state)
+{
+    (void)state;
+    (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
+    struct found f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "AWS_SECRET_ACCESS_KEY is not");
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "TOPSECRET", 1);
+    f = look(NULL);
+    is_key(&f, "ENV", "environment variables");
+    assert_string_equal(f.token, "");
+    (void)setenv("AWS_SESSION_TOKEN", "T", 1);
+    f = look(NULL);
+    assert_string_equal(f.token, "T");
+    (void)setenv("AWS_SESSION_TOKEN", "TOPSECRET\n", 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EFORMAT, "odd characters");
+}
+
+static void profiles(void **state)
+{
+    (void)state;
+    write_file("credentials", "[default]\n" KEYS("DEF") "[dev]\n" KEYS("DEV") "aws_session_token = devtoken\n");
+    write_file("config", "[default]\nregion = eu-north-1\n[profile conf]\n" KEYS("CONF") "[profile empty]\nregion = r\n"
+                         "[profile half]\naws_access_key_id = HALF\n");
+    struct found f = look(NULL);
+    is_key(&f, "DEF", "profile default in ");
+    assert_non_null(strstr(f.source, "/.aws/credentials"));
+    (void)setenv("AWS_PROFILE", "dev", 1);
+    f = look(NULL);
+    is_key(&f, "DEV", "profile dev");
+    assert_string_equal(f.token, "devtoken");
+    f = look("profile=conf");
+    is_key(&f, "CONF", "/.aws/config");
+    f = look("profile=half");
+    is_failure(&f, BKT_EINVAL, "aws_access_key_id without aws_secret_access_key");
+    f = look("profile=nobody");
+    is_failure(&f, BKT_EINVAL, "profile nobody is neither in");
+    f = look("profile=empty");
+    is_failure(&f, BKT_EACCES, "profile empty (no keys");
+    /* a profile that is named in a setting counts more than keys in the environment, one in the environment less */
+    (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
+    f = look(NULL);
+    is_key(&f, "ENV", "environment");
+    f = look("profile=conf");
+    is_key(&f, "CONF", "profile conf");
+}
+
+static void other_files(void **state)
+{
+    char path[128];
+    (void)state;
+    write_file("token", "[default]\n" KEYS("ELSE"));
+    path_of("token", path);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
+    struct found f = look(NULL);
+    is_key(&f, "ELSE", path);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/token", 1);
+    f = look(NULL);
+    is_key(&f, "ELSE", path);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", world.home, 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EIO, "is no file");
+}
+
+static void region_and_endpoint(void **state)
+{
+    struct bkt_settings set;
+    char               *text = NULL;
+    (void)state;
+    write_file("config", "[default]\nregion = eu-north-1\n[profile x]\nregion = r-x\nservices = s\n[services s]\n"
+                         "s3 =\n  endpoint_url = http://s3\n");
+    assert_int_equal(bkt_settings_init(&set, NULL, NULL), BKT_OK);
+    assert_int_equal(bkt_cred_region(&set, &text, NULL), BKT_OK);
+    assert_string_equal(text, "eu-north-1");
+    free(text);
+    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_null(text);
+    bkt_settings_fini(&set);
+    assert_int_equal(bkt_settings_init(&set, "profile=x", NULL), BKT_OK);
+    assert_int_equal(bkt_cred_region(&set, &text, NULL), BKT_OK);
+    assert_string_equal(text, "r-x");
+    free(text);
+    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_string_equal(text, "http://s3");
+    free(text);
+    (void)setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true", 1);
+    assert_int_equal(bkt_cred_endpoint(&set, &text, NULL), BKT_OK);
+    assert_null(text);
+    bkt_settings_fini(&set);
+}
+
+static void nothing_found(void **state)
+{
+    (void)state;
+    struct found f = look(NULL);
+    is_failure(&f, BKT_EACCES, "AWS_NO_SIGN_REQUEST=1");
+    is_failure(&f, BKT_EACCES, "environment (no AWS_ACCESS_KEY_ID");
+    is_failure(&f, BKT_EACCES, "web identity");
+    is_failure(&f, BKT_EACCES, "profile default");
+    is_failure(&f, BKT_EACCES, "container endpoint");
+    is_failure(&f, BKT_EACCES, "EC2 metadata (AWS_EC2_METADATA_DISABLED)");
+    assert_int_equal(server_count(world.server), 0);
+}
+
+static void not_supported(void **state)
+{
+    (void)state;
+    write_file("config", "[profile sso]\nsso_session = corp\nsso_account_id = 1\n[profile mfa]\nrole_arn = a\n"
+                         "source_profile = sso\nmfa_serial = m\n[profile login]\nlogin_session = x\n");
+    struct found f = look("profile=sso");
+    is_failure(&f, BKT_EUNSUP, "aws configure export-credentials --profile sso");
+    f = look("profile=mfa");
+    is_failure(&f, BKT_EUNSUP, "MFA");
+    f = look("profile=login");
+    is_failure(&f, BKT_EUNSUP, "not supported");
+}
+
+/* ---- roles ---- */
+
+static void assume_role(void **state)
+{
+    (void)state;
+    (void)setenv("AWS_REGION", "eu-north-1", 1);
+    set_url("AWS_ENDPOINT_URL_STS", "");
+    write_file("credentials", "[base]\n" KEYS("BASE"));
+    write_file("config", "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nexternal_id = e x\n"
+                         "role_session_name = me\nduration_seconds = 900\n"
+                         "[profile chained]\nrole_arn = arn:2\nsource_profile = role\n"
+                         "[profile self]\nrole_arn = arn:3\nsource_profile = self\n" KEYS("SELF"));
+    struct found f = look("profile=role");
+    is_key(&f, "STS1", "role arn:aws:iam::1:role/r (profile role)");
+    assert_string_equal(f.token, "tok+en==");
+    assert_string_equal(form, "Action=AssumeRole&DurationSeconds=900&ExternalId=e%20x&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr"
+                              "&RoleSessionName=me&Version=2011-06-15");
+    f = look("profile=chained");
+    is_key(&f, "STS3", "arn:2");
+    assert_non_null(strstr(form, "RoleSessionName=vol-bucket-"));
+    f = look("profile=self");
+    is_key(&f, "STS4", "arn:3");
+}
+
+static void assume_role_wrong(void **state)
+{
+    static const struct {
+        const char *profile;
+        int         rc;
+        const char *says;
+    } cases[] = {
+        {"profile=a", BKT_EINVAL, "refer to each other"},
+        {"profile=alone", BKT_EINVAL, "without source_profile"},
+        {"profile=both", BKT_EINVAL, "both source_profile and credential_source"},
+        {"profile=gone", BKT_EINVAL, "its source_profile nobody does not exist"},
+        {"profile=void", BKT_EINVAL, "its source_profile empty has no credentials"},
+        {"profile=keyless", BKT_EINVAL, "its own source_profile but has no keys"},
+        {"profile=odd", BKT_EINVAL, "credential_source 'Moon'"},
+        {"profile=env", BKT_EACCES, "credential_source Environment has no credentials"},
+        {"profile=deep0", BKT_EINVAL, "more than"},
+    };
+    (void)state;
+    set_url("AWS_ENDPOINT_URL", "");
+    write_file("config",
+               "[profile a]\nrole_arn=x\nsource_profile=b\n[profile b]\nrole_arn=x\nsource_profile=c\n"
+               "[profile c]\nrole_arn=x\nsource_profile=a\n[profile alone]\nrole_arn=x\n"
+               "[profile both]\nrole_arn=x\nsource_profile=a\ncredential_source=Environment\n"
+               "[profile gone]\nrole_arn=x\nsource_profile=nobody\n[profile empty]\nregion=r\n"
+               "[profile void]\nrole_arn=x\nsource_profile=empty\n[profile keyless]\nrole_arn=x\nsource_profile=keyless\n"
+               "[profile odd]\nrole_arn=x\ncredential_source=Moon\n[profile env]\nrole_arn=x\ncredential_source=Environment\n"
+               "[profile deep0]\nrole_arn=x\nsource_profile=deep1\n[profile deep1]\nrole_arn=x\nsource_profile=deep2\n"
+               "[profile deep2]\nrole_arn=x\nsource_profile=deep3\n[profile deep3]\nrole_arn=x\nsource_profile=deep4\n"
+               "[profile deep4]\nrole_arn=x\nsource_profile=deep5\n[profile deep5]\nrole_arn=x\nsource_profile=deep6\n"
+               "[profile deep6]\nrole_arn=x\nsource_profile=deep7\n[profile deep7]\nrole_arn=x\nsource_profile=deep8\n"
+               "[profile deep8]\nrole_arn=x\nsource_profile=deep9\n[profile deep9]\nrole_arn=x\nsource_profile=empty\n");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct found f = look(cases[i].profile);
+        is_failure(&f, cases[i].rc, cases[i].says);
+    }
+    assert_int_equal(server_count(world.server), 0);
+}
+
+static void credential_sources(void **state)
+{
+    (void)state;
+    (void)setenv("AWS_REGION", "eu-north-1", 1);
+    set_url("AWS_ENDPOINT_URL_STS", "/");
+    write_file("config", "[profile env]\nrole_arn=e\ncredential_source=Environment\n"
+                         "[profile ecs]\nrole_arn=c\ncredential_source=EcsContainer\n");
+    (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "secret-of-ENV", 1);
+    struct found f = look("profile=env");
+    is_key(&f, "STS1", "role e");
+    set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", "/ecs");
+    f = look("profile=ecs");
+    is_key(&f, "STS3", "role c"); /* ECS2 signed it */
+}
+
+static void sts_refuses(void **state)
+{
+    static const char denied[] = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not you\n"
+                                 "today</Message></Error><RequestId>1</RequestId></ErrorResponse>";
+    static const struct {
+        int         status;
+        const char *body;
+        int         rc;
+        const char *says;
+        unsigned    requests;
+    } cases[] = {
+        {403, denied, BKT_EACCES, "HTTP 403 AccessDenied not you today", 1},
+        {403, "", BKT_EACCES, "HTTP 403", 1},
+        {301, "", BKT_EACCES, "HTTP 301", 1},
+        {503, "<Err", BKT_ENET, "HTTP 503", 3},
+        {200, "", BKT_EFORMAT, "no XML", 1},
+        {200, "<a>", BKT_EFORMAT, "no XML", 1},
+        {200, "<a/>", BKT_EFORMAT, "no credentials", 1},
+        {200, "<a><Credentials><AccessKeyId>A</AccessKeyId></Credentials></a>", BKT_EFORMAT, "no credentials", 1},
+        {200, "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", BKT_EFORMAT, "no XML", 1},
+        {200, "<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>", BKT_EFORMAT, "no XML", 1},
+        {200, "<a><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>TOPSECRET</SecretAccessKey><SessionToken>TOPSECRET"
+              "</SessionToken><Expiration>never</Expiration></Credentials></a>", BKT_EFORMAT, "Expiration", 1},
+        {200, "<a><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>TOPSECRET</SecretAccessKey><SessionToken>TOPSECRET"
+              "</SessionToken><Expiration>2001-01-01T00:00:00Z</Expiration></Credentials></a>", BKT_EACCES, "ended", 1},
+    };
+    (void)state;
+    set_url("AWS_ENDPOINT_URL_STS", "");
+    write_file("credentials", "[base]\n" KEYS("BASE"));
+    write_file("config", "[profile role]\nrole_arn = r\nsource_profile = base\n");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        world.status = cases[i].status;
+        world.body   = cases[i].body;
+        server_reset(world.server);
+        struct found f = look("profile=role");
+        is_failure(&f, cases[i].rc, cases[i].says);
+        assert_int_equal(server_count(world.server), cases[i].requests);
+    }
+    (void)setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1", 1);
+    struct found f = look("profile=role");
+    is_failure(&f, BKT_ENET, "http://127.0.0.1:1");
+    (void)setenv("AWS_ENDPOINT_URL_STS", "gopher://x", 1);
+    f = look("profile=role");
+    is_failure(&f, BKT_EINVAL, "gopher");
+    (void)unsetenv("AWS_ENDPOINT_URL_STS");
+    (void)setenv("AWS_REGION", "evil.com/x", 1);
+    f = look("profile=role");
+    is_failure(&f, BKT_EINVAL, "is no region");
+}
+
+/* Broken off anywhere: an error, never half a key. */
+static void sts_cut_short(void **state)
+{
+    (void)state;
+    (void)setenv("AWS_REGION", "eu-north-1", 1);
+    set_url("AWS_ENDPOINT_URL_STS", "");
+    write_file("credentials", "[base]\n" KEYS("BASE"));
+    write_file("config", "[profile role]\nrole_arn = r\nsource_profile = base\n");
+    world.cut      = 300;
+    struct found f = look("profile=role");
+    is_failure(&f, BKT_ENET, "POST http://127.0.0.1");
+    assert_int_equal(server_count(world.server), 3);
+}
+
+static void web_identity(void **state)
+{
+    char path[128];
+    (void)state;
+    path_of("token", path);
+    set_url("AWS_ENDPOINT_URL_STS", "");
+    write_file("token", "a.web+token\n");
+    (void)setenv("AWS_WEB_IDENTITY_TOKEN_FILE", path, 1);
+    struct found f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "AWS_ROLE_ARN is not");
+    (void)setenv("AWS_ROLE_ARN", "arn:w", 1);
+    (void)setenv("AWS_ROLE_SESSION_NAME", "sess", 1);
+    f = look(NULL);
+    is_key(&f, "STS1", "role arn:w by web identity (environment)");
+    assert_string_equal(form, "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aw&RoleSessionName=sess&Version=2011-06-15"
+                              "&WebIdentityToken=a.web%2Btoken");
+    (void)unlink(path);
+    f = look(NULL);
+    is_failure(&f, BKT_EACCES, path);
+    write_file("token", "\n");
+    f = look(NULL);
+    is_failure(&f, BKT_EFORMAT, "empty");
+    (void)unsetenv("AWS_WEB_IDENTITY_TOKEN_FILE");
+    write_file("token", "t2");
+    write_file("config", "[profile web]\nrole_arn = arn:p\nweb_identity_token_file = ~/.aws/token\n");
+    f = look("profile=web");
+    is_key(&f, "STS2", "role arn:p by web identity (profile web)");
+    assert_non_null(strstr(form, "WebIdentityToken=t2"));
+}
+
+/* ---- programs ---- */
+
+static void run_tool(const char *script, int rc, const char *says)
+{
+    char path[128], config[300];
+    path_of("tool", path);
+    write_file("tool", script);
+    assert_int_equal(chmod(path, 0700), 0);
+    (void)snprintf(config, sizeof config, "[default]\ncredential_process = '%s' --flag \"two words\"\n", path);
+    write_file("config", config);
+    struct found f = look(NULL);
+    if (rc == BKT_OK)
+        is_key(&f, says, "credential_process of profile default");
+    else
+        is_failure(&f, rc, says);
+}
+
+static void process(void **state)
+{
+    (void)state;
+    run_tool("#!/bin/sh\n[ \"$1|$2|$#\" = '--flag|two words|2' ] || exit 9\n"
+             "echo noise >&2\necho '{\"Version\": 1, \"AccessKeyId\": \"PROC\", \"SecretAccessKey\": \"s\"}'\n",
+             BKT_OK, "PROC");
+    run_tool("#!/bin/sh\necho 'please log in' >&2\nexit 3\n", BKT_EACCES, "status 3: please log in");
+    run_tool("#!/bin/sh\nkill -9 $$\n", BKT_EACCES, "status 137");
+    run_tool("#!/bin/sh\necho TOPSECRET\n", BKT_EFORMAT, "not the JSON object");
+    run_tool("#!/bin/sh\nexit 0\n", BKT_EFORMAT, "not the JSON object");
+    run_tool("#!/bin/sh\nhead -c 100000 /dev/zero\n", BKT_EFORMAT, "more than 65536 bytes");
+    run_tool("#!/bin/sh\nhead -c 100000 /dev/zero >&2\necho '{\"Version\":1,\"AccessKeyId\":\"LOUD\",\"SecretAccessKey\":\"s\"}'",
+             BKT_OK, "LOUD");
+    run_tool("#!/no/such/interpreter\n", BKT_EIO, "cannot run");
+    write_file("config", "[default]\ncredential_process = /no/such/tool\n");
+    struct found f = look(NULL);
+    is_failure(&f, BKT_EIO, "cannot run /no/such/tool");
+    write_file("config", "[default]\ncredential_process = 'oops\n");
+    f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "quote");
+}
+
+/* ---- containers and EC2 ---- */
+
+static void container(void **state)
+{
+    char path[128];
+    (void)state;
+    set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", "/ecs/creds?x=TOPSECRET");
+    struct found f = look(NULL);
+    is_key(&f, "ECS1", "container endpoint http://127.0.0.1");
+    assert_null(strstr(f.source, "TOPSECRET"));
+    world.want_authorization = "Basic abc";
+    f                        = look(NULL);
+    is_failure(&f, BKT_EACCES, "HTTP 401");
+    (void)setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic abc", 1);
+    f = look(NULL);
+    is_key(&f, "ECS2", "container");
+    path_of("auth", path);
+    (void)setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", path, 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EACCES, path);
+    world.want_authorization = "from-file";
+    write_file("auth", "from-file\n");
+    f = look(NULL);
+    is_key(&f, "ECS3", "container");
+    write_file("auth", "TOPSECRET\r\nX: y");
+    f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "line breaks");
+    (void)unsetenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    (void)setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.com/x", 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "FULL_URI");
+    (void)setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "@evil.com/", 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EINVAL, "RELATIVE_URI");
+}
+
+static void container_refuses(void **state)
+{
+    static const struct {
+        int         status;
+        const char *body;
+        int         rc;
+        const char *says;
+    } cases[] = {
+        {500, "", BKT_ENET, "HTTP 500"},      {302, "", BKT_EACCES, "HTTP 302"},
+        {200, "", BKT_EFORMAT, "object"},     {200, "{\"AccessKeyId\":\"TOPSECRET", BKT_EFORMAT, "end"},
+        {200, "{}", BKT_EFORMAT, "lacks"},    {404, "{\"message\":\"no\nrole\"}", BKT_EACCES, "no role"},
+    };
+    (void)state;
+    set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", "/ecs");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        world.status   = cases[i].status;
+        world.body     = cases[i].body;
+        struct found f = look(NULL);
+        is_failure(&f, cases[i].rc, cases[i].says);
+    }
+    world.status = 0;
+    char *huge   = malloc((2U << 20) + 1);
+    assert_non_null(huge);
+    memset(huge, ' ', 2U << 20);
+    huge[2U << 20] = 0;
+    world.body     = huge;
+    struct found f = look(NULL);
+    is_failure(&f, BKT_EFORMAT, "longer than");
+    world.body = NULL;
+    free(huge);
+    world.fail_first = 2;
+    f                = look(NULL);
+    is_key(&f, "ECS1", "container");
+}
+
+static void ec2(void **state)
+{
+    struct bkt_stats before, after;
+    (void)state;
+    (void)unsetenv("AWS_EC2_METADATA_DISABLED");
+    set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", "/");
+    bkt_stats_get(&before);
+    struct found f = look(NULL);
+    bkt_stats_get(&after);
+    is_key(&f, "IMDS1", "EC2 instance metadata (IMDSv2), role my-role");
+    assert_int_equal(server_count(world.server), 3);
+    assert_int_equal(after.cred_requests - before.cred_requests, 3);
+    world.no_role = true;
+    f             = look(NULL);
+    is_failure(&f, BKT_EACCES, "no role is attached");
+    world.no_token = true; /* there is no going back to IMDSv1 */
+    f              = look(NULL);
+    is_failure(&f, BKT_EACCES, "HTTP 403, no token");
+    world.no_token = false;
+    world.body     = "a token\r\nX: y";
+    f              = look(NULL);
+    is_failure(&f, BKT_EFORMAT, "token is empty or odd");
+    world.body = "../../evil?";
+    f          = look(NULL);
+    is_failure(&f, BKT_EFORMAT, "no role's name");
+    world.body    = NULL;
+    world.slow_ms = 1500; /* longer than the second that it is given */
+    f             = look(NULL);
+    is_failure(&f, BKT_EACCES, "(no answer)");
+    world.slow_ms = 0;
+    (void)setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1", 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EACCES, "http://127.0.0.1:1 (no answer)");
+}
+
+/* The first that has something is taken; the later ones are not asked. */
+static void order(void **state)
+{
+    char path[128];
+    (void)state;
+    path_of("token", path);
+    (void)unsetenv("AWS_EC2_METADATA_DISABLED");
+    set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", "");
+    set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", "/ecs");
+    set_url("AWS_ENDPOINT_URL_STS", "");
+    write_file("token", "t");
+    write_file("credentials", "[default]\n" KEYS("FILE"));
+    (void)setenv("AWS_WEB_IDENTITY_TOKEN_FILE", path, 1);
+    (void)setenv("AWS_ROLE_ARN", "arn:w", 1);
+    (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
+    struct found f = look(NULL);
+    is_key(&f, "ENV", "environment variables");
+    assert_int_equal(server_count(world.server), 0);
+    (void)unsetenv("AWS_ACCESS_KEY_ID");
+    (void)unsetenv("AWS_SECRET_ACCESS_KEY");
+    f = look(NULL);
+    is_key(&f, "STS1", "web identity");
+    (void)unsetenv("AWS_WEB_IDENTITY_TOKEN_FILE");
+    f = look(NULL);
+    is_key(&f, "FILE", "profile default");
+    write_file("credentials", "");
+    f = look(NULL);
+    is_key(&f, "ECS2", "container");
+    (void)unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    f = look(NULL);
+    is_key(&f, "IMDS3", "EC2");
+}
+
+#define T(f) cmocka_unit_test_teardown(f, world_clean)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(environment),  T(profiles),   T(other_files), T(region_and_endpoint), T(nothing_found), T(not_supported),
+        T(assume_role),  T(assume_role_wrong), T(credential_sources), T(sts_refuses), T(sts_cut_short), T(web_identity),
+        T(process),      T(container),  T(container_refuses), T(ec2), T(order),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}
