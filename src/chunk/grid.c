@@ -299,7 +299,7 @@ static uint64_t prepare(struct bkt_grid_iter *it, const struct bkt_grid *g, uint
 {
     const struct bkt_grid_span *s[BKT_MAX_RANK];
     unsigned                    m = g->rank - 1;
-    assert(g->rank > 0 && g->rank <= BKT_MAX_RANK);
+    assert(g->rank > 0);
     span_of(g, k, s);
     /* a dimension that is wholly selected and wholly in the chunk joins the next slower one */
     while (m > 0 && s[m]->hi - s[m]->lo == g->cdims[m] && g->n_sel[m] == g->cdims[m])

@@ -122,6 +122,7 @@ static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint6
     return bkt_pipeline_add(out, f->id, f->optional, cd, n_cd, f->name[0] ? f->name : NULL, err);
 }
 
+/* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */
 int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
                     struct bkt_pipeline *out, struct bkt_err *err)
 {
