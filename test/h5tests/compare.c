@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 unsigned check_failures;
+char     first_error[8192];
 
 void check_at(bool ok, const char *file, int line, const char *format, ...)
 {
@@ -138,6 +139,7 @@ hid_t fapl_ours(const char *info)
         exit(1);
     }
     if (info && H5VLconnector_str_to_info(info, connector, &parsed) < 0) {
+        snprintf(first_error, sizeof first_error, "%s", error_text()); /* the next call clears HDF5's stack */
         H5VLclose(connector);
         H5Pclose(fapl);
         return H5I_INVALID_HID;

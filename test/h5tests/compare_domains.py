@@ -32,13 +32,13 @@ COMMANDS = [
     ("dump-contents", "h5dump", ["-n", "1"]),
     ("dump-strings", "h5dump", ["-r", "-y", "-w", "0"]),
     ("dump-order", "h5dump", ["-H", "-q", "creation_order", "-z", "descending"]),
-    ("dump-xml", "h5dump", ["-x"]),
+    ("dump-xml", "h5dump", ["-x", "-H"]),
     ("ls", "h5ls", ["-r"]),
     ("ls-verbose", "h5ls", ["-r", "-v"]),
-    ("ls-address", "h5ls", ["-a", "-v"]),
     ("ls-data", "h5ls", ["-r", "-d", "-f"]),
     ("ls-external", "h5ls", ["-r", "-E"]),
-    ("ls-symlinks", "h5ls", ["-r", "-G"]),
+    ("ls-symlinks", "h5ls", ["-r", "--follow-symlinks"]),
+    ("ls-group", "h5ls", ["-g", "-v"]),
 ]
 SPARSE = {"dump-header", "dump-attrs", "dump-contents", "ls", "ls-verbose"}
 
@@ -62,8 +62,8 @@ class Differences:
                 if kind not in ("except", "except-" + store):
                     continue
                 self.exceptions.append([domain, command, pattern[0], re.compile(pattern[1:]), where, 0])
-                if pattern[0] not in "-+":
-                    raise SystemExit(f"{where}: pattern must start with - (twin) or + (domain)")
+                if pattern[0] not in "-+!":
+                    raise SystemExit(f"{where}: pattern must start with - (twin), + (domain) or ! (exit code)")
             else:
                 raise SystemExit(f"{where}: neither a rule nor an exception with 5 fields")
             if not reason:
@@ -101,6 +101,12 @@ def differing(a, b):
         done = subprocess.run(["diff", "-a", "-U0", *names], capture_output=True)
         text = done.stdout.decode("utf-8", "surrogateescape").split("\n")[2:-1]
         return [line for line in text if not line.startswith("@@")]
+
+
+def significant(lines):
+    """What h5diff -v1 says that makes a difference: objects on one side only, values, what it can't compare."""
+    return [line for line in lines if re.match(r"^\s+x\s+/\S", line) and line.count(" x ") < 2 and not re.match(r"^\s+x\s+x\s", line)
+            or re.search(r"^(?!0 )\d+ differences|[Nn]ot comparable|cannot be read|<.*> and <.*>.*differ", line)]
 
 
 class Run:
@@ -149,7 +155,7 @@ class Run:
         lines = []
         if not self.served(got_err):
             lines.append("!the connector did not serve this call: " + got_err.decode(errors="replace")[-300:])
-        if want_rc != got_rc:
+        if want_rc != got_rc and not self.differences.excused(domain[len("/home/test_user1/fx/"):], command, f"!{got_rc}"):
             lines.append(f"!exit code {got_rc}, on the twin {want_rc}: "
                          + got_err.decode(errors="replace")[-1500:].replace("\n", " / "))
         # h5ls and h5dump print the last part of a name in some places
@@ -186,19 +192,24 @@ class Run:
             lines.append(f"!h5stat gave {rc}: " + err.decode(errors="replace")[-600:])
         return lines
 
-    def repack(self, entry):
-        """h5repack reads the domain and writes a native file with the same content as the twin."""
-        with tempfile.TemporaryDirectory(prefix="bkt-repack.") as folder:
-            copy = os.path.join(folder, "copy.h5")
-            rc, out, err = self.tool("h5repack", [self.url(entry["domain"]), copy], self.ours)
-            if rc or not self.served(err):
-                return [f"!h5repack gave {rc}, {self.served(err)} GETs: " + (out + err).decode(errors="replace")[-900:]]
-            rc, out, err = self.tool("h5diff", ["-v1", copy, self.native(entry)], self.base)
-            text = self.text("repack", out, {copy, self.native(entry)})
+    def copied(self, entry, program, arguments):
+        """A tool that reads the domain and writes a native file; the copy has the same content as the twin.
+
+        HDF5 copies within one connector only, so both names go to ours, which passes `native:` names on."""
+        with tempfile.TemporaryDirectory(prefix="bkt-copy.") as folder:
+            copy, url = os.path.join(folder, "copy.h5"), self.url(entry["domain"])
+            rc, out, err = self.tool(program, [arg.replace("DOMAIN", url).replace("COPY", "native:" + copy) for arg in arguments],
+                                     dict(self.ours, HDF5_VOL_CONNECTOR="bucket"))
             short = entry["domain"][len("/home/test_user1/fx/"):]
-            kept = [line for line in text if line.strip() and not self.differences.excused(short, "repack", "+" + line)]
-            return [f"!h5diff of h5repack's copy gave {rc}", *kept[:40], err.decode(errors="replace")[-600:]] \
-                if rc and kept else []
+            if (rc or not self.served(err)) and not self.differences.excused(short, program, f"!{rc}"):
+                return [f"!{program} gave {rc}, {self.served(err)} GETs: " + (out + err).decode(errors="replace")[-900:]]
+            if rc:
+                return []
+            objects = ["/", "/all"] if program == "h5copy" else []
+            rc, out, err = self.tool("h5diff", ["-v1", self.native(entry), copy, *objects], self.base)
+            text = self.text(program, out, {copy, self.native(entry)})
+            kept = [line for line in significant(text) if not self.differences.excused(short, program, "+" + line)]
+            return [f"!h5diff of the copy gave {rc}", *kept[:60], err.decode(errors="replace")[-600:]] if rc and kept else []
 
     def control(self, entry):
         """Without the plugin the same command must fail: what passes above is the connector's work."""
@@ -220,7 +231,8 @@ class Run:
                 yield entry, "stat", lambda e=entry: self.stat(e)
                 if not sparse:
                     yield entry, "diff", lambda e=entry: self.diff(e)
-                    yield entry, "repack", lambda e=entry: self.repack(e)
+                    yield entry, "h5repack", lambda e=entry: self.copied(e, "h5repack", ["DOMAIN", "COPY"])
+                    yield entry, "h5copy", lambda e=entry: self.copied(e, "h5copy", ["-i", "DOMAIN", "-o", "COPY", "-s", "/", "-d", "/all"])
 
     def main(self):
         failed = total = 0

