@@ -67,6 +67,13 @@ void bkt_target_fini(struct bkt_target *t)
     memset(t, 0, sizeof *t);
 }
 
+uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    bkt_grid_coord(&t->grid, k, coord);
+    return bkt_grid_linear(&t->grid, coord);
+}
+
 /* ---- segments ---- */
 
 static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)

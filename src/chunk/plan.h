@@ -18,6 +18,8 @@ struct bkt_target {
 };
 BKT_NODISCARD int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err);
 void              bkt_target_fini(struct bkt_target *t);
+/** Row-major place of the k-th touched chunk in the grid: what it is cached under. */
+uint64_t          bkt_target_linear(const struct bkt_target *t, uint64_t k);
 
 /** Bytes of a file, and what they are for: a whole filtered chunk, or runs of an unfiltered one. */
 struct bkt_seg {

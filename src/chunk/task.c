@@ -1,0 +1,243 @@
+/* Tasks: made, started, reported, ended. */
+#include "task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+
+#define VAR_COST (1u << 20)   /* a chunk of unknown length */
+
+/* ---- ends ---- */
+
+void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&run->lock);
+    if (run->rc == BKT_OK) { /* what is cancelled after it is no news */
+        run->rc = rc;
+        if (err)
+            run->err = *err;
+        atomic_store(&run->cancel, true);
+    }
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+static void task_free(struct bkt_task *k)
+{
+    for (size_t i = 0; i < k->n_reqs; i++)
+        bkt_req_fini(&k->reqs[i]);
+    free(k->reqs);
+    free(k->pieces);
+    bkt_centry_release(k->e);
+    bkt_buf_fini(&k->key_buf);
+    free(k);
+}
+
+void bkt_task_end(struct bkt_task *k)
+{
+    struct bkt_run_state *run  = k->run;
+    uint64_t    cost = k->cost;
+    task_free(k);
+    (void)pthread_mutex_lock(&run->lock);
+    run->in_flight -= cost;
+    run->n_tasks--;
+    /* some room at once, so that the caller isn't woken for every chunk */
+    if (!run->n_tasks || (run->wants_room && run->in_flight <= run->limit - run->limit / 8))
+        (void)pthread_cond_signal(&run->wake);
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+void bkt_task_leave(struct bkt_task *k)
+{
+    if (atomic_fetch_sub(&k->users, 1) == 1)
+        bkt_task_end(k);
+}
+
+void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    bkt_grid_coord(&s->t->grid, s->k, coord);
+    if (k->is_native)
+        (void)BKT_ERR(err, rc, "%s, object %s/%s", bkt_chunk_label(s->t->io, coord).text, bkt_store_uri(k->store), k->key);
+    else
+        (void)BKT_ERR(err, rc, "%s, bytes %llu+%llu of %s/%s", bkt_chunk_label(s->t->io, coord).text,
+                      (unsigned long long)s->off, (unsigned long long)s->len, bkt_store_uri(k->store), k->key);
+    bkt_run_fail(k->run, rc, err);
+}
+
+/* ---- arrivals: on the store's thread, so nothing here takes long ---- */
+
+static int check_native(struct bkt_task *k, struct bkt_err *err)
+{
+    const struct bkt_req *q    = &k->reqs[0];
+    uint64_t              want = k->native.t->io->chunk_bytes;
+    if (q->rc == BKT_ENOENT) {
+        k->missing = true;
+        return BKT_OK;
+    }
+    if (q->rc == BKT_ERANGE)
+        BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes", (unsigned long long)want);
+    if (q->rc < 0)
+        return bkt_err_copy(err, q->rc, q->err);
+    /* a checksum of 4 bytes may stand behind it (facts: what HSDS accepts) */
+    if (k->plain && (q->n != want || (q->size != UINT64_MAX && q->size != want && q->size != want + 4)))
+        BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
+                 (unsigned long long)(q->n < want || q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);
+    return BKT_OK;
+}
+
+static int check_ref(const struct bkt_task *k, struct bkt_err *err)
+{
+    for (size_t i = 0; i < k->n_reqs; i++) {
+        const struct bkt_req *q = &k->reqs[i];
+        if (q->rc == BKT_ERANGE || (q->rc == BKT_OK && q->n != q->len)) {
+            if (q->size == UINT64_MAX)
+                BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs",
+                         (unsigned long long)(q->off + q->len));
+            BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu", (unsigned long long)q->size,
+                     (unsigned long long)q->off, (unsigned long long)(q->off + q->len - 1));
+        }
+        if (q->rc == BKT_ENOENT) {
+            (void)bkt_err_copy(err, q->rc, q->err);
+            BKT_FAIL(err, q->rc, "the file that the dataset refers to is not there");
+        }
+        if (q->rc < 0)
+            return bkt_err_copy(err, q->rc, q->err);
+    }
+    return BKT_OK;
+}
+
+static void task_arrived(struct bkt_task *k)
+{
+    struct bkt_err err = {0};
+    int            rc  = k->is_native ? check_native(k, &err) : check_ref(k, &err);
+    if (rc < 0)
+        bkt_task_fail(k, k->segs, rc, &err);
+    if (rc < 0 || atomic_load(&k->run->cancel))
+        bkt_task_end(k);
+    else
+        bkt_task_ready(k);
+}
+
+static void part_done(struct bkt_req *q)
+{
+    struct bkt_task *k = q->arg;
+    if (atomic_fetch_sub(&k->parts, 1) == 1)
+        task_arrived(k);
+}
+
+/* ---- tasks ---- */
+
+static struct bkt_req *add_req(struct bkt_task *k, uint64_t off, uint64_t len, void *dst)
+{
+    struct bkt_req *q = &k->reqs[k->n_reqs++];
+    q->op             = BKT_GET;
+    q->key            = k->key;
+    q->off            = off;
+    q->len            = len;
+    q->dst            = dst;
+    q->may_be_short   = dst != NULL; /* our own message says more */
+    q->if_match       = k->etag;
+    q->cancel         = &k->run->cancel;
+    q->done           = part_done;
+    q->arg            = k;
+    return q;
+}
+
+void bkt_task_start(struct bkt_task *k)
+{
+    struct bkt_store *store = k->store;
+    struct bkt_req   *reqs  = k->reqs;
+    size_t            n     = k->n_reqs; /* the task is gone once its last part is done */
+    if (!n) {
+        bkt_task_ready(k);
+        return;
+    }
+    atomic_store(&k->parts, n);
+    for (size_t i = 0; i < n; i++)
+        bkt_store_start(store, &reqs[i]);
+}
+
+static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
+{
+    struct bkt_task *k = calloc(1, sizeof *k);
+    if (!k || (n_reqs && !(k->reqs = calloc(n_reqs, sizeof *k->reqs)))) {
+        free(k);
+        return NULL;
+    }
+    k->run = run;
+    return k;
+}
+
+/* A chunk object whose bytes are the elements. */
+static bool is_plain(const struct bkt_dsetio *io)
+{
+    const struct bkt_hsds_codec *c = &io->codec;
+    return !io->var && !c->compressed && c->shuffle != 2 && (c->shuffle != 1 || c->shuffle_only_is_raw);
+}
+
+int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out, struct bkt_err *err)
+{
+    uint64_t     coord[BKT_MAX_RANK];
+    struct bkt_task *k = task_new(run, 1);
+    if (!k)
+        BKT_NOMEM(err);
+    bkt_grid_coord(&t->grid, n, coord);
+    k->is_native = true;
+    k->plain     = is_plain(t->io);
+    k->native    = (struct bkt_seg){.t = t, .k = n};
+    k->segs      = &k->native;
+    k->n_segs    = 1;
+    k->store     = bkt_domain_store(t->io->dom);
+    k->space     = t->io->space;
+    int rc       = bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &k->key_buf);
+    if (rc == BKT_OK && k->plain && !(k->direct = bkt_scatter_whole(t, n)) && !(k->e = bkt_centry_new(t->io->chunk_bytes)))
+        rc = BKT_ENOMEM;
+    if (rc < 0) {
+        task_free(k);
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(t->io, coord).text);
+    }
+    k->key  = bkt_buf_str(&k->key_buf);
+    k->cost = t->io->var ? VAR_COST : (uint64_t)t->io->chunk_bytes * (k->plain ? 1 : 2);
+    if (k->plain)
+        (void)add_req(k, 0, t->io->chunk_bytes, k->direct ? k->direct : k->e->data);
+    else
+        (void)add_req(k, 0, BKT_WHOLE, NULL);
+    *out = k;
+    return BKT_OK;
+}
+
+int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len, struct bkt_task **out,
+                      struct bkt_err *err)
+{
+    struct bkt_seg *s          = &segs->v[at];
+    size_t          n_filtered = 0, n_parts = (size_t)bkt_ceil_div(len, run->lim.part);
+    struct bkt_task    *k = task_new(run, n_parts);
+    if (!k)
+        BKT_NOMEM(err);
+    k->segs = s, k->n_segs = n;
+    k->store = s->file->store, k->key = s->file->key, k->etag = s->file->etag, k->space = s->file->space;
+    k->off = s->off, k->len = k->cost = len;
+    for (size_t i = 0; i < n; i++)
+        if (s[i].filtered) {
+            n_filtered++;
+            k->cost += s[i].t->io->chunk_bytes;
+        }
+    if (n_filtered < n && s->t->io->cache)
+        k->e = bkt_cache_cover(s->t->io->cache, k->space, k->off, (size_t)len, &k->delta);
+    bool found = k->e != NULL;
+    if (!found)
+        k->direct = bkt_segs_direct(s, n);
+    if (!found && !k->direct)
+        k->e = bkt_centry_new((size_t)len);
+    k->pieces = n_filtered ? calloc(n_filtered, sizeof *k->pieces) : NULL;
+    if ((!k->e && !k->direct) || (n_filtered && !k->pieces)) {
+        task_free(k);
+        BKT_FAIL(err, BKT_ENOMEM, "out of memory for %llu bytes of %s", (unsigned long long)len, s->file->key);
+    }
+    unsigned char *dst = k->direct ? k->direct : k->e->data;
+    for (uint64_t o = 0; !found && o < len; o += run->lim.part)
+        (void)add_req(k, k->off + o, bkt_min_u64(run->lim.part, len - o), dst + o);
+    *out = k;
+    return BKT_OK;
+}

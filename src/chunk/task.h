@@ -1,0 +1,80 @@
+/* A run and its tasks: inside transfer.c, task.c and work.c.
+ *
+ * A task is one range of a file, or one chunk object, with the segments it serves.  The calling thread makes and starts
+ * it (task.c), the store reports its parts from a thread of its own (task.c), workers decode and copy (work.c); whoever
+ * finishes its last piece ends it. */
+#ifndef BKT_TASK_H
+#define BKT_TASK_H
+
+#include "plan.h"
+#include "pool.h"
+
+/** One bkt_read_run(). */
+struct bkt_run_state {
+    pthread_mutex_t lock; /* guards what follows up to `cancel` */
+    pthread_cond_t  wake; /* all tasks have ended, or there is room again for a caller that wants it */
+    int             rc;   /* of the first failure, with its story */
+    struct bkt_err  err;
+    uint64_t        in_flight, limit; /* bytes */
+    size_t          n_tasks;
+    bool            wants_room;
+    atomic_bool     cancel;
+    /* set by the calling thread before the first task */
+    bool               keep; /* put what is read into the caches */
+    struct bkt_limits  lim;
+    struct bkt_target *t;
+    size_t             n;
+};
+
+struct bkt_task;
+struct bkt_task_piece { /* one filtered chunk's decoding */
+    struct bkt_job   job;
+    struct bkt_task *task;
+    struct bkt_seg  *seg;
+};
+struct bkt_task {
+    struct bkt_job         job;
+    struct bkt_run_state  *run;
+    struct bkt_seg        *segs;
+    size_t                 n_segs;
+    struct bkt_seg         native;  /* its only segment, when it is a chunk object */
+    bool                   is_native;
+    bool                   plain;   /* chunk object whose bytes are the elements */
+    bool                   missing; /* chunk object that isn't stored */
+    struct bkt_store      *store;
+    const char            *key, *etag;
+    struct bkt_buf         key_buf;
+    uint64_t               off, len;
+    uint64_t               space;   /* in the cache: of the file, or of the dataset's chunks */
+    struct bkt_centry     *e;       /* bytes fetched, or found in the cache from `delta` on */
+    size_t                 delta;
+    unsigned char         *direct;  /* bytes go straight to the caller instead */
+    struct bkt_req        *reqs;    /* none: the bytes were found */
+    size_t                 n_reqs;
+    atomic_size_t          parts;   /* requests under way */
+    atomic_size_t          users;   /* jobs that still need the bytes */
+    struct bkt_task_piece *pieces;
+    uint64_t               cost;    /* what it counts for in in_flight */
+};
+
+/* ---- task.c ---- */
+BKT_NODISCARD int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out,
+                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len,
+                                 struct bkt_task **out, struct bkt_err *err);
+/** Begin; the task may be gone when this returns. */
+void bkt_task_start(struct bkt_task *k);
+/** Record the run's first failure and cancel what has not begun. */
+void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err);
+/** The same, with the segment's dataset, chunk and place added to @p err. */
+void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
+void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes less */
+void bkt_task_end(struct bkt_task *k);
+
+/* ---- work.c ---- */
+/** The bytes are there: hand them to workers, or copy them at once where that is little. */
+void bkt_task_ready(struct bkt_task *k);
+/** Fill in what a missing chunk reads as. */
+BKT_NODISCARD int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* What becomes of bytes that have arrived: decoded, copied to the caller, kept in the caches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "task.h"
+
+#define INLINE_MAX (16u << 10) /* copying so little is cheaper than waking a worker */
+
+/* ---- chunks decoded, and what becomes of them ---- */
+
+static void keep_chunk(const struct bkt_run_state *run, const struct bkt_target *t, uint64_t k, struct bkt_centry *e)
+{
+    if (run->keep && t->io->cache)
+        bkt_cache_put(t->io->cache, t->io->space, bkt_target_linear(t, k), e);
+}
+
+/* A second read shall find what went straight to the caller. */
+static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, uint64_t space, uint64_t pos, const void *p, size_t n)
+{
+    struct bkt_centry *e;
+    if (!run->keep || !cache || n > bkt_cache_limit(cache) || !(e = bkt_centry_new(n)))
+        return;
+    memcpy(e->data, p, n);
+    bkt_cache_put(cache, space, pos, e);
+    bkt_centry_release(e);
+}
+
+typedef int decode_fn(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err);
+
+static int decode_native(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err)
+{
+    const struct bkt_buf *b = &k->reqs[0].body;
+    return bkt_hsds_decode(&s->t->io->codec, b->ptr, b->len, dst, s->t->io->chunk_bytes, err);
+}
+
+static int decode_ref(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err)
+{
+    return bkt_pipeline_decode(&s->t->io->pipe, s->mask, k->e->data + k->delta + (size_t)(s->off - k->off), (size_t)s->len, dst,
+                               s->t->io->chunk_bytes, err);
+}
+
+static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, struct bkt_err *err)
+{
+    struct bkt_target *t     = s->t;
+    size_t             n     = t->io->chunk_bytes;
+    unsigned char     *whole = bkt_scatter_whole(t, s->k);
+    if (whole) {
+        BKT_PASS(fn(k, s, whole, err));
+        keep_copy(k->run, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
+        return BKT_OK;
+    }
+    struct bkt_centry *e = bkt_centry_new(n);
+    if (!e)
+        BKT_NOMEM(err);
+    int rc = fn(k, s, e->data, err);
+    if (rc == BKT_OK) {
+        bkt_scatter(t, s->k, e->data);
+        keep_chunk(k->run, t, s->k, e);
+    }
+    bkt_centry_release(e);
+    return rc;
+}
+
+static int decode_var(struct bkt_task *k, const struct bkt_seg *s, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0};
+    struct bkt_centry                       *e   = NULL;
+    struct bkt_buf                          *in  = &k->reqs[0].body;
+    if (s->t->io->codec.compressed)
+        BKT_PASS(bkt_hsds_decode_var(&s->t->io->codec, in->ptr, in->len, &out, err));
+    else
+        bkt_buf_move(&out, in);
+    BKT_PASS(bkt_var_index(s->t->io, &out, &e, err));
+    keep_chunk(k->run, s->t, s->k, e);
+    bkt_scatter_var(s->t, s->k, e);
+    return BKT_OK;
+}
+
+int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    bkt_grid_coord(&t->grid, k, coord);
+    BKT_PASS(bkt_fill_check(t->io, coord, native, err));
+    bkt_scatter_fill(t, k);
+    return BKT_OK;
+}
+
+static int work_native(struct bkt_task *k, struct bkt_err *err)
+{
+    const struct bkt_seg *s = &k->native;
+    if (k->missing) {
+        struct bkt_centry *none = bkt_centry_new(0);
+        if (none) {
+            none->missing = true;
+            keep_chunk(k->run, s->t, s->k, none);
+            bkt_centry_release(none);
+        }
+        return bkt_task_fill(s->t, s->k, true, err);
+    }
+    if (s->t->io->var)
+        return decode_var(k, s, err);
+    if (!k->plain)
+        return decode(k, s, decode_native, err);
+    if (k->direct) {
+        keep_copy(k->run, s->t->io->cache, k->space, bkt_target_linear(s->t, s->k), k->direct, s->t->io->chunk_bytes);
+    } else {
+        bkt_scatter(s->t, s->k, k->e->data);
+        keep_chunk(k->run, s->t, s->k, k->e);
+    }
+    return BKT_OK;
+}
+
+static void native_job(struct bkt_job *job)
+{
+    struct bkt_task   *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
+    struct bkt_err err = {0};
+    int            rc  = atomic_load(&k->run->cancel) ? BKT_OK : work_native(k, &err);
+    if (rc < 0)
+        bkt_task_fail(k, &k->native, rc, &err);
+    bkt_task_leave(k);
+}
+
+static void piece_job(struct bkt_job *job)
+{
+    struct bkt_task_piece  *p   = (struct bkt_task_piece *)((char *)job - offsetof(struct bkt_task_piece, job));
+    struct bkt_task   *k   = p->task;
+    struct bkt_err err = {0};
+    int            rc  = atomic_load(&k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
+    if (rc < 0)
+        bkt_task_fail(k, p->seg, rc, &err);
+    bkt_task_leave(k);
+}
+
+/* Unfiltered bytes of files. */
+static void raw_job(struct bkt_job *job)
+{
+    struct bkt_task      *k     = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
+    struct bkt_cache *cache = k->segs[0].t->io->cache;
+    bool              found = !k->n_reqs;
+    if (!atomic_load(&k->run->cancel)) {
+        if (k->direct)
+            keep_copy(k->run, cache, k->space, k->off, k->direct, (size_t)k->len);
+        else
+            for (size_t i = 0; i < k->n_segs; i++)
+                if (!k->segs[i].filtered)
+                    bkt_scatter_seg(&k->segs[i], k->e->data + k->delta + (size_t)(k->segs[i].off - k->off));
+        if (!k->direct && !found && k->run->keep && cache)
+            bkt_cache_put(cache, k->space, k->off, k->e);
+    }
+    bkt_task_leave(k);
+}
+
+/* ---- from the store's thread ---- */
+
+static void submit(struct bkt_task *k, void (*job)(struct bkt_job *), uint64_t bytes)
+{
+    k->job.run = job;
+    if (bytes <= INLINE_MAX)
+        job(&k->job);
+    else
+        bkt_pool_submit(&k->job);
+}
+
+/* The bytes are there. */
+void bkt_task_ready(struct bkt_task *k)
+{
+    if (k->is_native) {
+        bool idle = k->plain && k->direct && !k->missing && !k->run->keep;
+        atomic_store(&k->users, 1);
+        if (idle)
+            bkt_task_leave(k);
+        else
+            submit(k, native_job, k->plain || k->missing ? k->native.t->io->chunk_bytes : UINT64_MAX);
+        return;
+    }
+    size_t n = k->n_segs, n_filtered = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        n_filtered += k->segs[i].filtered;
+    bool raw = n_filtered < n && !(k->direct && !k->run->keep);
+    atomic_store(&k->users, n_filtered + raw + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (!k->segs[i].filtered)
+            continue;
+        struct bkt_task_piece *p = &k->pieces[at++];
+        p->job.run      = piece_job;
+        p->task         = k;
+        p->seg          = &k->segs[i];
+        bkt_pool_submit(&p->job);
+    }
+    if (raw)
+        submit(k, raw_job, k->len);
+    bkt_task_leave(k);
+}
