@@ -161,7 +161,7 @@ void bkt_task_start(struct bkt_task *k)
 static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
 {
     struct bkt_task *k = calloc(1, sizeof *k);
-    if (!k || (n_reqs && !(k->reqs = calloc(n_reqs, sizeof *k->reqs)))) {
+    if (!k || !(k->reqs = calloc(n_reqs + 1, sizeof *k->reqs))) {
         free(k);
         return NULL;
     }
