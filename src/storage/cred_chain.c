@@ -66,20 +66,25 @@ int bkt_cred_looked(struct bkt_cred_fetch *f, const char *fmt, ...)
     char text[256];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is not */
     va_end(ap);
     bkt_trace(BKT_TRACE_CRED, "nothing from the %s", text);
     return bkt_buf_addf(&f->looked, "%s%s", f->looked.len ? ", " : "", text);
 }
 
-/* A path from the user: "~/" is the home folder.  NULL: out of memory, or no home. */
-static char *expand(const struct bkt_cred_place *pl, const char *path)
+/* A path from the user: "~/" is the home folder.  NULL with BKT_OK: there is none. */
+static int expand(const struct bkt_cred_place *pl, const char *path, char **out, struct bkt_err *err)
 {
-    char *out = NULL;
     const char *home = pl->env[BKT_VAR_HOME];
-    if (strncmp(path, "~/", 2) != 0)
-        return strdup(path);
-    return home && asprintf(&out, "%s%s", home, path + 1) >= 0 ? out : NULL;
+    bool tilde = strncmp(path, "~/", 2) == 0;
+    *out = NULL;
+    if (tilde && !home)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    if (bkt_buf_addf(&b, "%s%s", tilde ? home : "", tilde ? path + 1 : path) < 0)
+        BKT_NOMEM(err);
+    *out = bkt_buf_steal(&b);
+    return BKT_OK;
 }
 
 static int load_file(struct bkt_cred_fetch *f, enum bkt_cred_var var, const char *usual, bool credentials,
@@ -87,9 +92,9 @@ static int load_file(struct bkt_cred_fetch *f, enum bkt_cred_var var, const char
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf text = {0};
     const char *own = f->place->env[var];
-    *path = expand(f->place, own ? own : usual);
+    BKT_PASS(expand(f->place, own ? own : usual, path, err));
     if (!*path)
-        return BKT_OK; /* there is no home folder to look in */
+        return BKT_OK;
     int rc = bkt_cred_read_file(*path, &text, err);
     if (rc == BKT_ENOENT)
         return BKT_OK;
@@ -218,11 +223,11 @@ static const struct {
     {"Ec2InstanceMetadata", bkt_cred_from_imds},
 };
 
-static int from_credential_source(struct bkt_cred_fetch *f, const char *profile, const char *name,
+static int from_credential_source(struct bkt_cred_fetch *f, const char *profile, const char *kind,
                                   struct bkt_creds **out, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(credential_sources); i++)
-        if (strcasecmp(name, credential_sources[i].name) == 0) {
+        if (strcasecmp(kind, credential_sources[i].name) == 0) {
             int rc = credential_sources[i].get(f, out, err);
             if (rc == BKT_ENOENT)
                 BKT_FAIL(err, BKT_EACCES, "profile %.80s: credential_source %s has no credentials: %.200s",
@@ -232,7 +237,7 @@ static int from_credential_source(struct bkt_cred_fetch *f, const char *profile,
     BKT_FAIL(err, BKT_EINVAL,
              "profile %.80s: credential_source '%.60s' is none of Environment, EcsContainer and "
              "Ec2InstanceMetadata",
-             profile, name);
+             profile, kind);
 }
 
 static int from_source_profile(struct bkt_cred_fetch *f, const struct hop *hop, const char *name,
@@ -303,11 +308,12 @@ static int assume(struct bkt_cred_fetch *f, const struct hop *hop, const char *a
 static int web_identity(struct bkt_cred_fetch *f, const char *name, const char *arn, const char *file,
                         struct bkt_creds **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *path = expand(f->place, file);
+    BKT_CLEANUP(bkt_freep) char *path = NULL;
     char who[100];
     (void)snprintf(who, sizeof who, "profile %.80s", name);
+    BKT_PASS(expand(f->place, file, &path, err));
     if (!path)
-        BKT_NOMEM(err);
+        BKT_FAIL(err, BKT_EINVAL, "%s: web_identity_token_file begins with ~, but HOME is not set", who);
     return bkt_cred_assume(f,
                            &(struct bkt_cred_role){.arn = arn,
                                                    .session_name = of_profile(f, name, "role_session_name"),

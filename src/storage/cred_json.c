@@ -153,7 +153,7 @@ static bool skip_nested(struct reader *r)
                 return bad(r, "too many brackets");
             open[depth++] = (char)(c == '{' ? '}' : ']');
         } else if (c == '}' || c == ']') {
-            if (open[--depth] != c)
+            if (!depth || open[--depth] != c)
                 return bad(r, "brackets that do not match");
         }
     } while (depth);

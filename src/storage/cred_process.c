@@ -20,8 +20,6 @@
 #define TIMEOUT_MS 60000U
 #define MAX_OUTPUT 65536U
 
-extern char **environ;
-
 /* ---- splitting ---- */
 
 /* One word from *p on to the end of out, with its NUL; false: a quote does not end. */
@@ -136,22 +134,22 @@ static int start(struct child *c, char **argv, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Take what is there; false: too much of it. */
-static bool drain(struct child *c, int i)
+/* Take what is there.  Of stderr, as much as a message needs. */
+static int drain(struct child *c, int i, struct bkt_err *err)
 {
     char part[2048];
     ssize_t n = read(c->fd[i], part, sizeof part);
-    bool ok = true;
+    int rc = BKT_OK;
     if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
         (void)close(c->fd[i]);
         c->fd[i] = -1;
-    } else if (n > 0 && i == 1 && c->out[1].len > 1024) {
-        ok = true; /* enough for a message */
-    } else if (n > 0) {
-        ok = c->out[i].len + (size_t)n <= MAX_OUTPUT && bkt_secret_add(&c->out[i], part, (size_t)n) == BKT_OK;
+    } else if (n > 0 && c->out[i].len + (size_t)n > MAX_OUTPUT) {
+        rc = BKT_ERR(err, BKT_EFORMAT, "more than %u bytes of output", MAX_OUTPUT);
+    } else if (n > 0 && (i == 0 || c->out[i].len < 1024) && bkt_secret_add(&c->out[i], part, (size_t)n) < 0) {
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
     explicit_bzero(part, sizeof part);
-    return ok;
+    return rc;
 }
 
 /* Until it closed its output; stderr may stay open in something that it left behind. */
@@ -167,8 +165,8 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
         if (poll(p, 2, 50) < 0 && errno != EINTR)
             BKT_FAIL(err, BKT_EIO, "poll: %s", strerrordesc_np(errno));
         for (int i = 0; i < 2; i++)
-            if (c->fd[i] >= 0 && p[i].revents && !drain(c, i))
-                BKT_FAIL(err, BKT_EFORMAT, "more than %u bytes of output", MAX_OUTPUT);
+            if (c->fd[i] >= 0 && p[i].revents)
+                BKT_PASS(drain(c, i, err));
     }
     return BKT_OK;
 }
@@ -213,7 +211,7 @@ static int run(const struct bkt_cred_place *pl, struct child *c, char **argv, st
         if (c->fd[1] >= 0) {
             struct pollfd p = {c->fd[1], POLLIN, 0};
             if (poll(&p, 1, 0) > 0)
-                (void)drain(c, 1);
+                (void)drain(c, 1, NULL);
         }
         complaint(c, why, sizeof why);
         BKT_FAIL(err, BKT_EACCES, "%.100s ended with status %d%s%s", argv[0], status, *why ? ": " : "", why);

@@ -1,5 +1,6 @@
 #include "s3_sign.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,11 +371,9 @@ int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canon
 static bool derive(const char *secret, const char *day, const char *region, const char *service,
                    unsigned char key[32])
 {
-    unsigned char start[4 + MAX_SECRET];
-    size_t n = strlen(secret);
-    memcpy(start, "AWS4", 4);
-    memcpy(start + 4, secret, n);
-    bool ok = hmac(start, 4 + n, day, 8, key) && hmac(key, 32, region, strlen(region), key) &&
+    char start[4 + MAX_SECRET + 1];
+    int n = snprintf(start, sizeof start, "AWS4%s", secret); /* check() saw to its length */
+    bool ok = n > 0 && hmac(start, (size_t)n, day, 8, key) && hmac(key, 32, region, strlen(region), key) &&
               hmac(key, 32, service, strlen(service), key) && hmac(key, 32, "aws4_request", 12, key);
     explicit_bzero(start, sizeof start);
     return ok;

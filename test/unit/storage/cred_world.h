@@ -3,6 +3,7 @@
 #ifndef BKT_TEST_CRED_WORLD_H
 #define BKT_TEST_CRED_WORLD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,9 +144,17 @@ static void play_imds(const struct seen *req, struct answer *a)
         a->status = 404;
 }
 
-static void play(const struct seen *req, struct answer *a, void *arg)
+static pthread_mutex_t playing = PTHREAD_MUTEX_INITIALIZER;
+
+/* The server is not in the middle of a request that we gave up: the world can be changed. */
+static void world_settle(void)
 {
-    (void)arg;
+    (void)pthread_mutex_lock(&playing);
+    (void)pthread_mutex_unlock(&playing);
+}
+
+static void play_it(const struct seen *req, struct answer *a)
+{
     a->delay_ms = world.slow_ms;
     if (world.fail_first) {
         world.fail_first--;
@@ -172,6 +181,14 @@ static void play(const struct seen *req, struct answer *a, void *arg)
     }
 }
 
+static void play(const struct seen *req, struct answer *a, void *arg)
+{
+    (void)arg;
+    (void)pthread_mutex_lock(&playing);
+    play_it(req, a);
+    (void)pthread_mutex_unlock(&playing);
+}
+
 static const char *const variables[] = {
 #define X(name) #name,
     BKT_CRED_ENV(X)
@@ -187,6 +204,7 @@ static void world_reset(void)
         (void)unsetenv(variables[i]);
     (void)setenv("HOME", world.home, 1);
     (void)setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    world_settle();
     struct server *s = world.server;
     char           home[sizeof world.home];
     memcpy(home, world.home, sizeof home);
@@ -251,7 +269,7 @@ static int world_end(void **state)
 }
 
 /* A provider; @p info are settings or NULL. */
-static struct bkt_cred *provider(const char *info)
+static inline struct bkt_cred *provider(const char *info)
 {
     struct bkt_settings set;
     struct bkt_cred    *p   = NULL;
