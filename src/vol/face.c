@@ -36,20 +36,23 @@ static bool make_objects(void **o)
 {
     H5VL_loc_params_t in_file  = {.obj_type = H5I_FILE, .type = H5VL_OBJECT_BY_SELF};
     H5VL_loc_params_t in_group = {.obj_type = H5I_GROUP, .type = H5VL_OBJECT_BY_SELF};
-    hid_t             dx = H5P_DATASET_XFER_DEFAULT, lc = H5P_LINK_CREATE_DEFAULT, space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_NATIVE_INT);
-    bool ok = space >= 0 && type >= 0 &&
-              (o[1] = H5VLgroup_create(face.file, &in_file, H5VL_NATIVE, NULL, lc, H5P_GROUP_CREATE_DEFAULT, H5P_GROUP_ACCESS_DEFAULT, dx, NULL)) &&
-              (o[2] = H5VLdataset_create(face.file, &in_file, H5VL_NATIVE, NULL, lc, type, space, H5P_DATASET_CREATE_DEFAULT,
-                                         H5P_DATASET_ACCESS_DEFAULT, dx, NULL)) &&
-              (o[3] = H5VLdatatype_commit(face.file, &in_file, H5VL_NATIVE, NULL, type, lc, H5P_DATATYPE_CREATE_DEFAULT,
-                                          H5P_DATATYPE_ACCESS_DEFAULT, dx, NULL)) &&
-              (o[4] = H5VLattr_create(o[1], &in_group, H5VL_NATIVE, "a", type, space, H5P_ATTRIBUTE_CREATE_DEFAULT,
-                                      H5P_ATTRIBUTE_ACCESS_DEFAULT, dx, NULL));
+    hid_t             dx = H5P_DATASET_XFER_DEFAULT, lc = H5P_LINK_CREATE_DEFAULT;
+    hid_t             space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_NATIVE_INT);
+    if (space >= 0 && type >= 0) {
+        o[1] = H5VLgroup_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, H5P_GROUP_CREATE_DEFAULT, H5P_GROUP_ACCESS_DEFAULT, dx, NULL);
+        o[2] = H5VLdataset_create(o[0], &in_file, H5VL_NATIVE, NULL, lc, type, space, H5P_DATASET_CREATE_DEFAULT,
+                                  H5P_DATASET_ACCESS_DEFAULT, dx, NULL);
+        o[3] = H5VLdatatype_commit(o[0], &in_file, H5VL_NATIVE, NULL, type, lc, H5P_DATATYPE_CREATE_DEFAULT,
+                                   H5P_DATATYPE_ACCESS_DEFAULT, dx, NULL);
+        if (o[1])
+            o[4] = H5VLattr_create(o[1], &in_group, H5VL_NATIVE, "a", type, space, H5P_ATTRIBUTE_CREATE_DEFAULT,
+                                   H5P_ATTRIBUTE_ACCESS_DEFAULT, dx, NULL);
+    }
     if (space >= 0)
         (void)H5Sclose(space);
     if (type >= 0)
         (void)H5Tclose(type);
-    return ok;
+    return o[1] && o[2] && o[3] && o[4];
 }
 
 /* Only the file has to stay: what was copied points to it. */

@@ -511,9 +511,6 @@ static int get_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bk
     struct listing                l = {o->file, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
     (void)err;
     list_ids(&l, a->types);
-    /* the program closes each of them */
-    for (size_t i = 0; i < l.n && l.ids; i++)
-        (void)H5Iinc_ref(l.ids[i]);
     *a->count = l.n;
     return BKT_OK;
 }

@@ -41,7 +41,8 @@ static int group_create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, cons
 {
     struct bkt_vobj *at = NULL;
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
-    int rc = at->native_id >= 0 ? bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err) : bkt_h5err_readonly(err, "creating a group");
+    int rc = at->native_id >= 0 ? bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err)
+                                : bkt_h5err_readonly(err, "creating a group");
     bkt_vobj_free(at);
     return rc;
 }

@@ -40,13 +40,6 @@ static size_t creation_place(const struct bkt_links *l, const struct bkt_link *x
     return i;
 }
 
-static bool is_ascii(const char *s)
-{
-    while (*s && !(*s & 0x80))
-        s++;
-    return !*s;
-}
-
 void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
 {
     static const H5L_type_t types[] = {
@@ -55,7 +48,7 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
     out->type         = types[l->cls];
     out->corder_valid = group->track_order & 1;
     out->corder       = out->corder_valid ? (int64_t)creation_place(&group->group.links, l) : 0;
-    out->cset         = is_ascii(l->name) ? H5T_CSET_ASCII : H5T_CSET_UTF8;
+    out->cset         = H5T_CSET_UTF8; /* all of the schema's names are (spec 2, Schema Description) */
     if (l->cls == BKT_L_HARD)
         bkt_token_of(&l->id, &out->u.token);
     else if (l->cls == BKT_L_SOFT)
@@ -99,7 +92,8 @@ struct tour {
     bool             recursive;
     H5_index_t       idx;
     H5_iter_order_t  order;
-    struct bkt_map  *seen;     /* ids of groups entered (links) or objects reported (objects) */
+    struct bkt_map  *entered;  /* ids of groups */
+    struct bkt_map  *reported; /* ids of objects; NULL under H5Lvisit */
     struct bkt_buf   path;     /* relative to the start */
     H5L_iterate2_t   link_op;  /* either */
     H5O_iterate2_t   object_op;
@@ -110,12 +104,12 @@ struct tour {
 };
 
 /* true once per id */
-static bool first_time(struct tour *t, const struct bkt_id *id)
+static bool first_time(struct bkt_map *seen, const struct bkt_id *id)
 {
     static char yes;
-    if (bkt_map_get(t->seen, id->text, BKT_ID_LEN))
+    if (bkt_map_get(seen, id->text, BKT_ID_LEN))
         return false;
-    return bkt_map_put(t->seen, id->text, BKT_ID_LEN, &yes, NULL) == BKT_OK;
+    return bkt_map_put(seen, id->text, BKT_ID_LEN, &yes, NULL) == BKT_OK;
 }
 
 static herr_t report_object(struct tour *t, struct bkt_vobj *o, const char *path)
@@ -130,17 +124,18 @@ static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
 /* Behind a hard link: report the object, enter the group. */
 static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
 {
-    bool is_group = bkt_id_kind(&l->id) == BKT_GROUP;
-    if ((!t->object_op && !is_group) || !first_time(t, &l->id))
+    bool report = t->object_op && first_time(t->reported, &l->id);
+    bool enter  = bkt_id_kind(&l->id) == BKT_GROUP && first_time(t->entered, &l->id);
+    if (!report && !enter)
         return 0;
     struct bkt_vobj *o  = NULL;
     int              rc = bkt_path_open(group, l->name, H5P_DEFAULT, &o, t->err);
     if (rc < 0)
         return rc;
     herr_t ret = 0;
-    if (t->object_op)
+    if (report)
         ret = report_object(t, o, bkt_buf_str(&t->path));
-    if (ret == 0 && o->native_id < 0 && o->obj->kind == BKT_GROUP)
+    if (ret == 0 && enter && o->native_id < 0 && o->obj->kind == BKT_GROUP)
         ret = tour_group(t, o, NULL);
     bkt_vobj_free(o);
     return ret;
@@ -168,7 +163,7 @@ static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
     const struct bkt_links *links = &group->obj->group.links;
     size_t                  first = idx_p ? (size_t)*idx_p : 0;
     herr_t                  ret   = 0;
-    /* group cycles end at `seen`; this bounds the stack for absurdly deep trees */
+    /* group cycles end at `entered`; this bounds the stack for absurdly deep trees */
     if (++t->depth > 10000)
         return BKT_ERR(t->err, BKT_EFORMAT, "%s: groups nested more than 10000 deep", group->file->name);
     for (size_t i = first; i < links->n && ret == 0; i++) {
@@ -189,17 +184,23 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
     t->start_id = bkt_vobj_register(mine, t->err);
     if (t->start_id < 0)
         return -1;
-    herr_t ret = -1;
-    t->seen    = bkt_map_new();
-    if (!t->seen)
+    herr_t ret  = -1;
+    t->entered  = bkt_map_new();
+    t->reported = bkt_map_new();
+    if (!t->entered || !t->reported)
         BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
     else {
-        (void)first_time(t, &start->obj->id);
+        uint64_t links = 1;
+        (void)first_time(t->entered, &start->obj->id);
+        /* H5Ovisit takes note of the start only if more than one link leads to it */
+        if (t->object_op && (bkt_domain_link_count(start->file->dom, &start->obj->id, &links, NULL) < 0 || links > 1))
+            (void)first_time(t->reported, &start->obj->id);
         ret = t->object_op ? report_object(t, start, ".") : 0;
         if (ret == 0 && start->obj->kind == BKT_GROUP)
             ret = tour_group(t, start, idx_p);
     }
-    bkt_map_free(t->seen, NULL);
+    bkt_map_free(t->entered, NULL);
+    bkt_map_free(t->reported, NULL);
     bkt_buf_fini(&t->path);
     (void)H5Idec_ref(t->start_id);
     return ret;

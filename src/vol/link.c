@@ -120,7 +120,7 @@ static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool
     BKT_PASS(place_of(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return bkt_native_link_exists(p.group, p.name, exists, err);
-    *exists = p.link || !p.name[0] || strcmp(p.name, ".") == 0;
+    *exists = p.link || !p.name[0]; /* "/" exists, "." is no link: as HDF5 has it */
     return BKT_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "object.h"
 #include "token.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "copy.h"
@@ -185,15 +186,48 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
     return rc;
 }
 
-/* H5Oexists_by_name: a link that leads nowhere is an answer; so is a missing last component. */
+/* H5Oexists_by_name, as HDF5 has it: a soft or external link that leads to no object is an answer; a missing link, or group
+ * on the way to one, is an error. */
+static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth, hbool_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj       *group = NULL, *o = NULL;
+    const char            *last  = NULL;
+    const struct bkt_link *link  = NULL;
+    BKT_PASS(bkt_path_parent(from, path, lapl, &group, &last, err));
+    char *name = strndup(last, strcspn(last, "/"));
+    int   rc   = name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && group->native_id < 0 && group->obj->kind == BKT_GROUP)
+        link = bkt_links_find(&group->obj->group.links, name);
+    *out = false;
+    if (rc < 0 || (*out = !name[0] || strcmp(name, ".") == 0))
+        ;
+    else if (group->native_id >= 0)
+        rc = bkt_native_link_exists(group, name, out, err);
+    else if (!link)
+        rc = depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", group->file->name, path);
+    else if (link->cls == BKT_L_SOFT && link->path && depth < 16)
+        rc = exists_at(group, link->path, lapl, depth + 1, out, err);
+    else {
+        struct bkt_err quiet = {.n = 0};
+        rc                   = bkt_path_open(group, name, lapl, &o, &quiet);
+        *out                 = rc == BKT_OK;
+        rc                   = rc == BKT_OK || rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &quiet);
+    }
+    bkt_vobj_free(o);
+    bkt_vobj_free(group);
+    free(name);
+    return rc;
+}
+
 static int exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *out, struct bkt_err *err)
 {
-    struct bkt_vobj *o     = NULL;
-    struct bkt_err   quiet = {.n = 0};
-    int              rc    = bkt_path_locate(obj, loc, &o, &quiet);
-    *out                   = rc == BKT_OK;
+    if (loc->type == H5VL_OBJECT_BY_NAME)
+        return exists_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, 0, out, err);
+    struct bkt_vobj *o = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
     bkt_vobj_free(o);
-    return rc == BKT_OK || rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &quiet);
+    *out = true;
+    return BKT_OK;
 }
 
 static herr_t visit(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const H5VL_object_visit_args_t *a, struct bkt_err *err)
