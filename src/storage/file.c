@@ -63,7 +63,7 @@ static int fail_errno(struct bkt_req *req, const char *what)
                : e == EACCES || e == EPERM || e == EROFS        ? BKT_EACCES
                : e == ENOMEM                                    ? BKT_ENOMEM
                                                                 : BKT_EIO;
-    return BKT_REQ_FAIL(req, code, "%s %s: %s", what, req->key, strerror(e)); /* NOLINT(concurrency-mt-unsafe) */
+    return BKT_REQ_FAIL(req, code, "%s %s: %s", what, req->key, strerrordesc_np(e));
 }
 
 void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
@@ -304,7 +304,7 @@ int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *
         BKT_FAIL(err, BKT_ENOENT, "%s: no such directory", uri);
     if (root < 0)
         BKT_FAIL(err, errno == EACCES ? BKT_EACCES : BKT_EIO, "%s: %s", uri,
-                 strerror(errno)); /* NOLINT(concurrency-mt-unsafe) */
+                 strerrordesc_np(errno));
     struct file_store *st = calloc(1, sizeof *st);
     if (!st)
         BKT_NOMEM(err);
