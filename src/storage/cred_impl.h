@@ -97,6 +97,10 @@ BKT_NODISCARD int bkt_creds_make(const char *id, const char *secret, const char 
 BKT_NODISCARD int bkt_creds_from_json(const void *text, size_t n, const char *token_name, const char *source,
                                       struct bkt_creds **out, struct bkt_err *err);
 
+/** The XML of STS. */
+BKT_NODISCARD int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt_creds **out,
+                                     struct bkt_err *err);
+
 /** ISO 8601 in UTC or with an offset, "2026-01-31T23:59:59Z"; false: it is not. */
 bool bkt_cred_time(const char *text, int64_t *out);
 

@@ -91,7 +91,8 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, c
     give_up(arg, false);
 }
 
-static int parse(const struct bkt_buf *xml, const char *source, struct bkt_creds **out, struct bkt_err *err)
+int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt_creds **out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(answer_fini) struct answer a = {0};
     int64_t expires = 0;
@@ -102,7 +103,7 @@ static int parse(const struct bkt_buf *xml, const char *source, struct bkt_creds
     XML_SetElementHandler(a.parser, on_start, on_end);
     XML_SetCharacterDataHandler(a.parser, on_text);
     XML_SetStartDoctypeDeclHandler(a.parser, on_doctype);
-    bool ok = xml->len <= INT_MAX && XML_Parse(a.parser, bkt_buf_str(xml), (int)xml->len, 1) == XML_STATUS_OK;
+    bool ok = n <= INT_MAX && XML_Parse(a.parser, n ? xml : "", (int)n, 1) == XML_STATUS_OK;
     if (a.no_memory)
         BKT_NOMEM(err);
     if (!ok)
@@ -302,5 +303,6 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
                                                   .tries = 3},
                           &status, &reply, err),
             "%.250s", source);
-    return status == 200 ? parse(&reply, source, out, err) : refused(status, &reply, &t, source, err);
+    return status == 200 ? bkt_creds_from_sts(reply.ptr, reply.len, source, out, err)
+                         : refused(status, &reply, &t, source, err);
 }
