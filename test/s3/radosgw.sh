@@ -96,6 +96,9 @@ rgw_thread_pool_size = 64
 rgw_gc_obj_min_wait = 60
 rgw_gc_processor_period = 30
 rgw_gc_processor_max_time = 30
+# roles can be assumed: check_sts.sh
+rgw_s3_auth_use_sts = true
+rgw_sts_key = 0123456789abcdef
 ${RGW_OPTIONS:-}
 CONF
 }
