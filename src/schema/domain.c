@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "domain_impl.h"
+#include "pointer.h"
 #include "parse.h"
 #include "trace.h"
 
@@ -324,14 +325,20 @@ int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt
     return BKT_OK;
 }
 
+static bool is_pointer(const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    return bkt_pointer_read(path, &target, NULL) != 0;
+}
+
 int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n = {0};
     struct bkt_domain *d   = NULL;
     struct bkt_err     why = {.n = 0};
     struct stat        sb;
-    /* A local file of that name is somebody else's, whatever the default bucket holds. */
-    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode))
+    /* A local file of that name is somebody else's, whatever the default bucket holds, unless it points to a domain. */
+    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !is_pointer(name))
         return 0;
     int rc = bkt_name_parse(name, set, &n, &why);
     if (rc == BKT_OK)

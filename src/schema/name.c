@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "domain.h"
+#include "pointer.h"
 
 static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
 
@@ -251,8 +252,11 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
 
 int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     memset(out, 0, sizeof *out);
-    int rc = parse_any(name, set, out, err);
+    int rc = bkt_pointer_read(name, &target, err); /* one step: what it names is not looked at as a file again */
+    if (rc >= 0)
+        rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)
         bkt_name_fini(out);
     return rc;

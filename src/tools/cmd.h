@@ -6,6 +6,7 @@
  * @return the exit code: 0 done, 1 failed (told on stderr), 2 wrong usage */
 typedef int cmd_fn(int argc, char **argv);
 
+cmd_fn cmd_pointer;
 cmd_fn cmd_settings;
 
 #endif

@@ -9,6 +9,7 @@ static const struct {
     const char *name, *usage, *help;
     cmd_fn     *run;
 } commands[] = {
+    {"pointer", "pointer DOMAIN FILE", "make FILE stand for DOMAIN, for programs that look at a file before HDF5 does", cmd_pointer},
     {"settings", "settings [--markdown]", "every setting: name, environment variable, value in force, meaning", cmd_settings},
 };
 static const size_t n_commands = sizeof commands / sizeof *commands;

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "pointer.h"
+
 #define PASS_ON(err, call, what) ((call) < 0 ? bkt_h5err_capture((err), (what)) : BKT_OK)
 
 static const char prefix[] = "native:";
@@ -26,11 +28,20 @@ static hid_t native_fapl(void)
     return fapl;
 }
 
+/* It looks like HDF5 from outside, but stands for a domain. */
+static bool is_pointer(const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    return bkt_pointer_read(path, &target, NULL) != 0;
+}
+
 int bkt_native_file(const char *name, unsigned flags, hid_t *out, struct bkt_err *err)
 {
     struct stat st;
     bool        said;
     const char *path = plain_path(name, &said);
+    if (!said && is_pointer(path))
+        return BKT_ENOENT;
     if (strstr(path, "://") || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
         if (said)
             BKT_FAIL(err, BKT_EINVAL, "%s: no such file", path);

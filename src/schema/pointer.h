@@ -1,0 +1,26 @@
+/* Pointer files: a small local file that stands for a domain.
+ *
+ * Programs that look at a file before they hand its name to HDF5 (netCDF-C, GDAL, file managers) need one to look at.
+ * A pointer file begins with HDF5's signature, so they take it for HDF5; HDF5's own reader then finds no superblock
+ * behind it and asks the connectors, and ours opens the domain that the file names:
+ *
+ *     \x89HDF\r\n\x1a\n  h5bucket 1\n  s3://bucket/path/a.h5\n
+ *
+ * (without the blanks).  Written by `h5bucket pointer`, or by printf. */
+#ifndef BKT_POINTER_H
+#define BKT_POINTER_H
+
+#include <stdbool.h>
+
+#include "buf.h"
+#include "err.h"
+
+/** The domain name in the pointer file @p path, appended to @p target.
+ * @return 1; 0: not a regular file, or no pointer file; BKT_EFORMAT: it is one, but what it names is missing, too long,
+ *         spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path; BKT_ENOMEM */
+int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
+
+/** What such a file holds for @p target, appended to @p out. */
+BKT_NODISCARD int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err);
+
+#endif

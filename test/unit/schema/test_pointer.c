@@ -1,0 +1,130 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "domain.h"
+#include "pointer.h"
+
+static char dir[]  = "/tmp/bkt_pointerXXXXXX";
+static char path[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/a.nc", dir);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(dir);
+}
+
+static void write_file(const void *p, size_t n)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"s3://bucket/a b/ü.h5", "hsds+s3://b/x.h5", "hdf5://home/x.h5", "/home/x.h5", "file:///d/x.h5"};
+    for (size_t i = 0; i < BKT_COUNT(names); i++) {
+        struct bkt_buf text = {0}, got = {0};
+        assert_int_equal(bkt_pointer_emit(names[i], &text, NULL), BKT_OK);
+        write_file(text.ptr, text.len);
+        assert_int_equal(bkt_pointer_read(path, &got, NULL), 1);
+        assert_string_equal(bkt_buf_str(&got), names[i]);
+        bkt_buf_fini(&text);
+        bkt_buf_fini(&got);
+    }
+}
+
+static void a_name_is_parsed_through_it(void **state)
+{
+    (void)state;
+    struct bkt_settings set = {0};
+    struct bkt_name     n;
+    struct bkt_buf      text = {0};
+    assert_int_equal(bkt_pointer_emit("s3://bucket/home/x.h5", &text, NULL), BKT_OK);
+    write_file(text.ptr, text.len);
+    bkt_buf_fini(&text);
+    assert_int_equal(bkt_name_parse(path, &set, &n, NULL), BKT_OK);
+    assert_string_equal(n.store_uri, "s3://bucket");
+    assert_string_equal(n.path, "home/x.h5");
+    bkt_name_fini(&n);
+    /* a pointer to itself, or to another, is not followed */
+    assert_int_equal(bkt_pointer_emit(path, &text, NULL), BKT_OK);
+    write_file(text.ptr, text.len);
+    bkt_buf_fini(&text);
+    assert_int_equal(bkt_name_parse(path, &set, &n, NULL), BKT_ENOENT);
+}
+
+#define HEAD "\x89HDF\r\n\x1a\nh5bucket 1\n"
+static void other_files_and_bad_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        const char *text;
+        size_t      n;
+        int         want;
+    } cases[] = {
+#define CASE(what, text, want) {what, text, sizeof(text) - 1, want}
+        CASE("empty", "", 0),
+        CASE("an HDF5 file", "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0\x04\0\x10\0", 0),
+        CASE("another version", "\x89HDF\r\n\x1a\nh5bucket 2\ns3://b/x\n", 0),
+        CASE("no name", HEAD, BKT_EFORMAT),
+        CASE("two lines", HEAD "s3://b/x\ns3://b/y\n", BKT_EFORMAT),
+        CASE("control character", HEAD "s3://b/x\x01\n", BKT_EFORMAT),
+        CASE("NUL", HEAD "s3://b/x\0y\n", BKT_EFORMAT),
+        CASE("a web server", HEAD "https://evil.example/x.h5\n", BKT_EFORMAT),
+        CASE("a web server, shouted", HEAD "HTTP://evil.example/x.h5\n", BKT_EFORMAT),
+        CASE("fine", HEAD "s3://b/x\n", 1),
+        CASE("no newline", HEAD "s3://b/x", 1),
+        CASE("DOS newline", HEAD "s3://b/x\r\n", 1),
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_buf got = {0};
+        struct bkt_err err = {.n = 0};
+        write_file(cases[i].text, cases[i].n);
+        int rc = bkt_pointer_read(path, &got, &err);
+        if (rc != cases[i].want || (rc < 0) != (err.n > 0))
+            fail_msg("%s: gave %d, want %d", cases[i].what, rc, cases[i].want);
+        if (rc == 1)
+            assert_string_equal(bkt_buf_str(&got), "s3://b/x");
+        bkt_buf_fini(&got);
+    }
+    char long_one[8192];
+    memset(long_one, 'x', sizeof long_one);
+    memcpy(long_one, HEAD, sizeof HEAD - 1);
+    struct bkt_buf got = {0};
+    write_file(long_one, sizeof long_one);
+    assert_int_equal(bkt_pointer_read(path, &got, NULL), BKT_EFORMAT);
+    assert_int_equal(bkt_pointer_read(dir, &got, NULL), 0);
+    assert_int_equal(bkt_pointer_read("/nonexistent/x", &got, NULL), 0);
+    assert_int_equal(bkt_pointer_emit("http://x/y", &got, NULL), BKT_EINVAL);
+    assert_int_equal(bkt_pointer_emit("a\nb", &got, NULL), BKT_EFORMAT);
+    bkt_buf_fini(&got);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
+                                       cmocka_unit_test(other_files_and_bad_ones)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
