@@ -10,13 +10,6 @@
 #include "stats.h"
 #include "trace.h"
 
-struct bkt_ext {
-    char            *name;
-    struct bkt_file *domain; /* one reference, or NULL */
-    hid_t            native; /* or a plain HDF5 file */
-    struct bkt_ext  *next;
-};
-
 /* All open files; HDF5's global lock guards it. */
 static struct open_file {
     struct bkt_file  *f;
@@ -43,6 +36,16 @@ static int remember(struct bkt_file *f, struct bkt_err *err)
     return BKT_OK;
 }
 
+struct bkt_file *bkt_file_next(const struct bkt_file *f)
+{
+    const struct open_file *o = open_files;
+    while (f && o && o->f != f)
+        o = o->next;
+    if (f && o)
+        o = o->next;
+    return o ? o->f : NULL;
+}
+
 static void forget(const struct bkt_file *f)
 {
     for (struct open_file **p = &open_files; *p; p = &(*p)->next)
@@ -56,26 +59,10 @@ static void forget(const struct bkt_file *f)
 
 static void file_free(struct bkt_file *f)
 {
-    while (f->mounts) {
-        struct bkt_mount *m = f->mounts;
-        f->mounts           = m->next;
-        bkt_file_release(m->child);
-        free(m);
-    }
-    while (f->exts) {
-        struct bkt_ext *e = f->exts;
-        f->exts           = e->next;
-        if (e->domain)
-            bkt_file_release(e->domain);
-        if (e->native >= 0)
-            (void)H5Fclose(e->native);
-        free(e->name);
-        free(e);
-    }
+    bkt_file_drop_links(f);
     forget(f);
     bkt_face_release();
-    if (f->fapl >= 0)
-        (void)H5Pclose(f->fapl);
+    bkt_vobj_drop_id(f->fapl);
     bkt_domain_close(f->dom);
     free(f->name);
     free(f);
@@ -140,170 +127,6 @@ int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, st
     }
     *out = bkt_vobj_new(f, type, root, "/");
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-}
-
-/* ---- external files ---- */
-
-static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, struct bkt_err *err)
-{
-    struct bkt_ext *e = calloc(1, sizeof *e);
-    if (!e || !(e->name = strdup(name))) {
-        free(e);
-        if (domain)
-            bkt_file_release(domain);
-        if (native >= 0)
-            (void)H5Fclose(native);
-        BKT_NOMEM(err);
-    }
-    e->domain = domain;
-    e->native = native;
-    e->next   = f->exts;
-    f->exts   = e;
-    return BKT_OK;
-}
-
-/* The folder that a relative name in @p f is resolved against: "home/joe" for the domain home/joe/a.h5. */
-static int sibling(struct bkt_file *f, const char *prefix, const char *name, struct bkt_buf *out)
-{
-    const char *self  = bkt_domain_name(f->dom);
-    const char *slash = strrchr(self, '/');
-    size_t      dir   = slash ? (size_t)(slash - self) + 1 : 0;
-    BKT_PASS(bkt_buf_add(out, self, dir));
-    if (prefix && *prefix)
-        BKT_PASS(bkt_buf_addf(out, "%s/", prefix));
-    return bkt_buf_add_str(out, name);
-}
-
-/* A name as HSDS resolves it: absolute in the same bucket (facts 2.3). */
-static int in_bucket(struct bkt_file *f, const char *name, struct bkt_buf *out)
-{
-    const char *uri = bkt_store_uri(bkt_domain_store(f->dom));
-    return bkt_buf_addf(out, "%s%s", uri, name);
-}
-
-static bool has_scheme(const char *name) { return strstr(name, "://") != NULL; }
-
-static int try_name(struct bkt_file *f, const char *as, const char *name, struct bkt_err *err)
-{
-    struct bkt_file *domain = NULL;
-    hid_t            native = H5I_INVALID_HID;
-    struct bkt_err   quiet  = {.n = 0};
-    int rc = bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
-    if (rc == BKT_ENOENT) {
-        /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
-         * a remote domain never makes us open a local file. */
-        bool local     = bkt_store_is_local(bkt_domain_store(f->dom));
-        int  native_rc = local ? bkt_native_file(as, H5F_ACC_RDONLY, &native, err) : BKT_ENOENT;
-        if (native_rc != BKT_ENOENT)
-            rc = native_rc;
-    } else if (rc < 0) {
-        return bkt_err_copy(err, rc, &quiet);
-    }
-    return rc < 0 ? rc : ext_add(f, name, domain, native, err);
-}
-
-static int try_names(struct bkt_file *f, const char *name, const char *prefix, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
-    int                                      rc = BKT_ENOENT;
-    if (strncmp(name, "hdf5:/", 6) == 0 && !has_scheme(name))
-        name += 5;
-    else if (strncmp(name, "hdf5://", 7) == 0)
-        name += 6;
-    if (has_scheme(name))
-        return try_name(f, name, name, err);
-    if (name[0] == '/') {
-        if (in_bucket(f, name, &a) < 0)
-            BKT_NOMEM(err);
-        rc = try_name(f, bkt_buf_str(&a), name, err);
-        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, err) : rc;
-    }
-    if (sibling(f, prefix, name, &b) < 0)
-        BKT_NOMEM(err);
-    return try_name(f, bkt_buf_str(&b), name, err);
-}
-
-int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
-{
-    struct bkt_ext *e = f->exts;
-    *domain           = NULL;
-    *native           = H5I_INVALID_HID;
-    while (e && strcmp(e->name, name) != 0)
-        e = e->next;
-    if (!e) {
-        char        prefix[1024] = "";
-        const char *env          = getenv("HDF5_EXT_PREFIX");
-        if (env && *env)
-            (void)snprintf(prefix, sizeof prefix, "%s", env);
-        else if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
-            (void)H5Pget_elink_prefix(lapl, prefix, sizeof prefix);
-        int rc = try_names(f, name, prefix, err);
-        if (rc == BKT_ENOENT)
-            BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
-        BKT_PASS(rc);
-        e = f->exts;
-        /* found under the name as stored, whatever was tried */
-        char *as_stored = strdup(name);
-        if (!as_stored)
-            BKT_NOMEM(err);
-        free(e->name);
-        e->name = as_stored;
-    }
-    *domain = e->domain;
-    *native = e->native;
-    return BKT_OK;
-}
-
-/* ---- mounts ---- */
-
-struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id)
-{
-    for (const struct bkt_mount *m = f->mounts; m; m = m->next)
-        if (strcmp(m->at.text, id->text) == 0)
-            return m->child;
-    return NULL;
-}
-
-struct bkt_file *bkt_file_parent(const struct bkt_file *child)
-{
-    for (struct open_file *o = open_files; o; o = o->next)
-        for (const struct bkt_mount *m = o->f->mounts; m; m = m->next)
-            if (m->child == child)
-                return o->f;
-    return NULL;
-}
-
-int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err)
-{
-    for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
-        if (p == child || p->dom == child->dom)
-            BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);
-    if (bkt_file_mounted(f, at))
-        BKT_FAIL(err, BKT_EEXIST, "%s: a file is mounted on that group already", f->name);
-    if (bkt_file_parent(child))
-        BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
-    struct bkt_mount *m = calloc(1, sizeof *m);
-    if (!m)
-        BKT_NOMEM(err);
-    m->at    = *at;
-    m->child = child;
-    child->refs++;
-    m->next   = f->mounts;
-    f->mounts = m;
-    return BKT_OK;
-}
-
-int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err)
-{
-    for (struct bkt_mount **p = &f->mounts; *p; p = &(*p)->next)
-        if (strcmp((*p)->at.text, at->text) == 0) {
-            struct bkt_mount *m = *p;
-            *p                  = m->next;
-            bkt_file_release(m->child);
-            free(m);
-            return BKT_OK;
-        }
-    BKT_FAIL(err, BKT_ENOENT, "%s: nothing is mounted there", f->name);
 }
 
 /* ---- callbacks ---- */
@@ -377,19 +200,6 @@ void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fa
     if (rc < 0)
         (void)bkt_h5err_publish(&err);
     return o;
-}
-
-herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o = obj;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
-    if (o->file && o->file->handle == o) {
-        o->file->handle  = NULL;
-        o->file->is_open = false;
-    }
-    bkt_vobj_free(o);
-    return 0;
 }
 
 /* -- get -- */
@@ -494,6 +304,53 @@ static void list_ids(struct listing *l, unsigned types)
         if (types & kinds[i].flag && !(l->ids && l->n >= l->max))
             (void)H5Iiterate(kinds[i].type, list_id, l);
 }
+
+/* -- close -- */
+
+/* H5Pset_fclose_degree is the connector's to honour.  Objects still open keep the file open (weak, the default), or are an
+ * error (semi), or are closed with it (strong). */
+static int close_others(struct bkt_vobj *o, struct bkt_err *err)
+{
+    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+    hbool_t            ending = false;
+    struct listing     l      = {o->file, true, NULL, 0, 0};
+    const unsigned     types  = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+    if (H5is_library_terminating(&ending) < 0 || ending || H5Pget_fclose_degree(o->file->fapl, &degree) < 0 ||
+        (degree != H5F_CLOSE_SEMI && degree != H5F_CLOSE_STRONG))
+        return BKT_OK;
+    list_ids(&l, types);
+    if (l.n == 0)
+        return BKT_OK;
+    if (degree == H5F_CLOSE_SEMI)
+        BKT_FAIL(err, BKT_EINVAL, "%s: %zu objects of the file are still open", o->file->name, l.n);
+    BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
+    if (!ids)
+        BKT_NOMEM(err);
+    l = (struct listing){o->file, true, ids, l.n, 0};
+    list_ids(&l, types);
+    for (size_t i = 0; i < l.n; i++)
+        while (H5Iis_valid(ids[i]) > 0 && H5Idec_ref(ids[i]) > 0)
+            ;
+    return BKT_OK;
+}
+
+herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
+    if (o->file && o->file->handle == o) {
+        if (close_others(o, &err) < 0)
+            return bkt_h5err_publish(&err);
+        o->file->handle  = NULL;
+        o->file->is_open = false;
+    }
+    bkt_vobj_free(o);
+    return 0;
+}
+
+/* -- get, continued -- */
 
 static int get_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {

@@ -18,6 +18,11 @@ BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, 
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 void              bkt_file_release(struct bkt_file *f);
 
+/** All open files, one after the other; NULL begins and ends. */
+struct bkt_file *bkt_file_next(const struct bkt_file *f);
+/** Let go of mounts and external files. */
+void bkt_file_drop_links(struct bkt_file *f);
+
 /** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
 BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err);
 

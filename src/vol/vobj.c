@@ -45,18 +45,22 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
     return o;
 }
 
+void bkt_vobj_drop_id(hid_t id)
+{
+    hbool_t ending = false;
+    if (id >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+        (void)H5Idec_ref(id);
+}
+
 void bkt_vobj_free(struct bkt_vobj *o)
 {
     if (!o)
         return;
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);
-    if (o->dapl >= 0)
-        (void)H5Pclose(o->dapl);
-    if (o->file_type >= 0)
-        (void)H5Tclose(o->file_type);
-    if (o->native_id >= 0)
-        (void)H5Idec_ref(o->native_id);
+    bkt_vobj_drop_id(o->dapl);
+    bkt_vobj_drop_id(o->file_type);
+    bkt_vobj_drop_id(o->native_id);
     if (o->file) {
         *o->prev = o->next;
         if (o->next)

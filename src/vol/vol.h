@@ -52,6 +52,9 @@ struct bkt_vobj {
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
 void             bkt_vobj_free(struct bkt_vobj *o);
+/** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
+ *  before or while our callbacks run: nothing must be closed twice then. */
+void bkt_vobj_drop_id(hid_t id);
 /** The HDF5 id type for an object of the model. */
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 

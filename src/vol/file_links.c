@@ -1,0 +1,202 @@
+/* What one open file keeps open besides itself: files that its external links led to, and files mounted on it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "native.h"
+
+struct bkt_ext {
+    char            *name;
+    struct bkt_file *domain; /* one reference, or NULL */
+    hid_t            native; /* or a plain HDF5 file */
+    struct bkt_ext  *next;
+};
+
+void bkt_file_drop_links(struct bkt_file *f)
+{
+    while (f->mounts) {
+        struct bkt_mount *m = f->mounts;
+        f->mounts           = m->next;
+        bkt_file_release(m->child);
+        free(m);
+    }
+    while (f->exts) {
+        struct bkt_ext *e = f->exts;
+        f->exts           = e->next;
+        if (e->domain)
+            bkt_file_release(e->domain);
+        bkt_vobj_drop_id(e->native);
+        free(e->name);
+        free(e);
+    }
+}
+
+/* ---- external files ---- */
+
+static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, struct bkt_err *err)
+{
+    struct bkt_ext *e = calloc(1, sizeof *e);
+    if (!e || !(e->name = strdup(name))) {
+        free(e);
+        if (domain)
+            bkt_file_release(domain);
+        if (native >= 0)
+            (void)H5Fclose(native);
+        BKT_NOMEM(err);
+    }
+    e->domain = domain;
+    e->native = native;
+    e->next   = f->exts;
+    f->exts   = e;
+    return BKT_OK;
+}
+
+/* The folder that a relative name in @p f is resolved against: "home/joe" for the domain home/joe/a.h5. */
+static int sibling(struct bkt_file *f, const char *prefix, const char *name, struct bkt_buf *out)
+{
+    const char *self  = bkt_domain_name(f->dom);
+    const char *slash = strrchr(self, '/');
+    size_t      dir   = slash ? (size_t)(slash - self) + 1 : 0;
+    BKT_PASS(bkt_buf_add(out, self, dir));
+    if (prefix && *prefix)
+        BKT_PASS(bkt_buf_addf(out, "%s/", prefix));
+    return bkt_buf_add_str(out, name);
+}
+
+/* A name as HSDS resolves it: absolute in the same bucket (facts 2.3). */
+static int in_bucket(struct bkt_file *f, const char *name, struct bkt_buf *out)
+{
+    const char *uri = bkt_store_uri(bkt_domain_store(f->dom));
+    return bkt_buf_addf(out, "%s%s", uri, name);
+}
+
+static bool has_scheme(const char *name)
+{
+    const char *at = strstr(name, "://");
+    return at && !memchr(name, '/', (size_t)(at - name));
+}
+
+static int try_name(struct bkt_file *f, const char *as, const char *name, struct bkt_err *err)
+{
+    struct bkt_file *domain = NULL;
+    hid_t            native = H5I_INVALID_HID;
+    struct bkt_err   quiet  = {.n = 0};
+    int rc = bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
+    if (rc == BKT_ENOENT) {
+        /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
+         * a remote domain never makes us open a local file. */
+        bool local     = bkt_store_is_local(bkt_domain_store(f->dom));
+        int  native_rc = local ? bkt_native_file(as, H5F_ACC_RDONLY, &native, err) : BKT_ENOENT;
+        if (native_rc != BKT_ENOENT)
+            rc = native_rc;
+    } else if (rc < 0) {
+        return bkt_err_copy(err, rc, &quiet);
+    }
+    return rc < 0 ? rc : ext_add(f, name, domain, native, err);
+}
+
+static int try_names(struct bkt_file *f, const char *name, const char *prefix, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
+    int                                      rc = BKT_ENOENT;
+    if (strncmp(name, "hdf5:/", 6) == 0 && !has_scheme(name))
+        name += 5;
+    else if (strncmp(name, "hdf5://", 7) == 0)
+        name += 6;
+    if (has_scheme(name)) { /* what a domain's author wrote decides nothing about other stores [I2] */
+        BKT_PASS(bkt_domain_may_link(f->dom, name, err));
+        return try_name(f, name, name, err);
+    }
+    if (name[0] == '/') {
+        if (in_bucket(f, name, &a) < 0)
+            BKT_NOMEM(err);
+        rc = try_name(f, bkt_buf_str(&a), name, err);
+        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, err) : rc;
+    }
+    if (sibling(f, prefix, name, &b) < 0)
+        BKT_NOMEM(err);
+    return try_name(f, bkt_buf_str(&b), name, err);
+}
+
+int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+{
+    struct bkt_ext *e = f->exts;
+    *domain           = NULL;
+    *native           = H5I_INVALID_HID;
+    while (e && strcmp(e->name, name) != 0)
+        e = e->next;
+    if (!e) {
+        char        prefix[1024] = "";
+        const char *env          = getenv("HDF5_EXT_PREFIX");
+        if (env && *env)
+            (void)snprintf(prefix, sizeof prefix, "%s", env);
+        else if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
+            (void)H5Pget_elink_prefix(lapl, prefix, sizeof prefix);
+        int rc = try_names(f, name, prefix, err);
+        if (rc == BKT_ENOENT)
+            BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
+        BKT_PASS(rc);
+        e = f->exts;
+        /* found under the name as stored, whatever was tried */
+        char *as_stored = strdup(name);
+        if (!as_stored)
+            BKT_NOMEM(err);
+        free(e->name);
+        e->name = as_stored;
+    }
+    *domain = e->domain;
+    *native = e->native;
+    return BKT_OK;
+}
+
+/* ---- mounts ---- */
+
+struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id)
+{
+    for (const struct bkt_mount *m = f->mounts; m; m = m->next)
+        if (strcmp(m->at.text, id->text) == 0)
+            return m->child;
+    return NULL;
+}
+
+struct bkt_file *bkt_file_parent(const struct bkt_file *child)
+{
+    for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (const struct bkt_mount *m = f->mounts; m; m = m->next)
+            if (m->child == child)
+                return f;
+    return NULL;
+}
+
+int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err)
+{
+    for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
+        if (p == child || p->dom == child->dom)
+            BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);
+    if (bkt_file_mounted(f, at))
+        BKT_FAIL(err, BKT_EEXIST, "%s: a file is mounted on that group already", f->name);
+    if (bkt_file_parent(child))
+        BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
+    struct bkt_mount *m = calloc(1, sizeof *m);
+    if (!m)
+        BKT_NOMEM(err);
+    m->at    = *at;
+    m->child = child;
+    child->refs++;
+    m->next   = f->mounts;
+    f->mounts = m;
+    return BKT_OK;
+}
+
+int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err)
+{
+    for (struct bkt_mount **p = &f->mounts; *p; p = &(*p)->next)
+        if (strcmp((*p)->at.text, at->text) == 0) {
+            struct bkt_mount *m = *p;
+            *p                  = m->next;
+            bkt_file_release(m->child);
+            free(m);
+            return BKT_OK;
+        }
+    BKT_FAIL(err, BKT_ENOENT, "%s: nothing is mounted there", f->name);
+}
