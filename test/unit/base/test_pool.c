@@ -49,6 +49,36 @@ static void every_job_runs_once_and_it_starts_again(void **state)
     }
 }
 
+/* Two jobs at once with one thread idle: the second must not wait behind the first. */
+static atomic_int met;
+static void meet(struct bkt_job *job)
+{
+    (void)job;
+    atomic_fetch_add(&met, 1);
+    for (int i = 0; i < 5000 && atomic_load(&met) % 2; i++)
+        usleep(1000);
+    atomic_fetch_add(&done, atomic_load(&met) % 2 == 0);
+}
+
+static void idle_threads_are_not_counted_twice(void **state)
+{
+    (void)state;
+    struct bkt_job one = {run, NULL}, two[2] = {{meet, NULL}, {meet, NULL}};
+    struct work    w   = {one, 0};
+    bkt_pool_size(2);
+    atomic_store(&done, 0);
+    bkt_pool_submit(&w.job); /* starts one thread, which is idle soon */
+    while (!atomic_load(&done))
+        usleep(1000);
+    usleep(20000);
+    atomic_store(&done, 0);
+    bkt_pool_submit(&two[0]);
+    bkt_pool_submit(&two[1]);
+    bkt_pool_shutdown();
+    bkt_pool_size(0);
+    assert_int_equal(atomic_load(&done), 2);
+}
+
 static void a_waiting_thread_can_help(void **state)
 {
     (void)state;
@@ -59,9 +89,18 @@ static void a_waiting_thread_can_help(void **state)
     assert_int_equal(bkt_pool_help(), 0);
 }
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
 static void a_forked_child_has_a_pool_of_its_own(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* ThreadSanitizer's runtime cannot start threads in a child of a process with threads */
+#endif
     submit_all();
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -79,7 +118,8 @@ static void a_forked_child_has_a_pool_of_its_own(void **state)
 int main(void)
 {
     bkt_pool_size(4);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_job_runs_once_and_it_starts_again), cmocka_unit_test(a_waiting_thread_can_help),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_job_runs_once_and_it_starts_again), cmocka_unit_test(idle_threads_are_not_counted_twice),
+        cmocka_unit_test(a_waiting_thread_can_help),
                                        cmocka_unit_test(a_forked_child_has_a_pool_of_its_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
