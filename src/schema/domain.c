@@ -37,7 +37,7 @@ static int load_doc(struct bkt_store *st, const char *path, struct bkt_domain_do
             BKT_FAIL(err, rc, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), bkt_buf_str(&key));
         if (rc == BKT_OK)
             rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);
-        if (rc != BKT_EFORMAT || !bkt_objects_pause(tries)) {
+        if (rc != BKT_EFORMAT || !bkt_objects_pause(st, tries)) {
             (void)bkt_err_copy(err, rc, &why);
             break;
         }

@@ -75,6 +75,11 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
 BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                                          struct bkt_err *err);
 
+/** Whether an external link of the domain may lead to @p uri, a domain's name with a scheme: one in the domain's own store
+ *  or in one that setting `allow` admits; from a local domain, any on this machine.  BKT_OK; BKT_EACCES: not allowed, the
+ *  message says what to put into allow=; BKT_ENOENT: a scheme that no store has. */
+BKT_NODISCARD int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err);
+
 /** What a higher layer keeps per domain (the chunk cache).  attach: the one there is, or what @p make gives; any thread,
  *  one attachment per domain; @p release is called when the domain closes.  NULL: make() failed. */
 void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d), void (*release)(void *what));

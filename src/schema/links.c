@@ -143,7 +143,16 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
 {
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
+    *out                       = 0;
     (void)pthread_mutex_lock(&c->lock);
+    if (!c->counts) /* memory was short when a failed count was forgotten */
+        c->counts = bkt_map_new();
+    if (!c->seen)
+        c->seen = bkt_map_new();
+    if (!c->counts || !c->seen) {
+        (void)pthread_mutex_unlock(&c->lock);
+        BKT_NOMEM(err);
+    }
     if (!c->known_only && !c->complete) {
         rc = walk(d, c, err);
         if (rc == BKT_OK) {

@@ -29,6 +29,7 @@ struct entry {
 };
 
 struct bkt_objects {
+    struct bkt_objects *all_next; /* under all_lock */
     struct bkt_store *store;
     uint64_t          limit, max_object;
     void (*note)(const struct bkt_object *o, void *arg);
@@ -53,10 +54,61 @@ struct load {
     unsigned            tries;
 };
 
-bool bkt_objects_pause(unsigned tries)
+/* ---- fork ---- */
+
+/* Other threads change a cache while this one forks: the child must not find it half changed, or locked for ever. */
+static pthread_mutex_t     all_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t      hooked   = PTHREAD_ONCE_INIT;
+static struct bkt_objects *all;
+
+static void before_fork(void)
 {
+    (void)pthread_mutex_lock(&all_lock);
+    for (struct bkt_objects *c = all; c; c = c->all_next)
+        (void)pthread_mutex_lock(&c->lock);
+}
+
+static void after_fork_both(void)
+{
+    for (struct bkt_objects *c = all; c; c = c->all_next)
+        (void)pthread_mutex_unlock(&c->lock);
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+static void after_fork_child(void)
+{
+    for (struct bkt_objects *c = all; c; c = c->all_next)
+        (void)pthread_cond_init(&c->change, NULL); /* who waited stayed with the parent */
+    after_fork_both();
+}
+
+static void hook(void) { (void)pthread_atfork(before_fork, after_fork_both, after_fork_child); }
+
+static void enlist(struct bkt_objects *c)
+{
+    (void)pthread_once(&hooked, hook);
+    (void)pthread_mutex_lock(&all_lock);
+    c->all_next = all;
+    all         = c;
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+static void delist(struct bkt_objects *c)
+{
+    (void)pthread_mutex_lock(&all_lock);
+    struct bkt_objects **at = &all;
+    while (*at != c)
+        at = &(*at)->all_next;
+    *at = c->all_next;
+    (void)pthread_mutex_unlock(&all_lock);
+}
+
+bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
+{
+    if (tries >= MAX_TRIES || !bkt_store_is_local(st))
+        return false;
     struct timespec t = {0, 5000000L << (2 * tries)}; /* 20, 80, 320 ms */
-    return tries < MAX_TRIES && nanosleep(&t, NULL) == 0;
+    return nanosleep(&t, NULL) == 0;
 }
 
 /* ---- entries; the lock is held ---- */
@@ -163,7 +215,7 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     if (n > l->cache->max_object)
         BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than max_object allows", key, n);
     int rc = bkt_json_load(l->req.body.ptr, n, &j, &why);
-    if (rc == BKT_EFORMAT && bkt_objects_pause(l->tries))
+    if (rc == BKT_EFORMAT && bkt_objects_pause(l->cache->store, l->tries))
         return BKT_OK;
     (void)bkt_err_copy(err, rc, &why);
     if (rc == BKT_OK)
@@ -213,7 +265,8 @@ static void begin(struct bkt_objects *c, struct entry *e)
 {
     struct load *l = calloc(1, sizeof *l);
     if (!l || bkt_id_key(&e->id, &l->key) < 0) {
-        free(l);
+        if (l)
+            load_free(l);
         (void)pthread_mutex_lock(&c->lock);
         e->state = FAILED;
         e->rc    = BKT_ENOMEM;
@@ -335,6 +388,7 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
     c->pid                    = getpid();
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->change, NULL);
+    enlist(c);
     return c;
 }
 
@@ -347,6 +401,7 @@ void bkt_objects_free(struct bkt_objects *c)
     while (c->in_flight)
         (void)pthread_cond_wait(&c->change, &c->lock);
     (void)pthread_mutex_unlock(&c->lock);
+    delist(c);
     bkt_map_free(c->entries, entry_free);
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->change);

@@ -22,7 +22,8 @@ BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
 
 /** HSDS's directory driver writes in place, so a reader can come while an object is empty or cut.  Pauses before it is
- *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough. */
-bool bkt_objects_pause(unsigned tries);
+ *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough, or when the store is no directory:
+ *  what a server sends is whole. */
+bool bkt_objects_pause(const struct bkt_store *st, unsigned tries);
 
 #endif

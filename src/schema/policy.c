@@ -163,7 +163,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     size_t host_n = t->place == PLACE_WEB ? n : 0;
     bool   azure  = host_n > 22 && strncmp(t->rest + n - 22, ".blob.core.windows.net", 22) == 0;
     if (has_prefix(full, own, strlen(own)))
-        in_own = full + strlen(own) + 1;
+        in_own = full + strlen(own) + (own[strlen(own) - 1] != '/'); /* file:/// is the root directory */
     else if (t->place != PLACE_WEB && is_own_name(d, t->rest, n))
         in_own = t->rest + n + 1;
     else if (azure && is_own_name(d, t->rest + n + 1, strcspn(t->rest + n + 1, "/")))
@@ -191,6 +191,20 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     return BKT_OK;
 }
 
+/* A web address in one spelling: host in lower case, path without escapes. */
+static int tidy_web(char *rest, struct bkt_err *err)
+{
+    size_t n = strcspn(rest, "/");
+    if (memchr(rest, '@', n) || strpbrk(rest, "?#"))
+        BKT_FAIL(err, BKT_EACCES, "reference to a web address with user, query or fragment: not allowed");
+    for (size_t i = 0; i < n; i++)
+        if (rest[i] >= 'A' && rest[i] <= 'Z')
+            rest[i] = (char)(rest[i] + 32);
+    if (!percent_decode(rest + n))
+        BKT_FAIL(err, BKT_EACCES, "reference to a web address with a malformed %% escape: not allowed");
+    return BKT_OK;
+}
+
 int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                            struct bkt_err *err)
 {
@@ -199,19 +213,39 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     if (!uri)
         BKT_NOMEM(err);
     struct target t = take_apart(uri);
-    if (t.place == PLACE_WEB) {
-        size_t n = strcspn(t.rest, "/");
-        if (memchr(t.rest, '@', n) || strpbrk(t.rest, "?#"))
-            BKT_FAIL(err, BKT_EACCES, "reference to a web address with user, query or fragment: not allowed");
-        char *rest = uri + (t.rest - uri); /* host names in lower case; the path as the server's keys are */
-        for (size_t i = 0; i < n; i++)
-            if (rest[i] >= 'A' && rest[i] <= 'Z')
-                rest[i] = (char)(rest[i] + 32);
-        if (!percent_decode(rest + n))
-            BKT_FAIL(err, BKT_EACCES, "reference to a web address with a malformed %% escape: not allowed");
-    }
+    if (t.place == PLACE_WEB)
+        BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as the server's keys are */
     if (!strchr(t.rest, '/') || !is_clean(t.rest))
         BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
                  "https://host/path, or with empty, \".\" or \"..\" components", file_uri);
     return resolve(d, file_uri, &t, store, key, err);
+}
+
+int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *copy  = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what  = {0};
+    bool                                     local = bkt_store_is_local(d->store);
+    if (!copy)
+        BKT_NOMEM(err);
+    struct target t = take_apart(copy);
+    if (strncasecmp(copy, "file://", 7) == 0) {
+        if (local)
+            return BKT_OK; /* as HDF5's own external links */
+        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": a domain that is not on this machine never leads to a file on it", uri);
+    }
+    if (t.place == PLACE_NAMED)
+        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": no scheme of a store that is known", uri);
+    if (t.place == PLACE_WEB)
+        BKT_PASS(tidy_web(copy + (t.rest - copy), err));
+    if (!strchr(t.rest, '/') || !is_clean(t.rest))
+        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
+                 "\".\" or \"..\" components", uri);
+    if (bkt_buf_addf(&what, "%s%s", t.scheme, t.rest) < 0)
+        BKT_NOMEM(err);
+    const char *full = bkt_buf_str(&what), *own = bkt_store_uri(d->store);
+    if (has_prefix(full, own, strlen(own)) || is_allowed(d, full, false))
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) char *base = strndup(full, strlen(t.scheme) + strcspn(t.rest, "/"));
+    return refuse(d, uri, base ? base : full, err);
 }

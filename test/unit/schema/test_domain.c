@@ -1,7 +1,7 @@
 /* Open domains over stores in memory and in directories: requests made, objects shared, link counts, usage,
  * policy. */
 #include "check.h"
-#include "domain.h"
+#include "domain_impl.h"
 #include "pool.h"
 #include "stats.h"
 
@@ -444,6 +444,58 @@ static void check_rule(size_t i)
     bkt_domain_close(d);
 }
 
+/* Where external links may lead, of a domain in an S3 bucket, on a web server, in the root directory. */
+static const struct {
+    const char *what, *store, *allow, *uri;
+    int         want;
+} links[] = {
+    {"own bucket", "s3://bk", NULL, "s3://bk/home/y.h5", BKT_OK},
+    {"own bucket as HSDS spells it", "s3://bk", NULL, "HSDS+S3://bk/home/y.h5", BKT_OK},
+    {"a local file", "s3://bk", NULL, "file:///home/y.h5", BKT_EACCES},
+    {"a local file, anything remote allowed", "s3://bk", "*", "File:///home/y.h5", BKT_EACCES},
+    {"a local file, allowed for local domains", "s3://bk", "file:///home", "file:///home/y.h5", BKT_EACCES},
+    {"another bucket", "s3://bk", NULL, "s3://other/y.h5", BKT_EACCES},
+    {"bucket with a longer name", "s3://bk", NULL, "s3://bk2/y.h5", BKT_EACCES},
+    {"another bucket, allowed", "s3://bk", "s3://other", "S3://other/y.h5", BKT_OK},
+    {"outside what is allowed", "s3://bk", "s3://other/a", "s3://other/a/../b/y.h5", BKT_EACCES},
+    {"a host", "s3://bk", NULL, "http://127.0.0.1:8080/y.h5", BKT_EACCES},
+    {"a host, allowed", "s3://bk", "https://[::1]:81", "https://[::1]:81/y.h5", BKT_OK},
+    {"host with a longer name", "s3://bk", "https://host", "https://host.evil/y.h5", BKT_EACCES},
+    {"host as a user", "s3://bk", "*", "https://host@evil/y.h5", BKT_EACCES},
+    {"query", "s3://bk", "*", "https://host/y.h5?x", BKT_EACCES},
+    {"no scheme of ours", "s3://bk", "*", "gopher://host/y.h5", BKT_ENOENT},
+    {"own host", "https://host/data", NULL, "https://HOST/data/y.h5", BKT_OK},
+    {"escaped way up", "https://host/data", NULL, "https://host/data/%2e%2e/y.h5", BKT_EACCES},
+    {"local: a local file", "file:///", NULL, "file:///home/y.h5", BKT_OK},
+    {"local: a bucket", "file:///", NULL, "s3://bk/y.h5", BKT_EACCES},
+};
+
+static void external_links_are_under_the_policy(void)
+{
+    for (size_t i = 0; i < BKT_COUNT(links); i++) {
+        struct bkt_domain d   = {.name = (char *)(uintptr_t)"it", .set.allow = (char *)(uintptr_t)links[i].allow};
+        struct bkt_err    err = {.n = 0};
+        CHECK(bkt_store_open(links[i].store, &set, &d.store, &err) == BKT_OK, "%s: %s", links[i].what, err.frame[0].msg);
+        if (!d.store)
+            continue;
+        int rc = bkt_domain_may_link(&d, links[i].uri, &err);
+        CHECK(rc == links[i].want && (rc == BKT_OK || strstr(err.frame[0].msg, "//") || strstr(err.frame[0].msg, "user, query")), "%s: %d", links[i].what, rc);
+        bkt_store_close(d.store);
+    }
+}
+
+static void a_bucket_may_be_the_root_directory(void)
+{
+    struct bkt_domain d   = {.name = (char *)(uintptr_t)"it"};
+    struct bkt_store *to  = NULL;
+    char             *key = NULL;
+    CHECK(bkt_store_open("file:///", &set, &d.store, NULL) == BKT_OK, "file:///");
+    CHECK(d.store && bkt_domain_resolve_uri(&d, "home/f.h5", &to, &key, NULL) == BKT_OK && to == d.store &&
+              strcmp(key, "home/f.h5") == 0, "%s", key ? key : "refused");
+    free(key);
+    bkt_store_close(d.store);
+}
+
 static void advice_on_acls(void)
 {
     static const struct {
@@ -548,6 +600,8 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(rules); i++)
         check_rule(i);
     bkt_store_close(pol);
+    external_links_are_under_the_policy();
+    a_bucket_may_be_the_root_directory();
     advice_on_acls();
     something_can_be_attached();
     bkt_domain_shutdown();
