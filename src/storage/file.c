@@ -27,6 +27,7 @@
 struct file_store {
     struct bkt_store base;
     int              root; /* open directory */
+    uint64_t         max_object;
 };
 
 struct file_job {
@@ -118,6 +119,10 @@ static void read_object(struct file_store *st, struct bkt_req *req)
     describe(req, &sb);
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
         return;
+    if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files are as large as they like */
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s: the object is larger than max_object allows", req->key);
+        return;
+    }
     void *to = bkt_req_room(req, len);
     if (to)
         read_span(req, fd, to, len);
@@ -296,7 +301,6 @@ static const struct bkt_store_ops file_ops = {
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                   struct bkt_err *err)
 {
-    (void)set;
     if (rest[0] != '/')
         BKT_FAIL(err, BKT_EINVAL, "%s: an absolute path is expected, as in file:///dir", uri);
     BKT_CLEANUP(close_fdp) int root = open(rest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -313,8 +317,9 @@ int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *
         free(st);
         return rc;
     }
-    st->root = root;
-    root     = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */
+    st->max_object = set->max_object;
+    st->root       = root;
+    root           = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */
     *out     = &st->base;
     return BKT_OK;
 }

@@ -155,6 +155,8 @@ static const char *begin_body(struct bkt_http_op *op)
             return "the answer's Content-Range is missing or malformed";
         if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
             return "the answer is for another range than asked";
+        if (is_whole(op) && r->total == UINT64_MAX)
+            return "the answer is a part and does not say of how much";
         op->pos = r->first;
     } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
         return "the server ignores ranges";
@@ -386,7 +388,7 @@ static int judge(struct bkt_http_op *op)
     if (status == 200 || status == 206)
         return op->req->op == BKT_GET ? end_get(op) : end_other(op);
     if (status >= 200 && status < 300)
-        return end_other(op);
+        return op->req->op == BKT_GET ? bkt_http_say(op, BKT_EFORMAT, "", "", "that answers no GET") : end_other(op);
     if (status == 304 || status == 412 || status == 416)
         return end_condition(op);
     if (retry(op, wire))

@@ -11,10 +11,25 @@ struct plain {
     struct bkt_http http;
 };
 
+/* Servers resolve these, so that the key would name something else, perhaps outside of the store. */
+static bool has_dots(const char *key)
+{
+    for (const char *p = key;; p++) {
+        size_t n = strcspn(p, "/");
+        if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+            return true;
+        p += n;
+        if (!*p)
+            return false;
+    }
+}
+
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
     if (op->location)
         return BKT_OK;
+    if (has_dots(op->req->key))
+        return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
     if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 || bkt_http_encode(&op->url, op->req->key, "/!$&'()*+,;=:@") < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     return BKT_OK;

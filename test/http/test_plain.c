@@ -29,6 +29,12 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->body = data, a->len = SIZE, a->announce = -2;
     } else if (strcmp(t, "/base/huge") == 0) {
         a->body = data, a->len = SIZE, a->announce = INT64_C(1) << 50, a->after = CLOSE;
+    } else if (strcmp(t, "/base/nothing") == 0) {
+        a->status = 204;
+    } else if (strcmp(t, "/base/accepted") == 0) {
+        a->status = 202, a->body = data, a->len = SIZE;
+    } else if (strcmp(t, "/base/part") == 0) {
+        a->status = 206, a->body = data, a->len = 100, a->headers = "Content-Range: bytes 0-99/*\r\n";
     } else if (strcmp(t, "/base/gzip") == 0) {
         answer_object(r, a, data, SIZE, NULL);
         CHECK(!*seen_header(r, "Accept-Encoding"), "an encoding is asked for");
@@ -55,6 +61,11 @@ static const struct {
     {"range of a body whose size is not said", "unsized", 30000, 20000, BKT_OK, 1, NULL},
     {"past the end of a body whose size is not said", "unsized", 50000, 10, BKT_ERANGE, 1, NULL},
     {"larger than max_object", "huge", 0, BKT_WHOLE, BKT_EFORMAT, 1, "max_object"},
+    {"no content for a whole", "nothing", 0, BKT_WHOLE, BKT_EFORMAT, 1, "HTTP 204"},
+    {"no content for a range", "nothing", 0, 10, BKT_EFORMAT, 1, "HTTP 204"},
+    {"accepted", "accepted", 0, SIZE, BKT_EFORMAT, 1, "HTTP 202"},
+    {"a part that nobody asked for", "part", 0, BKT_WHOLE, BKT_EFORMAT, 1, "how much"},
+    {"way up", "a/../../o", 0, BKT_WHOLE, BKT_EINVAL, 0, "'..'"},
     {"absent", "nope", 0, BKT_WHOLE, BKT_ENOENT, 1, "HTTP 404"},
     {"no encoding", "gzip", 0, BKT_WHOLE, BKT_OK, 1, NULL},
 };
