@@ -28,6 +28,9 @@ int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *fu
     va_start(ap, fmt);
     (void)vsnprintf(f->msg, sizeof f->msg, fmt, ap);
     va_end(ap);
+    for (char *c = f->msg; *c; c++) /* keys, names and servers' words may hold anything; a message is one line */
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
     if (err->n++ == 0)
         err->code = code;
     return code;

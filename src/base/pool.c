@@ -12,7 +12,7 @@ static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything 
 static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
 static struct bkt_job *head, *tail;
 static pthread_t       threads[MAX_THREADS];
-static size_t          n_threads, want_threads, n_idle;
+static size_t          n_threads, want_threads, n_idle, n_queued;
 static bool            stopping, fork_hooked;
 
 static struct bkt_job *take(void)
@@ -20,6 +20,7 @@ static struct bkt_job *take(void)
     struct bkt_job *job = head;
     if (job && !(head = job->next))
         tail = NULL;
+    n_queued -= job != NULL;
     return job;
 }
 
@@ -51,7 +52,7 @@ static void after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
 static void after_fork_child(void)
 {
     head = tail = NULL;
-    n_threads = n_idle = 0;
+    n_threads = n_idle = n_queued = 0;
     stopping           = false;
     lock               = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     wakeup             = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
@@ -89,7 +90,7 @@ void bkt_pool_size(size_t n)
 void bkt_pool_submit(struct bkt_job *job)
 {
     (void)pthread_mutex_lock(&lock);
-    if (!n_idle && n_threads < target() && !stopping)
+    if (n_idle <= n_queued && n_threads < target() && !stopping) /* who is idle has been woken for those that wait */
         start_thread();
     if (!n_threads || stopping) {
         (void)pthread_mutex_unlock(&lock);
@@ -102,6 +103,7 @@ void bkt_pool_submit(struct bkt_job *job)
     else
         head = job;
     tail = job;
+    n_queued++;
     (void)pthread_cond_signal(&wakeup);
     (void)pthread_mutex_unlock(&lock);
 }

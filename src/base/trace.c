@@ -60,6 +60,9 @@ void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
     /* one call, so that lines of several threads do not mix */
     (void)fprintf(stderr, "h5bucket %9.6f %d %s: %s\n", s, (int)gettid(), name_of(cat), line);
 }

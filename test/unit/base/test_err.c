@@ -39,6 +39,14 @@ static void too_much_is_cut_not_overrun(void **state)
     assert_int_equal(strlen(err.frame[0].msg), BKT_ERR_MSG - 1);
 }
 
+static void a_message_is_one_line(void **state)
+{
+    (void)state;
+    struct bkt_err err = {.n = 0};
+    BKT_ERR(&err, BKT_ENET, "key '%s'", "a\nb\033[2J\177\xc3\xa4");
+    assert_string_equal(err.frame[0].msg, "key 'a?b?[2J?\xc3\xa4'");
+}
+
 static void errors_travel_between_threads_as_copies(void **state)
 {
     (void)state;
@@ -84,7 +92,8 @@ static void trace_categories_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(root_cause_comes_first), cmocka_unit_test(too_much_is_cut_not_overrun),
-                                       cmocka_unit_test(errors_travel_between_threads_as_copies), cmocka_unit_test(every_code_has_a_text),
+                                       cmocka_unit_test(a_message_is_one_line),
+        cmocka_unit_test(errors_travel_between_threads_as_copies), cmocka_unit_test(every_code_has_a_text),
                                        cmocka_unit_test(trace_categories_are_checked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
