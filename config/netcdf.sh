@@ -13,7 +13,7 @@ only=
 if [ "${1:-}" = --prefix ]; then only=1; shift; fi
 hdf5=${1:?prefix of HDF5}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
-prefix=$cache/netcdf-$(printf '2 %s' "$hdf5" | sha256sum | cut -c1-10)
+prefix=$cache/netcdf-$(printf '%s' "$hdf5" | sha256sum | cut -c1-10)
 [ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
 
 say() { printf '%s\n' "netcdf.sh: $*" >&2; }
@@ -56,9 +56,8 @@ step "unpacking it" sh -c 'mkdir "$1/src/netcdf" && tar -xf "$1"/src/netcdf_*.or
 src=$work/src/netcdf
 
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
-# netCDF's own look for sys/xattr.h fails; with it, a name marked as a container of another connector goes to HDF5 unseen.
 step "configuring" cmake -S "$src" -B "$work/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_FLAGS=-DHAVE_SYS_XATTR_H -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib;$hdf5/lib" \
+    -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib;$hdf5/lib" \
     -DCMAKE_PREFIX_PATH="$hdf5" -DHDF5_ROOT="$hdf5" -DBUILD_SHARED_LIBS=ON \
     -DENABLE_DAP=OFF -DENABLE_BYTERANGE=OFF -DENABLE_NCZARR=OFF -DENABLE_TESTS=OFF -DENABLE_EXAMPLES=OFF \
     -DENABLE_PLUGINS=OFF -DENABLE_FILTER_TESTING=OFF -DENABLE_LIBXML2=OFF -DENABLE_HDF4=OFF -DBUILD_TESTING=OFF \

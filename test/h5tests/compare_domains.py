@@ -35,6 +35,7 @@ COMMANDS = [
     ("dump-xml", "h5dump", ["-x", "-H"]),
     ("ls", "h5ls", ["-r"]),
     ("ls-verbose", "h5ls", ["-r", "-v"]),
+    ("ls-address", "h5ls", ["-a", "-v"]),
     ("ls-data", "h5ls", ["-r", "-d", "-f"]),
     ("ls-external", "h5ls", ["-r", "-E"]),
     ("ls-symlinks", "h5ls", ["-r", "--follow-symlinks"]),
@@ -47,7 +48,7 @@ class Differences:
     """differences.txt: rules (what is replaced everywhere) and exceptions (one domain, one command, one line)."""
 
     def __init__(self, path, store):
-        self.rules, self.exceptions = [], []
+        self.rules, self.exceptions, self.skips = [], [], []
         for number, line in enumerate(open(path, encoding="utf-8"), 1):
             line = line.rstrip("\n")
             if not line.strip() or line.startswith("#"):
@@ -64,8 +65,11 @@ class Differences:
                 self.exceptions.append([domain, command, pattern[0], re.compile(pattern[1:]), where, 0])
                 if pattern[0] not in "-+!":
                     raise SystemExit(f"{where}: pattern must start with - (twin), + (domain) or ! (exit code)")
+            elif fields[0] == "skip" and len(fields) == 4:
+                _, domain, command, reason = fields
+                self.skips.append([domain, command, where, 0])
             else:
-                raise SystemExit(f"{where}: neither a rule nor an exception with 5 fields")
+                raise SystemExit(f"{where}: neither a rule nor an exception with 5 fields, nor a skip with 4")
             if not reason:
                 raise SystemExit(f"{where}: no reason")
 
@@ -85,8 +89,14 @@ class Differences:
                 found = True
         return found
 
+    def skipped(self, domain, command):
+        found = [s for s in self.skips if fnmatch.fnmatch(domain, s[0]) and fnmatch.fnmatch(command, s[1])]
+        for skip in found:
+            skip[3] += 1
+        return bool(found)
+
     def stale(self):
-        return [r[3] for r in self.rules if not r[4]] + [e[4] for e in self.exceptions if not e[5]]
+        return [s[2] for s in self.skips if not s[3]] + [r[3] for r in self.rules if not r[4]] + [e[4] for e in self.exceptions if not e[5]]
 
 
 def differing(a, b):
@@ -224,7 +234,8 @@ class Run:
             sparse = entry.get("do_not_dump")
             if self.args.group in ("all", "tools"):
                 for command, program, options in COMMANDS:
-                    if not sparse or command in SPARSE:
+                    short = entry["domain"][len("/home/test_user1/fx/"):]
+                    if (not sparse or command in SPARSE) and not self.differences.skipped(short, command):
                         yield entry, command, lambda e=entry, c=command, p=program, o=options: self.compare(e, c, p, o)
                 yield entry, "control", lambda e=entry: self.control(e)
             if self.args.group in ("all", "diff"):
