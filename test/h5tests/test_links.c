@@ -183,6 +183,44 @@ static void external_between_domains(void)
     H5Fclose(target);
 }
 
+#define ROOT_ID "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e"
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    char  path[300];
+    FILE *f = snprintf(path, sizeof path, "%s/%s", dir, name) > 0 ? fopen(path, "we") : NULL;
+    CHECK(f && fputs(text, f) >= 0, "%s", path);
+    if (f)
+        fclose(f);
+}
+
+/* What a domain's author wrote does not make us talk to a host that nobody named. */
+static void external_links_to_other_stores_are_refused(void)
+{
+    static const char *const links[] = {"host", "bucket"};
+    char dir[] = "/tmp/bkt-links-XXXXXX", name[100], rm[100];
+    CHECK(mkdtemp(dir) != NULL, "mkdtemp");
+    (void)snprintf(name, sizeof name, "mkdir -p %s/db/b03b24ef-69f244b6 %s/x.h5", dir, dir);
+    CHECK(system(name) == 0, "%s", name);
+    (void)snprintf(rm, sizeof rm, "rm -rf %s", dir);
+    hid_t fapl = fapl_ours(NULL), file;
+    write_text(dir, "x.h5/.domain.json", "{\"root\": \"" ROOT_ID "\"}");
+    write_text(dir, "db/b03b24ef-69f244b6/.group.json",
+               "{\"id\": \"" ROOT_ID "\", \"attributes\": {}, \"links\": {"
+               "\"host\": {\"class\": \"H5L_TYPE_EXTERNAL\", \"h5path\": \"/\", \"h5domain\": \"http://127.0.0.1:1/x.h5\"},"
+               "\"bucket\": {\"class\": \"H5L_TYPE_EXTERNAL\", \"h5path\": \"/\", \"h5domain\": \"s3://other/x.h5\"}}}");
+    (void)snprintf(name, sizeof name, "%s/x.h5", dir);
+    file = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    CHECK(file >= 0, "%s: %s", name, error_text());
+    for (size_t i = 0; i < COUNT(links) && file >= 0; i++) {
+        hid_t       x   = H5Oopen(file, links[i], H5P_DEFAULT);
+        const char *why = error_text();
+        CHECK(x < 0 && strstr(why, "H5BUCKET_ALLOW"), "%s: %lld %s", links[i], (long long)x, why);
+    }
+    H5Fclose(file);
+    H5Pclose(fapl);
+    CHECK(system(rm) == 0, "%s", rm);
+}
+
 static const struct test_case cases[] = {
     {"links by name, both ways, from any index", "groups.h5", by_name},
     {"links by creation order", "groups.h5", by_order},
@@ -200,5 +238,6 @@ int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     external_between_domains();
+    external_links_to_other_stores_are_refused();
     return compare_main(cases, COUNT(cases));
 }
