@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compare_domains.py: HDF5's own tools on every sample domain and on its native twin, and nothing may differ.
 
-    compare_domains.py --bin DIR --plugin DIR --store dir|s3 [--group tools|diff] [--only GLOB] [--show]
+    compare_domains.py --bin DIR --plugin DIR --store dir|s3 [--group tools|copies] [--only GLOB] [--show]
 
 Each command of COMMANDS runs twice: on the domain through the connector, and on the twin (an HDF5 file with the same
 content).  What may differ stands in differences.txt, each line with its reason; a line that nothing needed is stale
@@ -95,7 +95,15 @@ class Differences:
             skip[3] += 1
         return bool(found)
 
-    def stale(self):
+    def stale(self, group):
+        """Lines that nothing needed; a line for commands of both groups is looked at in the group `tools`."""
+        def mine(pattern):
+            tools = any(fnmatch.fnmatch(name, pattern) for name, _, _ in COMMANDS)
+            return group == "all" or tools == (group == "tools")
+
+        self.rules = [r for r in self.rules if mine(r[0])]
+        self.exceptions = [e for e in self.exceptions if mine(e[1])]
+        self.skips = [s for s in self.skips if mine(s[1])]
         return [s[2] for s in self.skips if not s[3]] + [r[3] for r in self.rules if not r[4]] + [e[4] for e in self.exceptions if not e[5]]
 
 
@@ -238,7 +246,7 @@ class Run:
                     if (not sparse or command in SPARSE) and not self.differences.skipped(short, command):
                         yield entry, command, lambda e=entry, c=command, p=program, o=options: self.compare(e, c, p, o)
                 yield entry, "control", lambda e=entry: self.control(e)
-            if self.args.group in ("all", "diff"):
+            if self.args.group in ("all", "copies"):
                 yield entry, "stat", lambda e=entry: self.stat(e)
                 if not sparse:
                     yield entry, "diff", lambda e=entry: self.diff(e)
@@ -262,8 +270,8 @@ class Run:
             raise SystemExit("nothing was compared")
         print(f"{total - failed} of {total} comparisons agree ({self.args.store})")
         stale = []
-        if self.args.only == "" and self.args.group == "all":
-            stale = self.differences.stale()
+        if self.args.only == "":
+            stale = self.differences.stale(self.args.group)
             for where in stale:
                 print(f"STALE {where}: nothing needed it")
         return 1 if failed or stale else 0
@@ -274,7 +282,8 @@ def main():
     parser.add_argument("--bin", required=True, help="folder of h5dump, h5ls, h5diff, h5stat, h5repack")
     parser.add_argument("--plugin", required=True, help="folder of the plugin")
     parser.add_argument("--store", choices=("dir", "s3"), required=True)
-    parser.add_argument("--group", choices=("all", "tools", "diff"), default="all")
+    parser.add_argument("--group", choices=("all", "tools", "copies"), default="all",
+                        help="tools: h5dump and h5ls; copies: h5diff, h5stat, h5copy, h5repack")
     parser.add_argument("--only", default="", help="only domains that end so (a shell pattern)")
     parser.add_argument("--show", action="store_true", help="all lines of each difference")
     sys.stdout.reconfigure(errors="backslashreplace")
