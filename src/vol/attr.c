@@ -112,15 +112,26 @@ static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A
 
 /* ---- create, open, close ---- */
 
+static int create(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
+                  struct bkt_vobj **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
+    struct bkt_vobj *owner;
+    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    return owner->native_id >= 0 ? bkt_native_attr_create(owner, name, type, space, acpl, out, err)
+                                 : bkt_h5err_readonly(err, "creating an attribute");
+}
+
 void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
                           hid_t aapl, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)obj, (void)loc, (void)type, (void)space, (void)acpl, (void)aapl, (void)dxpl, (void)req;
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *new = NULL;
+    (void)aapl, (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
-    (void)bkt_h5err_readonly(&err, "creating an attribute");
-    (void)bkt_h5err_publish(&err);
-    return NULL;
+    if (create(obj, loc, name, type, space, acpl, &new, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return new;
 }
 
 static int attr_open(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out,
@@ -192,6 +203,8 @@ static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, 
     uint64_t n = 0;
     hid_t    file_type;
 
+    if (!a)
+        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
@@ -226,27 +239,30 @@ herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void 
     }
     int rc = attr_read(o, mem_type, buf, dxpl, &err);
     if (rc < 0)
-        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr->name, name_of(o));
+        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr ? o->attr->name : "", name_of(o));
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 herr_t bkt_vol_attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)mem_type, (void)buf, (void)dxpl, (void)req;
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "attr_write %s", name_of(obj));
-    (void)bkt_h5err_readonly(&err, "writing to an attribute");
-    return bkt_h5err_publish(&err);
+    int rc = o->native_id >= 0 ? bkt_native_attr_write(o, mem_type, buf, &err) : bkt_h5err_readonly(&err, "writing to an attribute");
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 /* ---- get ---- */
 
-/* For the questions that name an attribute of some object besides those about an open one */
+/* For the questions that name an attribute of some object besides those about an open one.  *a is NULL where it lies in
+ * a plain HDF5 file: *found is it. */
 static int which(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **found,
                  const struct bkt_object **obj, const struct bkt_attr **a, struct bkt_err *err)
 {
     struct bkt_vobj *owner;
     *found = NULL;
+    *a     = NULL;
     if (loc->type == H5VL_OBJECT_BY_SELF && o->attr) {
         *obj = o->obj;
         *a   = o->attr;
@@ -273,7 +289,7 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     const struct bkt_object   *obj;
     const struct bkt_attr     *a;
     BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
-    if (found && found->native_id >= 0)
+    if (!a)
         return bkt_native_attr_get(found, args, err);
     return fill_info(obj, a, q->ainfo, err);
 }
@@ -285,7 +301,7 @@ static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     const struct bkt_object   *obj;
     const struct bkt_attr     *a;
     BKT_PASS(which(o, &q->loc_params, NULL, &found, &obj, &a, err));
-    if (found && found->native_id >= 0)
+    if (!a)
         return bkt_native_attr_get(found, args, err);
     *q->attr_name_len = strlen(a->name);
     if (q->buf && q->buf_size > 0) {
@@ -301,8 +317,7 @@ static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
     if (id < 0 || H5Pset_char_encoding(id, name_cset(o->attr->name)) < 0)
         return bkt_h5err_capture(err, "making an attribute creation property list");
-    args->args.get_acpl.acpl_id = id;
-    id                          = H5I_INVALID_HID;
+    args->args.get_acpl.acpl_id = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -382,11 +397,10 @@ static int specific(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5VL_attr_
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     struct bkt_vobj *owner;
 
-    if (args->op_type == H5VL_ATTR_DELETE || args->op_type == H5VL_ATTR_DELETE_BY_IDX)
-        return bkt_h5err_readonly(err, "deleting an attribute");
-    if (args->op_type == H5VL_ATTR_RENAME)
-        return bkt_h5err_readonly(err, "renaming an attribute");
     BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    if (args->op_type == H5VL_ATTR_DELETE || args->op_type == H5VL_ATTR_DELETE_BY_IDX || args->op_type == H5VL_ATTR_RENAME)
+        return owner->native_id >= 0 ? bkt_native_attr_change(owner, args, err)
+                                     : bkt_h5err_readonly(err, "deleting or renaming an attribute");
     if (owner->native_id >= 0)
         return bkt_native_attr_specific(owner, args, err);
     if (args->op_type == H5VL_ATTR_ITER)

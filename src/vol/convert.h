@@ -9,6 +9,13 @@
 BKT_NODISCARD int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
 /** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
 void bkt_hid_closep(const hid_t *id);
+/** Hand an id over, so that the cleanup closes nothing. */
+static inline hid_t bkt_hid_take(hid_t *id)
+{
+    hid_t taken = *id;
+    *id         = H5I_INVALID_HID;
+    return taken;
+}
 static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 
 /** The datatype of a dataset, attribute or committed type, made on first use; borrowed. */

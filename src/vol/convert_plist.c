@@ -43,8 +43,7 @@ int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, stru
         return bkt_h5err_capture(err, "making a creation property list");
     if (obj->kind == BKT_GROUP && obj->track_order > 0 && H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
         return bkt_h5err_capture(err, "setting the order of links");
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -201,7 +200,6 @@ int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
         return bkt_h5err_capture(err, "setting fill and allocation time");
     if (d->has_fill && d->type->cls != BKT_T_REGREF)
         BKT_PASS(set_fill(id, dset, file_type, err));
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }

@@ -60,11 +60,13 @@ static int make(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t 
     return bkt_object_make_region(in_file, &r->dset, space, out, err);
 }
 
-int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, struct bkt_err *err)
+int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
+                       struct bkt_err *err)
 {
     struct bkt_regref r;
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
-    int rc = r.kind == BKT_REGION_NULL ? BKT_OK : make(in_file, &r, out, err);
+    *made  = r.kind != BKT_REGION_NULL;
+    int rc = !*made ? BKT_OK : make(in_file, &r, out, err);
     bkt_regref_fini(&r);
     return rc;
 }

@@ -48,8 +48,7 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
                                                       : H5Sselect_copy(id, space);
     if (rc < 0)
         return bkt_h5err_capture(err, "moving a selection to the dataset's extent");
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 

@@ -53,8 +53,7 @@ static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     if (id < 0 || H5Tset_fields(id, 15, 10, 5, 0, 10) < 0 || H5Tset_precision(id, 16) < 0 || H5Tset_size(id, 2) < 0 ||
         H5Tset_ebias(id, 15) < 0)
         return bkt_h5err_capture(err, "making a half-precision type");
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -82,8 +81,7 @@ static int make_string(const struct bkt_type *t, hid_t *out, struct bkt_err *err
     if (id < 0 || H5Tset_size(id, t->var_string ? H5T_VARIABLE : t->size) < 0 || H5Tset_strpad(id, pads[t->strpad]) < 0 ||
         H5Tset_cset(id, t->cset == BKT_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0)
         return bkt_h5err_capture(err, "making a string type");
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -119,8 +117,7 @@ static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         if (H5Tenum_insert(id, t->members[i].name, value) < 0)
             return bkt_h5err_capture(err, t->members[i].name);
     }
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 
@@ -152,8 +149,7 @@ static int make_compound(const struct bkt_type *t, hid_t *out, struct bkt_err *e
         (void)H5Tclose(fields[n]);
     free(fields);
     if (rc == BKT_OK) {
-        *out = id;
-        id   = H5I_INVALID_HID;
+        *out = bkt_hid_take(&id);
     }
     return rc;
 }
@@ -163,8 +159,7 @@ static int make_opaque(const struct bkt_type *t, hid_t *out, struct bkt_err *err
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcreate(H5T_OPAQUE, t->size);
     if (id < 0 || H5Tset_tag(id, t->tag ? t->tag : "") < 0)
         return bkt_h5err_capture(err, "making an opaque type");
-    *out = id;
-    id   = H5I_INVALID_HID;
+    *out = bkt_hid_take(&id);
     return BKT_OK;
 }
 

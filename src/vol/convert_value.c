@@ -365,16 +365,18 @@ static int region_text(struct run *r, const struct bkt_conv *c, const struct bkt
     return BKT_OK;
 }
 
-static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, H5R_ref_t *out)
+static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i, H5R_ref_t *out,
+                   bool *made)
 {
     struct bkt_slice text;
     struct bkt_id    id;
     if (c->t->cls == BKT_T_REGREF) {
         BKT_PASS(region_text(r, c, col, i, &text));
-        return bkt_convert_region(r->in_file, &text, out, r->err);
+        return bkt_convert_region(r->in_file, &text, out, made, r->err);
     }
     BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
-    return id.text[0] ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
+    *made = id.text[0] != '\0';
+    return *made ? bkt_object_make_ref(r->in_file, &id, out, r->err) : BKT_OK;
 }
 
 static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
@@ -382,11 +384,12 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
 {
     static const H5R_ref_t null;
     for (size_t i = 0; i < n; i++) {
-        H5R_ref_t ref = null;
+        H5R_ref_t ref  = null;
+        bool      made = false;
         if (bkt_buf_reserve(&r->refs, sizeof ref) < 0)
             BKT_NOMEM(r->err);
-        BKT_PASS(one_ref(r, c, col, i, &ref));
-        if (memcmp(&ref, &null, sizeof ref) != 0)
+        BKT_PASS(one_ref(r, c, col, i, &ref, &made));
+        if (made)
             (void)!bkt_buf_add(&r->refs, &ref, sizeof ref);
         memcpy(dst + i * dstride, &ref, sizeof ref);
     }

@@ -49,7 +49,7 @@ struct bkt_column {
 BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
                                void *dst, hid_t dxpl, struct bkt_err *err);
 
-/** convert_region.c: the text of a stored region reference -> H5R_ref_t; a null reference leaves *out as it is. */
-BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out,
+/** convert_region.c: the text of a stored region reference -> H5R_ref_t; *made: it is no null reference, *out is set. */
+BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
                                      struct bkt_err *err);
 #endif

@@ -115,8 +115,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 
 /* ---- what goes into our own memory ---- */
 
-/* One batch of memory's stretches: copy between them and packed elements. */
-static int transfer(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, size_t size, bool out, struct bkt_err *err)
+/* Copy n packed elements to the stretches of memory that come next (out), or from there. */
+static int transfer(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err)
 {
     hsize_t off[512];
     size_t  len[512], n_seq, n_elems;
@@ -130,7 +130,6 @@ static int transfer(hid_t iter, unsigned char *buf, unsigned char *packed, size_
             packed += len[i];
         }
         n -= n_elems;
-        (void)size;
     }
     return BKT_OK;
 }
@@ -160,9 +159,9 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
         BKT_NOMEM(err);
     BKT_PASS(open_iters(j, err));
     if (j->conv.partial)
-        BKT_PASS(transfer(j->back_iter, j->buf, packed, n, j->conv.dst, false, err));
+        BKT_PASS(transfer(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
-    return transfer(j->iter, j->buf, packed, n, j->conv.dst, true, err);
+    return transfer(j->iter, j->buf, packed, n, true, err);
 }
 
 static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)

@@ -43,7 +43,7 @@ static int next_runs(struct bkt_pieces *p, struct bkt_sel *piece)
     for (uint64_t sum = 0; last < w->n_runs && sum < p->max + p->used; last++)
         sum += w->runs[last].len;
     free(p->runs);
-    p->runs = malloc((last - p->run) * sizeof *p->runs);
+    p->runs = calloc(last - p->run + 1, sizeof *p->runs);
     if (!p->runs)
         return BKT_ENOMEM;
     piece->n_elems = 0;

@@ -35,22 +35,14 @@ void bkt_plugin_close_all(void)
     walked = NULL;
 }
 
-/* A function pointer out of dlsym(), the way POSIX proposes */
-static void *call_symbol(void *handle, const char *name)
-{
-    void *(*fn)(void);
-    *(void **)&fn = dlsym(handle, name);
-    return fn ? (void *)(uintptr_t)fn : NULL;
-}
-
 static const H5Z_class2_t *filter_class(void *handle)
 {
     H5PL_type_t (*type)(void);
     const void *(*info)(void);
-    void *t = call_symbol(handle, "H5PLget_plugin_type"), *i = call_symbol(handle, "H5PLget_plugin_info");
+    void *t = dlsym(handle, "H5PLget_plugin_type"), *i = dlsym(handle, "H5PLget_plugin_info");
     if (!t || !i)
         return NULL;
-    memcpy(&type, &t, sizeof type);
+    memcpy(&type, &t, sizeof type); /* ISO C has no cast from object to function pointers */
     memcpy(&info, &i, sizeof info);
     return type() == H5PL_TYPE_FILTER ? info() : NULL;
 }
