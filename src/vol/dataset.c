@@ -19,15 +19,27 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
     return BKT_OK;
 }
 
+static int create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
+                  hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *at = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &at, err));
+    int rc = at->native_id >= 0 ? bkt_native_dataset_create(at, name, lcpl, type, space, dcpl, dapl, out, err)
+                                : bkt_h5err_readonly(err, "creating a dataset");
+    bkt_vobj_free(at);
+    return rc;
+}
+
 void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
                              hid_t dcpl, hid_t dapl, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {0};
-    (void)obj, (void)loc, (void)lcpl, (void)type, (void)space, (void)dcpl, (void)dapl, (void)dxpl, (void)req;
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *new = NULL;
+    (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "dataset_create %s", name ? name : "(anonymous)");
-    (void)bkt_h5err_readonly(&err, "creating a dataset");
-    (void)bkt_h5err_publish(&err);
-    return NULL;
+    if (create(obj, loc, name, lcpl, type, space, dcpl, dapl, &new, &err) < 0)
+        (void)bkt_h5err_publish(&err);
+    return new;
 }
 
 static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out, struct bkt_err *err)
@@ -104,11 +116,16 @@ herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t m
 herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
                              const void *buf[], void **req)
 {
-    struct bkt_err err = {0};
-    (void)mem_type, (void)mem_space, (void)file_space, (void)dxpl, (void)buf, (void)req;
+    struct bkt_err err = {.n = 0};
+    int            rc  = BKT_OK;
+    (void)req;
     bkt_trace(BKT_TRACE_VOL, "dataset_write %s", count ? name_of(obj[0]) : "");
-    (void)bkt_h5err_readonly(&err, "writing to a dataset");
-    return bkt_h5err_publish(&err);
+    for (size_t i = 0; i < count && rc == BKT_OK; i++) {
+        struct bkt_vobj *o = obj[i];
+        rc = o->native_id >= 0 ? bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], &err)
+                               : bkt_h5err_readonly(&err, "writing to a dataset");
+    }
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 /* ---- asking ---- */
@@ -187,9 +204,12 @@ herr_t bkt_vol_dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl,
 
 herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {0};
+    struct bkt_err   err = {.n = 0};
+    struct bkt_vobj *o   = obj;
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
+    if (o->native_id >= 0)
+        return bkt_native_dataset_specific(o, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
     switch (args->op_type) {
         case H5VL_DATASET_SET_EXTENT:
             (void)bkt_h5err_readonly(&err, "changing a dataset's extent");

@@ -13,11 +13,18 @@ static const struct {
     size_t     bytes;
 } kinds[] = {{H5I_FILE, 64}, {H5I_GROUP, 32}, {H5I_DATASET, 24}, {H5I_DATATYPE, 72}, {H5I_ATTR, 64}};
 
+/* In HDF5 1.14 the shared part of a file struct (H5F_t) is its third word; the size of an address stands in its first 256
+ * bytes. */
+#define FILE_SHARED_AT 16
+#define SHARED_BYTES   256
+
+/* Copies, so that nothing of HDF5's has to stay open for them.  Made once and kept: they point to each other only. */
 static struct {
+    bool                done;
+    unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
+    unsigned char       file[BKT_FACE_BYTES], shared[4096];
+    const H5VL_class_t *cls; /* HDF5's own, while the library is open */
     unsigned            users;
-    void               *file;
-    unsigned char       bytes[5][BKT_FACE_BYTES];
-    const H5VL_class_t *cls;
 } face; /* HDF5's global lock guards it */
 
 static void *make_file(void)
@@ -55,8 +62,7 @@ static bool make_objects(void **o)
     return o[1] && o[2] && o[3] && o[4];
 }
 
-/* Only the file has to stay: what was copied points to it. */
-static void close_objects(void **o)
+static void close_all(void **o)
 {
     hid_t dx = H5P_DATASET_XFER_DEFAULT;
     if (o[4])
@@ -67,13 +73,39 @@ static void close_objects(void **o)
         (void)H5VLdataset_close(o[2], H5VL_NATIVE, dx, NULL);
     if (o[1])
         (void)H5VLgroup_close(o[1], H5VL_NATIVE, dx, NULL);
+    if (o[0])
+        (void)H5VLfile_close(o[0], H5VL_NATIVE, dx, NULL);
 }
 
-static void destroy(void)
+/* Every word that points to the real file is made to point to our copy of it. */
+static void redirect(unsigned char bytes[BKT_FACE_BYTES], const void *file)
 {
-    if (face.file)
-        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    memset(&face, 0, sizeof face);
+    const void *copy = face.file, *word;
+    for (size_t i = 0; i + sizeof word <= BKT_FACE_BYTES; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        if (word == file)
+            memcpy(bytes + i, &copy, sizeof copy);
+    }
+}
+
+static bool copy_faces(void)
+{
+    void       *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
+    const void *shared, *ours = face.shared;
+    o[0]    = make_file();
+    bool ok = o[0] && make_objects(o);
+    for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++) {
+        memcpy(face.bytes[i], o[i], kinds[i].bytes);
+        redirect(face.bytes[i], o[0]);
+    }
+    if (ok) {
+        memcpy(&shared, (unsigned char *)o[0] + FILE_SHARED_AT, sizeof shared);
+        memcpy(face.shared, shared, SHARED_BYTES);
+        memcpy(face.bytes[0] + FILE_SHARED_AT, &ours, sizeof ours);
+        memcpy(face.file, face.bytes[0], BKT_FACE_BYTES);
+    }
+    close_all(o);
+    return ok;
 }
 
 /* Where it was tried: 1.14.  Others only when asked for. */
@@ -85,32 +117,33 @@ static bool is_wanted(const char *wanted)
     return H5get_libversion(&major, &minor, &release) >= 0 && major == 1 && minor == 14;
 }
 
-static bool copy_faces(void)
+static const H5VL_class_t *native_class(void)
 {
-    void *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
-    face.file = o[0] = make_file();
-    bool ok          = o[0] && make_objects(o) && H5VLintrospect_get_conn_cls(o[0], H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &face.cls) >= 0;
-    for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++)
-        memcpy(face.bytes[i], o[i], kinds[i].bytes);
-    close_objects(o);
-    return ok;
+    const H5VL_class_t *cls = NULL;
+    void               *f   = make_file();
+    if (!f || H5VLintrospect_get_conn_cls(f, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &cls) < 0)
+        cls = NULL;
+    if (f)
+        (void)H5VLfile_close(f, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    return cls;
 }
 
 void bkt_face_acquire(const char *wanted)
 {
-    unsigned users = ++face.users;
-    if (users > 1 || !is_wanted(wanted) || copy_faces())
+    if (face.users++ || !is_wanted(wanted))
         return;
-    destroy();
-    face.users = users;
-    (void)H5Eclear2(H5E_DEFAULT);
-    bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
+    face.done = face.done || copy_faces();
+    face.cls  = face.done ? native_class() : NULL;
+    if (!face.cls) {
+        (void)H5Eclear2(H5E_DEFAULT);
+        bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
+    }
 }
 
 void bkt_face_release(void)
 {
     if (face.users && --face.users == 0)
-        destroy();
+        face.cls = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
 /* H5Ddebug (h5ls -a calls it) prints the addresses of any dataset's storage without asking what connector it belongs to:

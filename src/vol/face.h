@@ -4,7 +4,7 @@
  * h5py among it) refuse any connector but the native one, although all they need of it is to turn a token into a file
  * address.  They ask for the terminal connector's class; told that it is the native one, they look at the first bytes of
  * the object behind the id for the file that it lies in, only to learn how many bytes an address has.  So every object of
- * ours begins with a copy of those bytes, taken from real native objects of a file in memory, and the call goes through
+ * ours begins with a copy of those bytes, taken once from native objects of a file in memory, and the call goes through
  * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)
  *
  * Done for HDF5 versions where it is known to work, see bkt_face_acquire(); elsewhere the old calls fail with HDF5's own
@@ -17,8 +17,7 @@
 
 #define BKT_FACE_BYTES 72
 
-/** Called when a file of ours opens and closes; the file in memory exists while one is open.  @p wanted: setting
- *  native_calls. */
+/** Called when a file of ours opens and closes.  @p wanted: setting native_calls. */
 void bkt_face_acquire(const char *wanted);
 void bkt_face_release(void);
 

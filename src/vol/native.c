@@ -68,6 +68,9 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, 
     if (!said)
         return BKT_ENOENT;
     hid_t fapl = native_fapl();
+    /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains have such */
+    if (fapl >= 0)
+        (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     /* the flags that reach a connector hold more than H5Fcreate() takes */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
     *out = fapl < 0 ? H5I_INVALID_HID : H5Fcreate(path, flags, fcpl, fapl);

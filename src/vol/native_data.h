@@ -16,4 +16,16 @@ BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_
 /** > 0: what the program's callback gave. */
 int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 
+/* ---- writing (native_write.c) ---- */
+BKT_NODISCARD int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
+                                            hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_dataset_write(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
+                                           const void *buf, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_dataset_specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
+                                         struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_attr_write(struct bkt_vobj *attr, hid_t mem_type, const void *buf, struct bkt_err *err);
+/** Delete or rename. */
+BKT_NODISCARD int bkt_native_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
+
 #endif

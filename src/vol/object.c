@@ -177,11 +177,14 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
         return BKT_OK;
     }
     BKT_PASS(bkt_path_locate(obj, loc, &o, err));
-    int rc = BKT_OK;
-    if (o->native_id >= 0)
-        rc = BKT_ERR(err, BKT_EUNSUP, "a reference to an object of a plain HDF5 file behind an external link");
-    else
+    H5O_info2_t info;
+    int         rc = BKT_OK;
+    if (o->native_id < 0)
         bkt_token_of(&o->obj->id, out);
+    else if (H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC) < 0)
+        rc = bkt_h5err_capture(err, "H5Oget_info");
+    else
+        *out = info.token;
     bkt_vobj_free(o);
     return rc;
 }

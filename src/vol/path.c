@@ -105,16 +105,6 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     if (!copy)
         BKT_NOMEM(err);
     int rc = BKT_OK;
-    if (w->native >= 0) {
-        hid_t next = H5I_INVALID_HID;
-        rc         = bkt_native_open(w->native, copy, w->lapl, &next, err);
-        if (rc == BKT_OK) {
-            (void)H5Idec_ref(w->native);
-            w->native = next;
-        }
-        free(copy);
-        return rc;
-    }
     const struct bkt_object *holder = w->obj; /* the link lives in it */
     if (holder->kind != BKT_GROUP) {
         free(copy);
@@ -161,11 +151,25 @@ static int absolute(struct walk *w, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* In a plain HDF5 file HDF5 walks what is left of the path. */
+static int walk_native(struct walk *w, const char *path, struct bkt_err *err)
+{
+    hid_t next = H5I_INVALID_HID;
+    BKT_PASS(bkt_native_open(w->native, *path ? path : ".", w->lapl, &next, err));
+    (void)H5Idec_ref(w->native);
+    w->native = next;
+    return BKT_OK;
+}
+
 static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
 {
-    if (*path == '/' && w->native < 0)
+    if (w->native >= 0)
+        return walk_native(w, path, err);
+    if (*path == '/')
         BKT_PASS(absolute(w, err));
     while (*path) {
+        if (w->native >= 0)
+            return walk_native(w, path, err);
         size_t n = strcspn(path, "/");
         if (n && !(n == 1 && *path == '.'))
             BKT_PASS(step(w, path, n, err));
