@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "forkguard.h"
 #include "map.h"
 
 #define ENTRY_COST sizeof(struct bkt_centry)
@@ -12,6 +13,7 @@
 /* A treap: ordered by (space, pos), a heap by random prio, so its depth does not depend on what is read. */
 struct bkt_cache {
     pthread_mutex_t    lock; /* guards all but limit */
+    struct bkt_forkguard guard;
     uint64_t           limit, used;
     struct bkt_centry *root;
     struct bkt_centry  lru;  /* ring; lru.next: most recently used */
@@ -162,6 +164,7 @@ static void *cache_make(struct bkt_domain *dom)
         return NULL;
     }
     (void)pthread_mutex_init(&c->lock, NULL);
+    bkt_forkguard_add(&c->guard, &c->lock, NULL);
     c->limit    = bkt_domain_settings(dom)->chunk_cache;
     c->lru.next = c->lru.prev = &c->lru;
     c->seed                   = 2463534242u;
@@ -171,6 +174,7 @@ static void *cache_make(struct bkt_domain *dom)
 static void cache_free(void *p)
 {
     struct bkt_cache *c = p;
+    bkt_forkguard_remove(&c->guard);
     bkt_cache_clear(c);
     bkt_map_free(c->names, NULL);
     (void)pthread_mutex_destroy(&c->lock);

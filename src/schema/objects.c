@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "domain.h"
+#include "forkguard.h"
 #include "map.h"
 #include "parse.h"
 #include "pool.h"
@@ -29,13 +30,13 @@ struct entry {
 };
 
 struct bkt_objects {
-    struct bkt_objects *all_next; /* under all_lock */
     struct bkt_store *store;
     uint64_t          limit, max_object;
     void (*note)(const struct bkt_object *o, void *arg);
     void           *arg;
-    pthread_mutex_t lock; /* guards everything below, and all entries */
+    pthread_mutex_t lock; /* guards what follows, and all entries */
     pthread_cond_t  change;
+    struct bkt_forkguard guard;
     struct bkt_map *entries; /* by id */
     struct entry    lru;     /* ring */
     uint64_t        used;
@@ -53,55 +54,6 @@ struct load {
     struct bkt_buf      key;
     unsigned            tries;
 };
-
-/* ---- fork ---- */
-
-/* Other threads change a cache while this one forks: the child must not find it half changed, or locked for ever. */
-static pthread_mutex_t     all_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t      hooked   = PTHREAD_ONCE_INIT;
-static struct bkt_objects *all;
-
-static void before_fork(void)
-{
-    (void)pthread_mutex_lock(&all_lock);
-    for (struct bkt_objects *c = all; c; c = c->all_next)
-        (void)pthread_mutex_lock(&c->lock);
-}
-
-static void after_fork_both(void)
-{
-    for (struct bkt_objects *c = all; c; c = c->all_next)
-        (void)pthread_mutex_unlock(&c->lock);
-    (void)pthread_mutex_unlock(&all_lock);
-}
-
-static void after_fork_child(void)
-{
-    for (struct bkt_objects *c = all; c; c = c->all_next)
-        (void)pthread_cond_init(&c->change, NULL); /* who waited stayed with the parent */
-    after_fork_both();
-}
-
-static void hook(void) { (void)pthread_atfork(before_fork, after_fork_both, after_fork_child); }
-
-static void enlist(struct bkt_objects *c)
-{
-    (void)pthread_once(&hooked, hook);
-    (void)pthread_mutex_lock(&all_lock);
-    c->all_next = all;
-    all         = c;
-    (void)pthread_mutex_unlock(&all_lock);
-}
-
-static void delist(struct bkt_objects *c)
-{
-    (void)pthread_mutex_lock(&all_lock);
-    struct bkt_objects **at = &all;
-    while (*at != c)
-        at = &(*at)->all_next;
-    *at = c->all_next;
-    (void)pthread_mutex_unlock(&all_lock);
-}
 
 bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
 {
@@ -388,7 +340,7 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
     c->pid                    = getpid();
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->change, NULL);
-    enlist(c);
+    bkt_forkguard_add(&c->guard, &c->lock, &c->change);
     return c;
 }
 
@@ -401,7 +353,7 @@ void bkt_objects_free(struct bkt_objects *c)
     while (c->in_flight)
         (void)pthread_cond_wait(&c->change, &c->lock);
     (void)pthread_mutex_unlock(&c->lock);
-    delist(c);
+    bkt_forkguard_remove(&c->guard);
     bkt_map_free(c->entries, entry_free);
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->change);
