@@ -4,6 +4,7 @@
 
 #include "convert.h"
 #include "native_data.h"
+#include "old_calls.h"
 #include "trace.h"
 
 /* ---- which object, which attribute ---- */
@@ -424,6 +425,6 @@ herr_t bkt_vol_attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, 
 {
     struct bkt_err err = {.n = 0};
     (void)obj, (void)dxpl, (void)req;
-    (void)BKT_ERR(&err, BKT_EUNSUP, "optional attribute operation %d", args->op_type);
-    return bkt_h5err_publish(&err);
+    herr_t ret = bkt_old_attr_call(args, &err);
+    return ret < 0 ? bkt_h5err_publish(&err) : ret;
 }

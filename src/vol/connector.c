@@ -55,8 +55,8 @@ static herr_t info_from_str(const char *str, void **info)
 
 static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_t **out)
 {
-    const H5VL_class_t *shown = lvl == H5VL_GET_CONN_LVL_TERM ? bkt_face_class() : NULL;
-    (void)obj;
+    const struct bkt_vobj *o     = obj;
+    const H5VL_class_t    *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
     *out = shown ? shown : &bkt_vol_class;
     return 0;
 }
@@ -85,6 +85,9 @@ static const struct {
     {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_INFO},
     {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SECTIONS},
     {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SPACE},
+    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_ITERATE_OLD},
+    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_GET_OBJINFO},
+    {H5VL_SUBCLS_ATTR, H5VL_NATIVE_ATTR_ITERATE_OLD},
     {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_COMMENT},
     {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_NATIVE_INFO},
 };

@@ -396,7 +396,8 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-/* The old kind names the dataset and tells regions apart; HDF5 follows it in native files only. */
+/* The old kind only tells regions apart: HDF5 follows it in native files alone.  Its last 4 bytes are 0, no index into a
+ * heap, so that HDF5 gives up before it looks for one (H5HG_read). */
 static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                    size_t dstride)
 {
@@ -404,14 +405,13 @@ static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
         struct bkt_slice  text;
         struct bkt_regref ref;
         unsigned char     handle[H5R_DSET_REG_REF_BUF_SIZE] = {0};
-        uint32_t          hash = 0;
+        uint64_t          hash = 0;
         BKT_PASS(region_text(r, c, col, i, &text));
         BKT_PASS(bkt_regref_parse(text.p, text.n, &ref, r->err));
         if (ref.kind != BKT_REGION_NULL) {
             for (size_t k = 0; k < text.n && text.p[k]; k++)
                 hash = hash * 31 + text.p[k];
-            bkt_token_address(&ref.dset, handle);
-            bkt_put_be(handle + 8, 4, hash | 1);
+            bkt_put_le(handle, 8, hash | 1);
         }
         bkt_regref_fini(&ref);
         memcpy(dst + i * dstride, handle, sizeof handle);

@@ -17,6 +17,7 @@ static const struct {
  * bytes. */
 #define FILE_SHARED_AT 16
 #define SHARED_BYTES   256
+#define FLAGS_AT       32 /* how the file was opened, in the shared part */
 
 /* Copies, so that nothing of HDF5's has to stay open for them.  Made once and kept: they point to each other only. */
 static struct {
@@ -88,6 +89,19 @@ static void redirect(unsigned char bytes[BKT_FACE_BYTES], const void *file)
     }
 }
 
+/* HDF5 must never write through a copy, whose metadata cache is gone: H5Rcreate() of a region would.  A file opened
+ * read-only it refuses to write to. */
+static bool make_readonly(void)
+{
+    unsigned flags;
+    memcpy(&flags, face.shared + FLAGS_AT, sizeof flags);
+    if (!(flags & H5F_ACC_RDWR) || flags > 0xffff)
+        return false; /* not where flags are */
+    flags &= ~H5F_ACC_RDWR;
+    memcpy(face.shared + FLAGS_AT, &flags, sizeof flags);
+    return true;
+}
+
 static bool copy_faces(void)
 {
     void       *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
@@ -101,6 +115,7 @@ static bool copy_faces(void)
     if (ok) {
         memcpy(&shared, (unsigned char *)o[0] + FILE_SHARED_AT, sizeof shared);
         memcpy(face.shared, shared, SHARED_BYTES);
+        ok = make_readonly();
         memcpy(face.bytes[0] + FILE_SHARED_AT, &ours, sizeof ours);
         memcpy(face.file, face.bytes[0], BKT_FACE_BYTES);
     }
@@ -109,7 +124,7 @@ static bool copy_faces(void)
 }
 
 /* Where it was tried: 1.14.  Others only when asked for. */
-static bool is_wanted(const char *wanted)
+bool bkt_face_is_wanted(const char *wanted)
 {
     unsigned major = 0, minor = 0, release = 0;
     if (strcmp(wanted, "auto") != 0)
@@ -128,9 +143,10 @@ static const H5VL_class_t *native_class(void)
     return cls;
 }
 
-void bkt_face_acquire(const char *wanted)
+void bkt_face_acquire(bool wanted)
 {
-    if (face.users++ || !is_wanted(wanted))
+    face.users++;
+    if (face.cls || !wanted)
         return;
     face.done = face.done || copy_faces();
     face.cls  = face.done ? native_class() : NULL;
@@ -152,15 +168,19 @@ void bkt_face_release(void)
 #define SHARED_AT 48
 static const unsigned char blank[16384];
 
-void bkt_face_put(unsigned char out[BKT_FACE_BYTES], H5I_type_t type)
+bool bkt_face_put(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, bool wanted)
 {
     const void *description = blank;
+    bool        put         = false;
     memset(out, 0, BKT_FACE_BYTES);
     if (type == H5I_DATASET)
         memcpy(out + SHARED_AT, &description, sizeof description);
-    for (size_t i = 0; face.cls && i < BKT_COUNT(kinds); i++)
-        if (kinds[i].type == type)
+    for (size_t i = 0; wanted && face.cls && i < BKT_COUNT(kinds); i++)
+        if (kinds[i].type == type) {
             memcpy(out, face.bytes[i], kinds[i].bytes);
+            put = true;
+        }
+    return put;
 }
 
 const H5VL_class_t *bkt_face_class(void) { return face.cls; }

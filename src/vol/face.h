@@ -17,14 +17,18 @@
 
 #define BKT_FACE_BYTES 72
 
-/** Called when a file of ours opens and closes.  @p wanted: setting native_calls. */
-void bkt_face_acquire(const char *wanted);
+/** Whether @p setting, the value of native_calls, asks for old calls in this version of HDF5. */
+bool bkt_face_is_wanted(const char *setting);
+
+/** Called when a file of ours, or an object of a plain file, opens and closes. */
+void bkt_face_acquire(bool wanted);
 void bkt_face_release(void);
 
-/** Fill the first bytes of an object of the given type; zeros when the old calls are off. */
-void bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type);
+/** Fill the first bytes of an object of the given type; false: old calls are off, the bytes are good for nothing and
+ *  HDF5 must not be told that the object is native. */
+bool bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, bool wanted);
 
-/** The class to show as the terminal connector's; NULL: ours. */
+/** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */
 const H5VL_class_t *bkt_face_class(void);
 
 #endif

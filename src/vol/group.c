@@ -4,6 +4,7 @@
 #include "convert.h"
 #include "file.h"
 #include "native.h"
+#include "old_calls.h"
 #include "trace.h"
 #include "vol.h"
 
@@ -154,9 +155,9 @@ herr_t bkt_vol_group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t
 herr_t bkt_vol_group_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
     struct bkt_err err = {.n = 0};
-    (void)obj, (void)dxpl, (void)req;
-    BKT_ERR(&err, BKT_EUNSUP, "native group operation %d has no meaning in a bucket", args->op_type);
-    return bkt_h5err_publish(&err);
+    (void)dxpl, (void)req;
+    herr_t ret = bkt_old_group_call(obj, args, &err);
+    return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
 }
 
 herr_t bkt_vol_group_close(void *obj, hid_t dxpl, void **req)

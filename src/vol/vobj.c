@@ -28,7 +28,9 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
         bkt_object_release(obj);
         return NULL;
     }
-    bkt_face_put(o->face, type);
+    if (!file) /* a plain file's; with a file it is that one which holds the faces */
+        bkt_face_acquire(bkt_face_is_wanted("auto"));
+    o->has_face  = bkt_face_put(o->face, type, file ? file->old_calls : bkt_face_is_wanted("auto"));
     o->type      = type;
     o->obj       = obj;
     o->path      = p;
@@ -66,7 +68,8 @@ void bkt_vobj_free(struct bkt_vobj *o)
         if (o->next)
             o->next->prev = o->prev;
         bkt_file_release(o->file);
-    }
+    } else
+        bkt_face_release();
     bkt_object_release(o->obj);
     free(o->path);
     free(o);

@@ -22,6 +22,7 @@ struct bkt_file {
     hid_t              fapl;    /* copy of the access list it was opened with */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               is_open; /* the program still holds the file id */
+    bool               old_calls; /* face.h */
     struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* path.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
@@ -31,6 +32,7 @@ struct bkt_file {
 /** What stands behind an id of the connector. */
 struct bkt_vobj {
     unsigned char            face[BKT_FACE_BYTES]; /* first, see face.h */
+    bool                     has_face;
     H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
