@@ -241,6 +241,14 @@ static void evil_region(const struct seen *r, struct answer *a, void *arg)
     answer_error(a, 400, "AuthorizationHeaderMalformed", "<Region>evil.example.org/x</Region>");
 }
 
+/* AWS names the region in refusals as well. */
+static void refused_in_place(const struct seen *r, struct answer *a, void *arg)
+{
+    (void)arg, (void)r;
+    answer_error(a, 403, "AccessDenied", NULL);
+    a->headers = "x-amz-bucket-region: us-east-1\r\n";
+}
+
 static void region_is_found(void)
 {
     static const struct {
@@ -252,6 +260,7 @@ static void region_is_found(void)
         {"in the document", by_document, BKT_OK, 2, 1},
         {"in a header", by_header, BKT_OK, 2, 1},
         {"in circles", in_circles, BKT_EINVAL, 4, 0},
+        {"the same one", refused_in_place, BKT_EACCES, 1, 0},
         {"no region's name", evil_region, BKT_EINVAL, 1, 0},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {

@@ -163,6 +163,8 @@ static void play_it(const struct seen *req, struct answer *a)
         a->status = world.status ? world.status : 200;
         if (world.body)
             give(a, world.body);
+        if (a->status / 100 == 3) /* to what would answer 404; it is not to be followed */
+            world.status = 0, world.body = NULL, a->headers = "Location: /elsewhere\r\n";
     } else if (strncmp(req->target, "/latest/", 8) == 0) {
         play_imds(req, a);
     } else if (strcmp(req->method, "POST") == 0) {
