@@ -8,6 +8,7 @@ out=$build/lint.log
 "$tidy" -quiet -p "$build" -j "$jobs" "^$src/src/.*\.c\$" > "$out" 2>&1 || bad=1
 grep -E -A5 '(warning|error):' "$out"
 "$cppcheck" --quiet --error-exitcode=1 --std=c11 -j "$jobs" --enable=warning,portability --inline-suppr \
+    -D'H5E_BEGIN_TRY={' -D'H5E_END_TRY=}' \
     --suppressions-list="$src/config/cppcheck.supp" --project="$build/compile_commands.json" \
     --file-filter="$src/src/*" -i "$build" 2> "$out.cppcheck" || bad=1
 cat "$out.cppcheck"

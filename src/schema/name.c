@@ -64,6 +64,8 @@ static int parse_bucket(const char *name, const char *rest, const char *scheme, 
     size_t n = strcspn(rest, "/");
     if (n == 0)
         BKT_FAIL(err, BKT_EINVAL, "%s: no bucket is named", name);
+    if (memchr(rest, '@', n)) /* what stands before it may be a secret: not to be repeated */
+        BKT_FAIL(err, BKT_EINVAL, "a bucket's name holds no '@'; credentials are not given in file names");
     BKT_PASS(set_uri(out, scheme, rest, n, err));
     BKT_PASS(clean_path(name, rest + n, &out->path, err));
     return need_path(name, out, err);

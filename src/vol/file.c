@@ -1,6 +1,7 @@
 /* H5F: open files, and everything one of them keeps open (mounts, files behind external links). */
 #include "file.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,7 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
     }
     rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write") : bkt_file_domain(name, flags, fapl, &set, &f, err);
     if (rc == BKT_OK) {
+        assert(f);
         rc         = bkt_file_root(f, H5I_FILE, out, err);
         f->is_open = true;
         f->handle  = rc == BKT_OK ? *out : NULL;

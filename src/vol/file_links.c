@@ -1,4 +1,5 @@
 /* What one open file keeps open besides itself: files that its external links led to, and files mounted on it. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +137,8 @@ int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct b
         if (rc == BKT_ENOENT)
             BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
         BKT_PASS(rc);
-        e = f->exts;
+        e = f->exts; /* the newest is the first */
+        assert(e);
         /* found under the name as stored, whatever was tried */
         char *as_stored = strdup(name);
         if (!as_stored)
@@ -170,6 +172,7 @@ struct bkt_file *bkt_file_parent(const struct bkt_file *child)
 
 int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err)
 {
+    assert(f && child);
     for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
         if (p == child || p->dom == child->dom)
             BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);

@@ -90,7 +90,7 @@ static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_
 static int get_objinfo(struct bkt_vobj *o, H5VL_native_group_get_objinfo_t *q, struct bkt_err *err)
 {
     struct bkt_vobj *found = NULL;
-    H5G_stat_t       mine, *out = q->statbuf ? q->statbuf : &mine;
+    H5G_stat_t       mine = {0}, *out = q->statbuf ? q->statbuf : &mine;
     memset(out, 0, sizeof *out);
     if (!q->follow_link && q->loc_params.type == H5VL_OBJECT_BY_NAME) {
         int rc = link_stat(o, &q->loc_params.loc_data.loc_by_name, out, err);
