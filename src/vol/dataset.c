@@ -42,21 +42,22 @@ void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char
     return new;
 }
 
-static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out, struct bkt_err *err)
+static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t dapl, struct bkt_vobj **out,
+                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *base = NULL;
     if (loc->type != H5VL_OBJECT_BY_SELF) {
         BKT_PASS(bkt_path_locate(o, loc, &base, err));
         o = base;
     }
-    return bkt_path_open(o, name, H5P_LINK_ACCESS_DEFAULT, out, err);
+    return bkt_path_open(o, name, dapl, out, err); /* such a list is a link access list too */
 }
 
 static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, const char *name, hid_t dapl,
                         struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
-    BKT_PASS(locate(from, loc, name, &o, err));
+    BKT_PASS(locate(from, loc, name, dapl, &o, err));
     if (o->type != H5I_DATASET)
         BKT_FAIL(err, BKT_EINVAL, "%s is not a dataset", name);
     if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT) {

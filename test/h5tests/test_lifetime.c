@@ -96,6 +96,20 @@ static void closed_and_opened(void)
     }
 }
 
+/* A plain file opened through the connector first, when no domain is open, then a domain: the 1.8 calls work on both. */
+static void plain_file_before_domain(void)
+{
+    hid_t fapl = fapl_ours(NULL), plain = H5Fopen(twin_name("groups.h5"), H5F_ACC_RDONLY, fapl);
+    hid_t f = open_domain("shapes.h5");
+    H5L_info1_t info;
+    CHECK(H5Lget_info1(plain, "/a", &info, H5P_DEFAULT) >= 0, "plain file: %s", error_text());
+    CHECK(H5Lget_info1(f, "/d2_edge", &info, H5P_DEFAULT) >= 0, "domain: %s", error_text());
+    H5Fclose(f);
+    CHECK(H5Lget_info1(plain, "/a", &info, H5P_DEFAULT) >= 0, "plain file alone: %s", error_text());
+    H5Fclose(plain);
+    H5Pclose(fapl);
+}
+
 /* Last: exit() with a file, a group and a dataset open must neither hang nor crash. */
 static void exit_with_open_objects(void)
 {
@@ -119,6 +133,7 @@ int main(void)
                  {"several files at once", two_files},
                  {"fork", forked},
                  {"H5close and again", closed_and_opened},
+                 {"a plain file before a domain", plain_file_before_domain},
                  {"exit with everything open", exit_with_open_objects}};
     setvbuf(stdout, NULL, _IOLBF, 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

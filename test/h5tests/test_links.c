@@ -221,7 +221,33 @@ static void external_links_to_other_stores_are_refused(void)
     CHECK(system(rm) == 0, "%s", rm);
 }
 
+static herr_t one_name(hid_t group, const char *name, void *op_data)
+{
+    (void)group;
+    say(op_data, "name %s", name);
+    return 0;
+}
+
+/* H5Giterate and H5Gget_objinfo reach a connector as operations of the native one. */
+static void calls_of_1_6(hid_t file, struct out *o)
+{
+    static const char *const links[] = {"/a", "/a/ds1", "/links/s_abs", "/links/s_dangling", "/links/e_rel", "/none", "/"};
+    int                      idx     = 2;
+    say(o, "iterate %d", H5Giterate(file, "/links", NULL, one_name, o));
+    say(o, "from 2: %d", H5Giterate(file, "/links", &idx, one_name, o));
+    say(o, "index %d; no group %d", idx, H5Giterate(file, "/none", NULL, one_name, o));
+    for (size_t i = 0; i < COUNT(links); i++) {
+        H5G_stat_t st = {0};
+        herr_t     rc = H5Gget_objinfo(file, links[i], false, &st);
+        say(o, "%s: %d type %d nlink %u linklen %zu", links[i], rc, rc < 0 ? 0 : st.type, st.nlink, st.linklen);
+    }
+    hdset_reg_ref_t none = {{0}};
+    say(o, "null region %d", H5Rget_region(file, H5R_DATASET_REGION, &none) >= 0);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 static const struct test_case cases[] = {
+    {"iteration and information as in HDF5 1.6", "groups.h5", calls_of_1_6},
     {"links by name, both ways, from any index", "groups.h5", by_name},
     {"links by creation order", "groups.h5", by_order},
     {"a tracked root group", "tracked.h5", tracked},
