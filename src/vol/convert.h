@@ -45,4 +45,8 @@ BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_
 /** The same for a packed array of fixed-size stored elements. */
 BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed,
                                      size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
+/** A copy of @p b with a MiB of zeros behind it (free()): H5Pdecode and HDF5 1.14's H5Tdecode are not told the length and run on
+ *  where stored bytes are cut or lie about it; zeros end every list and string in them. */
+void *bkt_convert_padded(const struct bkt_buf *b);
+
 #endif

@@ -1,8 +1,15 @@
 /* Creation property lists, as the program that made the object set them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "convert.h"
 #include "trace.h"
+
+void *bkt_convert_padded(const struct bkt_buf *b)
+{
+    void *p = b->len < SIZE_MAX / 2 ? calloc(1, b->len + (1 << 20)) : NULL;
+    return p ? memcpy(p, b->ptr, b->len) : NULL;
+}
 
 /* What H5Pencode2() made of the list when it was stored; -1 when there is none or it is of another class. */
 static hid_t encoded_list(const struct bkt_object *obj, hid_t plist_class)
@@ -10,9 +17,12 @@ static hid_t encoded_list(const struct bkt_object *obj, hid_t plist_class)
     hid_t id = H5I_INVALID_HID;
     if (obj->cpl.len == 0)
         return H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&obj->cpl);
+    if (!padded)
+        return H5I_INVALID_HID;
     H5E_BEGIN_TRY
     {
-        id = H5Pdecode(obj->cpl.ptr);
+        id = H5Pdecode(padded);
         if (id >= 0 && H5Pisa_class(id, plist_class) <= 0) {
             (void)H5Pclose(id);
             id = H5I_INVALID_HID;

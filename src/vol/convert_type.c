@@ -180,7 +180,10 @@ static int make_encoded(const struct bkt_type *t, hid_t *out, struct bkt_err *er
 #if H5_VERSION_GE(2, 0, 0)
     return done(H5Tdecode2(t->encoded.ptr, t->encoded.len), "decoding a stored datatype", out, err);
 #else
-    return done(H5Tdecode(t->encoded.ptr), "decoding a stored datatype", out, err);
+    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&t->encoded);
+    if (!padded)
+        BKT_NOMEM(err);
+    return done(H5Tdecode(padded), "decoding a stored datatype", out, err);
 #endif
 }
 

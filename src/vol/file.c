@@ -1,10 +1,12 @@
 /* H5F: open files, and everything one of them keeps open (mounts, files behind external links). */
 #include "file.h"
 
+#include <H5VLconnector.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bkt_config.h"
 #include "convert.h"
 #include "native.h"
 #include "pool.h"
@@ -396,6 +398,21 @@ herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void 
 
 /* -- specific -- */
 
+/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that plain HDF5 files come to us as well.  Where HDF5 asks us
+ * because its own connector could not open a file, saying yes to that file would only send it round. */
+static bool is_default_connector(void)
+{
+    hid_t id  = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
+    int   cmp = 1;
+    if (ours >= 0 && H5Pget_vol_id(H5P_FILE_ACCESS_DEFAULT, &id) >= 0 && H5VLcmp_connector_cls(&cmp, id, ours) < 0)
+        cmp = 1;
+    if (id >= 0)
+        (void)H5VLclose(id);
+    if (ours >= 0)
+        (void)H5VLclose(ours);
+    return cmp == 0;
+}
+
 static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     struct bkt_settings set;
@@ -406,7 +423,8 @@ static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     bkt_settings_fini(&set);
     if (rc < 0)
         return rc;
-    *args->args.is_accessible.accessible = rc == 1;
+    *args->args.is_accessible.accessible =
+        rc == 1 || (is_default_connector() && bkt_native_is_plain(args->args.is_accessible.filename));
     return BKT_OK;
 }
 

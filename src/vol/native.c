@@ -5,7 +5,6 @@
 
 #include "pointer.h"
 
-#define PASS_ON(err, call, what) ((call) < 0 ? bkt_h5err_capture((err), (what)) : BKT_OK)
 
 static const char prefix[] = "native:";
 
@@ -35,6 +34,23 @@ static bool is_pointer(const char *path)
     return bkt_pointer_read(path, &target, NULL) != 0;
 }
 
+static bool is_hdf5(const char *path, hid_t fapl)
+{
+    htri_t yes = 0;
+    return PASS_ON(NULL, yes = H5Fis_accessible(path, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
+}
+
+bool bkt_native_is_plain(const char *name)
+{
+    bool        said;
+    const char *path = plain_path(name, &said);
+    hid_t       fapl = said || !is_pointer(path) ? native_fapl() : H5I_INVALID_HID;
+    bool        yes  = fapl >= 0 && is_hdf5(path, fapl);
+    if (fapl >= 0)
+        (void)H5Pclose(fapl);
+    return yes;
+}
+
 int bkt_native_file(const char *name, unsigned flags, hid_t *out, struct bkt_err *err)
 {
     struct stat st;
@@ -52,10 +68,10 @@ int bkt_native_file(const char *name, unsigned flags, hid_t *out, struct bkt_err
     *out       = H5I_INVALID_HID;
     if (fapl < 0)
         rc = bkt_h5err_capture(err, "H5Pset_vol");
-    else if (!said && H5Fis_accessible(path, fapl) <= 0)
-        rc = (H5Eclear2(H5E_DEFAULT), BKT_ENOENT);
-    else if ((*out = H5Fopen(path, flags, fapl)) < 0)
-        rc = bkt_h5err_capture(err, "opening a plain HDF5 file");
+    else if (!said && !is_hdf5(path, fapl))
+        rc = BKT_ENOENT;
+    else
+        rc = PASS_ON(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
     if (fapl >= 0)
         (void)H5Pclose(fapl);
     return rc;
@@ -73,8 +89,9 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, 
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     /* the flags that reach a connector hold more than H5Fcreate() takes */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
-    *out = fapl < 0 ? H5I_INVALID_HID : H5Fcreate(path, flags, fcpl, fapl);
-    int rc     = *out < 0 ? bkt_h5err_capture(err, "creating a plain HDF5 file") : BKT_OK;
+    *out   = H5I_INVALID_HID;
+    int rc = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol")
+                      : PASS_ON(err, *out = H5Fcreate(path, flags, fcpl, fapl), "creating a plain HDF5 file");
     if (fapl >= 0)
         (void)H5Pclose(fapl);
     return rc;
@@ -97,20 +114,22 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
 int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err)
 {
     (void)lapl; /* HDF5 checks the list's class; object opens take link access lists only */
-    *out = H5Oopen(loc, path, H5P_DEFAULT);
-    return *out < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file") : BKT_OK;
+    return PASS_ON(err, *out = H5Oopen(loc, path, H5P_DEFAULT), "opening an object of a plain HDF5 file");
 }
 
 int bkt_native_open_by_idx(hid_t loc, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)
 {
-    hid_t id = H5Oopen_by_idx(loc, ".", at->idx_type, at->order, at->n, H5P_DEFAULT);
-    return id < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file by index") : bkt_native_wrap(&id, out, err);
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, id = H5Oopen_by_idx(loc, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
+                     "opening an object of a plain HDF5 file by index"));
+    return bkt_native_wrap(&id, out, err);
 }
 
 int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, struct bkt_vobj **out, struct bkt_err *err)
 {
-    hid_t id = H5Oopen_by_token(loc, *token);
-    return id < 0 ? bkt_h5err_capture(err, "opening an object of a plain HDF5 file by token") : bkt_native_wrap(&id, out, err);
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, id = H5Oopen_by_token(loc, *token), "opening an object of a plain HDF5 file by token"));
+    return bkt_native_wrap(&id, out, err);
 }
 
 int bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)

@@ -4,10 +4,26 @@
 
 #include "vol.h"
 
+/** Make a call of HDF5's on behalf of the program: what fails is captured (h5err.h) and not printed by HDF5 on the way; the
+ *  program sees it once, when our callback has failed.  Gives a bkt code. */
+#define PASS_ON(err, call, what)                                                                             \
+    __extension__({                                                                                          \
+        int pass_rc_ = BKT_OK;                                                                               \
+        H5E_BEGIN_TRY                                                                                        \
+        {                                                                                                    \
+            if ((call) < 0)                                                                                  \
+                pass_rc_ = bkt_h5err_capture((err), (what));                                                 \
+        }                                                                                                    \
+        H5E_END_TRY                                                                                          \
+        pass_rc_;                                                                                            \
+    })
+
 /** Open a plain HDF5 file of this machine with HDF5's native connector; "native:" before its name says that it is one.
  *  BKT_ENOENT: there is no such HDF5 file. */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t *out, struct bkt_err *err);
 
+/** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
+bool bkt_native_is_plain(const char *name);
 /** Create one, for a name that begins with "native:".  BKT_ENOENT: it doesn't. */
 BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, struct bkt_err *err);
 
