@@ -40,14 +40,14 @@ static size_t creation_place(const struct bkt_links *l, const struct bkt_link *x
     return i;
 }
 
-void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
+static void link_info(const struct bkt_object *group, const struct bkt_link *l, size_t creation, H5L_info2_t *out)
 {
     static const H5L_type_t types[] = {
         [BKT_L_HARD] = H5L_TYPE_HARD, [BKT_L_SOFT] = H5L_TYPE_SOFT, [BKT_L_EXTERNAL] = H5L_TYPE_EXTERNAL, [BKT_L_OTHER] = H5L_TYPE_MAX};
     memset(out, 0, sizeof *out);
     out->type         = types[l->cls];
     out->corder_valid = group->track_order & 1;
-    out->corder       = out->corder_valid ? (int64_t)creation_place(&group->group.links, l) : 0;
+    out->corder       = out->corder_valid ? (int64_t)creation : 0;
     out->cset         = H5T_CSET_UTF8; /* all of the schema's names are (spec 2, Schema Description) */
     if (l->cls == BKT_L_HARD)
         bkt_token_of(&l->id, &out->u.token);
@@ -55,6 +55,22 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
         out->u.val_size = strlen(l->path ? l->path : "") + 1;
     else if (l->cls == BKT_L_EXTERNAL) /* a flags byte, then both strings, as HDF5 packs them */
         out->u.val_size = 1 + strlen(l->file ? l->file : "") + 1 + strlen(l->path ? l->path : "") + 1;
+}
+
+void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
+{
+    link_info(group, l, group->track_order & 1 ? creation_place(&group->group.links, l) : 0, out);
+}
+
+/* For all links of a group at once: place in the order of creation, by place in the order of names.  NULL where nobody will
+ * ask, or memory is short (then each is looked for). */
+static uint32_t *creation_places(const struct bkt_object *group)
+{
+    const struct bkt_links *l  = &group->group.links;
+    uint32_t               *at = group->track_order & 1 && l->n ? malloc(l->n * sizeof *at) : NULL;
+    for (size_t i = 0; at && i < l->n; i++)
+        at[l->order[i]] = (uint32_t)i;
+    return at;
 }
 
 /* ---- fetching ahead ---- */
@@ -141,7 +157,7 @@ static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct b
     return ret;
 }
 
-static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
+static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l, const uint32_t *creation)
 {
     size_t keep = t->path.len;
     if ((keep && bkt_buf_add(&t->path, "/", 1) < 0) || bkt_buf_add_str(&t->path, l->name) < 0)
@@ -149,7 +165,10 @@ static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt
     herr_t ret = 0;
     if (t->link_op) {
         H5L_info2_t info;
-        bkt_iterate_link_info(group->obj, l, &info);
+        if (creation)
+            link_info(group->obj, l, creation[l - group->obj->group.links.v], &info);
+        else
+            bkt_iterate_link_info(group->obj, l, &info);
         ret = t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data);
     }
     if (ret == 0 && t->recursive && l->cls == BKT_L_HARD)
@@ -163,12 +182,13 @@ static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
     const struct bkt_links *links = &group->obj->group.links;
     size_t                  first = idx_p ? (size_t)*idx_p : 0;
     herr_t                  ret   = 0;
+    BKT_CLEANUP(bkt_freep) uint32_t *creation = t->link_op ? creation_places(group->obj) : NULL;
     /* group cycles end at `entered`; this bounds the stack for absurdly deep trees */
     if (++t->depth > 10000)
         return BKT_ERR(t->err, BKT_EFORMAT, "%s: groups nested more than 10000 deep", group->file->name);
     for (size_t i = first; i < links->n && ret == 0; i++) {
         prefetch_at(group, t->idx, t->order, first, i);
-        ret = tour_link(t, group, &links->v[bkt_iterate_place(links->order, links->n, t->idx, t->order, i)]);
+        ret = tour_link(t, group, &links->v[bkt_iterate_place(links->order, links->n, t->idx, t->order, i)], creation);
         if (idx_p)
             *idx_p = i + 1;
     }
