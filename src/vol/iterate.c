@@ -222,7 +222,11 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
     bkt_map_free(t->entered, NULL);
     bkt_map_free(t->reported, NULL);
     bkt_buf_fini(&t->path);
+    /* what the program's callback said of its own failure must outlast the next call */
+    hid_t said = ret < 0 && t->err->n == 0 ? H5Eget_current_stack() : H5I_INVALID_HID;
     (void)H5Idec_ref(t->start_id);
+    if (said >= 0)
+        (void)H5Eset_current_stack(said);
     return ret;
 }
 

@@ -113,7 +113,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     const struct bkt_link *l = bkt_links_find(&holder->group.links, copy);
     if (!l)
         rc = BKT_ERR(err, BKT_ENOENT, "%s: no link '%s' in group %s", w->f->name, copy,
-                     w->path_known ? bkt_buf_str(&w->path) : holder->id.text);
+                     !w->path_known ? holder->id.text : w->path.len ? bkt_buf_str(&w->path) : "/");
     free(copy);
     if (rc < 0)
         return rc;

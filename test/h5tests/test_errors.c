@@ -151,6 +151,21 @@ static void not_ours(void)
     }
 }
 
+static herr_t fails_at_once(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
+{
+    (void)name, (void)info, (void)arg;
+    return H5Gopen2(group, "missing", H5P_DEFAULT) < 0 ? -1 : 0;
+}
+
+/* What went wrong in the program's own callback is still there when the iteration has failed. */
+static void callbacks(void)
+{
+    hid_t file = open_domain("groups.h5");
+    expect(H5Literate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, fails_at_once, NULL) < 0, "a callback that fails", "no link 'missing' in group /");
+    expect(H5Lvisit2(file, H5_INDEX_NAME, H5_ITER_INC, fails_at_once, NULL) < 0, "a callback that fails in a visit", "no link 'missing'");
+    H5Fclose(file);
+}
+
 int main(void)
 {
     static const struct {
@@ -158,7 +173,7 @@ int main(void)
         void (*run)(void);
     } cases[] = {{"a domain that is not there", opening},   {"nothing is written", writing},
                  {"objects that are not there", absent_objects}, {"info strings", info_string},
-                 {"automatic printing", printed},           {"names that are not ours", not_ours}};
+                 {"automatic printing", printed},           {"callbacks that fail", callbacks}, {"names that are not ours", not_ours}};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (size_t i = 0; i < COUNT(cases); i++) {
         unsigned before = check_failures;
