@@ -174,7 +174,6 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
     if (rc == BKT_OK) {
         assert(f);
         rc         = bkt_file_root(f, H5I_FILE, out, err);
-        f->is_open = true;
         f->handle  = rc == BKT_OK ? *out : NULL;
         bkt_file_release(f);
     }
@@ -349,7 +348,6 @@ herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
         if (close_others(o, &err) < 0)
             return bkt_h5err_publish(&err);
         o->file->handle  = NULL;
-        o->file->is_open = false;
     }
     bkt_vobj_free(o);
     return 0;
@@ -435,7 +433,6 @@ static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bk
     BKT_PASS(bkt_file_again(o->file, &f, err));
     int rc = bkt_file_root(f, H5I_FILE, &new, err);
     if (rc == BKT_OK) {
-        f->is_open                = true;
         f->handle                 = new;
         *args->args.reopen.file = new;
     }

@@ -21,7 +21,6 @@ struct bkt_file {
     unsigned long      fileno;  /* same for every open of one domain in this process */
     hid_t              fapl;    /* copy of the access list it was opened with */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
-    bool               is_open; /* the program still holds the file id */
     bool               old_calls; /* face.h */
     struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* path.c */
