@@ -8,48 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
-
+#include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
 
-#define RECEIVE_BUFFER (512L * 1024)
-#define MAX_CONNECTS   1024L
-#define MAX_SPARE      128 /* easy handles kept */
-#define MAX_EVENTS     64
-#define SCAN_MIN_MS    10
-#define SCAN_MAX_MS    250
-
-struct host {
-    struct host     *next;
-    char            *origin;
-    unsigned         active;
-    bool             known; /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
-    struct bkt_xfer *head, *tail;
-};
-
-struct engine {
-    pthread_t        thread;
-    int              epoll, wake;
-    bool             stop;
-    struct bkt_xfer *in_head, *in_tail;
-
-    CURLM           *multi;
-    CURLSH          *share;
-    uint64_t         now, timer_at, scan_at, scan_ms;
-    struct host     *hosts;
-    struct bkt_xfer *active;  /* doubly linked */
-    struct bkt_xfer *delayed; /* by not_before_ms */
-    CURL            *spare[MAX_SPARE];
-    size_t           n_spare;
-};
+#define MAX_CONNECTS 1024L
+#define MAX_EVENTS   64
+#define SCAN_MIN_MS  10
+#define SCAN_MAX_MS  250
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct engine  *engine;
@@ -91,66 +62,7 @@ void bkt_net_fini(struct bkt_net *net)
     net->origin = net->ca_bundle = NULL;
 }
 
-/* ---- libcurl's callbacks ---- */
-
-static size_t on_header(char *p, size_t size, size_t n, void *arg)
-{
-    struct bkt_xfer *x     = arg;
-    size_t           total = size * n;
-    x->last_ms             = bkt_engine_now();
-    char line[2048];
-    if (total >= sizeof line) /* no header that we read is as long */
-        return total;
-    memcpy(line, p, total);
-    line[total] = 0;
-    line[strcspn(line, "\r\n")] = 0;
-    if (strncmp(line, "HTTP/", 5) == 0) {
-        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
-        return total;
-    }
-    char *colon = strchr(line, ':');
-    if (!colon || x->status < 200)
-        return total;
-    *colon = 0;
-    x->header(x, line, colon + 1 + strspn(colon + 1, " \t"));
-    return total;
-}
-
-static size_t on_data(char *p, size_t size, size_t n, void *arg)
-{
-    struct bkt_xfer *x = arg;
-    x->last_ms         = bkt_engine_now();
-    if (x->status < 300)
-        bkt_stats_add(BKT_STAT(bytes_in), size * n);
-    if (x->data(x, p, size * n))
-        return size * n;
-    x->enough = true;
-    return 0;
-}
-
-static size_t on_upload(char *p, size_t size, size_t n, void *arg)
-{
-    struct bkt_xfer *x    = arg;
-    size_t           room = size * n, left = x->put_len - x->put_at;
-    size_t           k    = left < room ? left : room;
-    x->last_ms            = bkt_engine_now();
-    if (k)
-        memcpy(p, (const char *)x->put + x->put_at, k);
-    x->put_at += k;
-    bkt_stats_add(BKT_STAT(bytes_out), k);
-    return k;
-}
-
-static int on_seek(void *arg, curl_off_t off, int origin)
-{
-    struct bkt_xfer *x = arg;
-    if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
-        return CURL_SEEKFUNC_CANTSEEK;
-    x->put_at = (size_t)off;
-    return CURL_SEEKFUNC_OK;
-}
-
-static void track(int fd, bool open)
+void bkt_engine_track(int fd, bool open)
 {
     (void)pthread_mutex_lock(&lock);
     if (open && n_sockets < BKT_COUNT(sockets))
@@ -163,139 +75,7 @@ static void track(int fd, bool open)
     (void)pthread_mutex_unlock(&lock);
 }
 
-static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
-{
-    struct bkt_xfer *x = arg;
-    (void)purpose;
-    x->host->known = true;
-    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
-    int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-    if (fd >= 0)
-        track(fd, true);
-    return fd;
-}
-
-static int on_close_socket(void *arg, curl_socket_t fd)
-{
-    (void)arg; /* its exchange is long gone */
-    track(fd, false);
-    return close(fd);
-}
-
-#if LIBCURL_VERSION_NUM >= 0x075000
-static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
-{
-    (void)ip, (void)local, (void)port, (void)local_port;
-    ((struct bkt_xfer *)arg)->last_ms = bkt_engine_now();
-    return CURL_PREREQFUNC_OK;
-}
-#endif
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
-{
-    struct engine     *e  = arg;
-    struct epoll_event ev = {.data.fd = fd};
-    (void)easy, (void)known;
-    if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(e->epoll, EPOLL_CTL_DEL, fd, &ev);
-        return 0;
-    }
-    ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
-    if (epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) < 0 && errno == ENOENT)
-        (void)epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev);
-    return 0;
-}
-
-static int on_timer(CURLM *multi, long ms, void *arg)
-{
-    struct engine *e = arg;
-    (void)multi;
-    e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
-    return 0;
-}
-
 /* ---- exchanges ---- */
-
-static const struct {
-    CURLcode      code;
-    enum bkt_wire wire;
-} wires[] = {
-    {CURLE_OK, BKT_WIRE_OK},
-    {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
-    {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
-    {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
-    {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},
-    {CURLE_PARTIAL_FILE, BKT_WIRE_SHORT},
-    {CURLE_GOT_NOTHING, BKT_WIRE_RESET},
-    {CURLE_SEND_ERROR, BKT_WIRE_RESET},
-    {CURLE_RECV_ERROR, BKT_WIRE_RESET},
-};
-
-static enum bkt_wire wire_of(struct bkt_xfer *x, CURLcode code)
-{
-    if (x->enough && code == CURLE_WRITE_ERROR)
-        return BKT_WIRE_STOPPED;
-    if (code == CURLE_OPERATION_TIMEDOUT) { /* one code for two clocks */
-        curl_off_t us = 0;
-        (void)curl_easy_getinfo(x->easy, CURLINFO_TOTAL_TIME_T, &us);
-        return (uint64_t)us / 1000 + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
-    }
-    for (size_t i = 0; i < BKT_COUNT(wires); i++)
-        if (wires[i].code == code)
-            return wires[i].wire;
-    return BKT_WIRE_FATAL;
-}
-
-static void set_options(struct engine *e, CURL *h, struct bkt_xfer *x)
-{
-#define SET(option, value) (void)curl_easy_setopt(h, CURLOPT_##option, (value))
-    SET(URL, x->url);
-    SET(PRIVATE, x);
-    SET(SHARE, e->share);
-    SET(NOSIGNAL, 1L);
-    SET(ERRORBUFFER, x->why);
-    SET(HTTPHEADER, x->headers);
-    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
-    SET(SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
-    SET(BUFFERSIZE, RECEIVE_BUFFER);
-    SET(TCP_NODELAY, 1L);
-    SET(TCP_KEEPALIVE, 1L);
-    SET(TIMEOUT_MS, (long)bkt_max_u64(1, x->timeout_ms));
-    SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
-    SET(HEADERFUNCTION, on_header);
-    SET(HEADERDATA, x);
-    SET(WRITEFUNCTION, on_data);
-    SET(WRITEDATA, x);
-    SET(OPENSOCKETFUNCTION, on_open_socket);
-    SET(OPENSOCKETDATA, x);
-    SET(CLOSESOCKETFUNCTION, on_close_socket);
-#if LIBCURL_VERSION_NUM >= 0x075000
-    SET(PREREQFUNCTION, on_connected);
-    SET(PREREQDATA, x);
-#endif
-#if LIBCURL_VERSION_NUM >= 0x075500
-    SET(PROTOCOLS_STR, "http,https");
-#else
-    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-    if (x->net->ca_bundle)
-        SET(CAINFO, x->net->ca_bundle);
-    if (strcmp(x->method, "HEAD") == 0) {
-        SET(NOBODY, 1L);
-    } else if (strcmp(x->method, "PUT") == 0) {
-        SET(UPLOAD, 1L);
-        SET(READFUNCTION, on_upload);
-        SET(READDATA, x);
-        SET(SEEKFUNCTION, on_seek);
-        SET(SEEKDATA, x);
-        SET(INFILESIZE_LARGE, (curl_off_t)x->put_len);
-        SET(UPLOAD_BUFFERSIZE, RECEIVE_BUFFER);
-    } else if (strcmp(x->method, "GET") != 0) {
-        SET(CUSTOMREQUEST, x->method);
-    }
-#undef SET
-}
 
 static CURL *take_easy(struct engine *e)
 {
@@ -308,7 +88,7 @@ static CURL *take_easy(struct engine *e)
 
 static void put_easy(struct engine *e, CURL *h)
 {
-    if (e->n_spare < MAX_SPARE)
+    if (e->n_spare < BKT_ENGINE_SPARE)
         e->spare[e->n_spare++] = h;
     else
         curl_easy_cleanup(h);
@@ -344,7 +124,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     }
     x->easy    = easy;
     x->last_ms = e->now;
-    set_options(e, easy, x);
+    bkt_engine_options(e, easy, x);
     x->prev = NULL;
     x->next = e->active;
     if (e->active)
@@ -489,7 +269,7 @@ static void collect(struct engine *e)
         struct bkt_xfer *x    = NULL;
         CURLcode         code = m->data.result;
         (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&x);
-        enum bkt_wire w = wire_of(x, code);
+        enum bkt_wire w = bkt_engine_wire(x, code);
         if (w != BKT_WIRE_OK && !x->why[0])
             (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
         size_t n = strlen(x->why);
@@ -620,9 +400,9 @@ static bool set_up(struct engine *e)
         return false;
     /* one thread uses the share: it needs no locks */
     (void)curl_share_setopt(e->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-    (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETFUNCTION, bkt_engine_on_socket);
     (void)curl_multi_setopt(e->multi, CURLMOPT_SOCKETDATA, e);
-    (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERFUNCTION, bkt_engine_on_timer);
     (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERDATA, e);
     (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTS);
     (void)curl_multi_setopt(e->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);

@@ -1,0 +1,204 @@
+/* One exchange in libcurl's terms: options, callbacks, results.  See engine.h; all of it runs on the I/O thread. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine_impl.h"
+#include "num.h"
+#include "stats.h"
+
+#define RECEIVE_BUFFER (512L * 1024)
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x     = arg;
+    size_t           total = size * n;
+    x->last_ms             = bkt_engine_now();
+    char line[2048];
+    if (total >= sizeof line) /* no header that we read is as long */
+        return total;
+    memcpy(line, p, total);
+    line[total] = 0;
+    line[strcspn(line, "\r\n")] = 0;
+    if (strncmp(line, "HTTP/", 5) == 0) {
+        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+        return total;
+    }
+    char *colon = strchr(line, ':');
+    if (!colon || x->status < 200)
+        return total;
+    *colon = 0;
+    x->header(x, line, colon + 1 + strspn(colon + 1, " \t"));
+    return total;
+}
+
+static size_t on_data(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x = arg;
+    x->last_ms         = bkt_engine_now();
+    if (x->status < 300)
+        bkt_stats_add(BKT_STAT(bytes_in), size * n);
+    if (x->data(x, p, size * n))
+        return size * n;
+    x->enough = true;
+    return 0;
+}
+
+static size_t on_upload(char *p, size_t size, size_t n, void *arg)
+{
+    struct bkt_xfer *x    = arg;
+    size_t           room = size * n, left = x->put_len - x->put_at;
+    size_t           k    = left < room ? left : room;
+    x->last_ms            = bkt_engine_now();
+    if (k)
+        memcpy(p, (const char *)x->put + x->put_at, k);
+    x->put_at += k;
+    bkt_stats_add(BKT_STAT(bytes_out), k);
+    return k;
+}
+
+static int on_seek(void *arg, curl_off_t off, int origin)
+{
+    struct bkt_xfer *x = arg;
+    if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
+        return CURL_SEEKFUNC_CANTSEEK;
+    x->put_at = (size_t)off;
+    return CURL_SEEKFUNC_OK;
+}
+
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    struct bkt_xfer *x = arg;
+    (void)purpose;
+    x->host->known = true;
+    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
+    int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    if (fd >= 0)
+        bkt_engine_track(fd, true);
+    return fd;
+}
+
+static int on_close_socket(void *arg, curl_socket_t fd)
+{
+    (void)arg; /* its exchange is long gone */
+    bkt_engine_track(fd, false);
+    return close(fd);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
+{
+    (void)ip, (void)local, (void)port, (void)local_port;
+    ((struct bkt_xfer *)arg)->last_ms = bkt_engine_now();
+    return CURL_PREREQFUNC_OK;
+}
+#endif
+
+int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+    struct engine     *e  = arg;
+    struct epoll_event ev = {.data.fd = fd};
+    (void)easy, (void)known;
+    if (what == CURL_POLL_REMOVE) {
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_DEL, fd, &ev);
+        return 0;
+    }
+    ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
+    if (epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) < 0 && errno == ENOENT)
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev);
+    return 0;
+}
+
+int bkt_engine_on_timer(CURLM *multi, long ms, void *arg)
+{
+    struct engine *e = arg;
+    (void)multi;
+    e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
+    return 0;
+}
+
+/* ---- one exchange ---- */
+
+static const struct {
+    CURLcode      code;
+    enum bkt_wire wire;
+} wires[] = {
+    {CURLE_OK, BKT_WIRE_OK},
+    {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
+    {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
+    {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
+    {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},
+    {CURLE_PARTIAL_FILE, BKT_WIRE_SHORT},
+    {CURLE_GOT_NOTHING, BKT_WIRE_RESET},
+    {CURLE_SEND_ERROR, BKT_WIRE_RESET},
+    {CURLE_RECV_ERROR, BKT_WIRE_RESET},
+};
+
+enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
+{
+    if (x->enough && code == CURLE_WRITE_ERROR)
+        return BKT_WIRE_STOPPED;
+    if (code == CURLE_OPERATION_TIMEDOUT) { /* one code for two clocks */
+        curl_off_t us = 0;
+        (void)curl_easy_getinfo(x->easy, CURLINFO_TOTAL_TIME_T, &us);
+        return (uint64_t)us / 1000 + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
+    }
+    for (size_t i = 0; i < BKT_COUNT(wires); i++)
+        if (wires[i].code == code)
+            return wires[i].wire;
+    return BKT_WIRE_FATAL;
+}
+
+void bkt_engine_options(struct engine *e, CURL *h, struct bkt_xfer *x)
+{
+#define SET(option, value) (void)curl_easy_setopt(h, CURLOPT_##option, (value))
+    SET(URL, x->url);
+    SET(PRIVATE, x);
+    SET(SHARE, e->share);
+    SET(NOSIGNAL, 1L);
+    SET(ERRORBUFFER, x->why);
+    SET(HTTPHEADER, x->headers);
+    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
+    SET(SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
+    SET(BUFFERSIZE, RECEIVE_BUFFER);
+    SET(TCP_NODELAY, 1L);
+    SET(TCP_KEEPALIVE, 1L);
+    SET(TIMEOUT_MS, (long)bkt_max_u64(1, x->timeout_ms));
+    SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
+    SET(HEADERFUNCTION, on_header);
+    SET(HEADERDATA, x);
+    SET(WRITEFUNCTION, on_data);
+    SET(WRITEDATA, x);
+    SET(OPENSOCKETFUNCTION, on_open_socket);
+    SET(OPENSOCKETDATA, x);
+    SET(CLOSESOCKETFUNCTION, on_close_socket);
+#if LIBCURL_VERSION_NUM >= 0x075000
+    SET(PREREQFUNCTION, on_connected);
+    SET(PREREQDATA, x);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(PROTOCOLS_STR, "http,https");
+#else
+    SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    if (x->net->ca_bundle)
+        SET(CAINFO, x->net->ca_bundle);
+    if (strcmp(x->method, "HEAD") == 0) {
+        SET(NOBODY, 1L);
+    } else if (strcmp(x->method, "PUT") == 0) {
+        SET(UPLOAD, 1L);
+        SET(READFUNCTION, on_upload);
+        SET(READDATA, x);
+        SET(SEEKFUNCTION, on_seek);
+        SET(SEEKDATA, x);
+        SET(INFILESIZE_LARGE, (curl_off_t)x->put_len);
+        SET(UPLOAD_BUFFERSIZE, RECEIVE_BUFFER);
+    } else if (strcmp(x->method, "GET") != 0) {
+        SET(CUSTOMREQUEST, x->method);
+    }
+#undef SET
+}
