@@ -37,6 +37,8 @@
     X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
     X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "64K", 0, 67108864, "ranges of one file nearer than this are fetched as one") \
     X(UINT, max_object, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
+    X(BOOL, fsync, "H5BUCKET_FSYNC", "yes", 0, 1,                                                                    \
+      "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")                    \
     X(TEXT, allow, "H5BUCKET_ALLOW", NULL, 0, 0,                                                                     \
       "stores that references may name besides the domain's own: URI prefixes separated by spaces or commas; * allows any remote one") \
     X(TEXT, user, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \

@@ -20,6 +20,8 @@
 #include "store_impl.h"
 #include "trace.h"
 
+#define DELETE_AT_ONCE 1000
+
 static const struct {
     const char *prefix;
     size_t      skip; /* bytes of the URI that are the scheme */
@@ -346,6 +348,38 @@ int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct
     if (size)
         *size = req.size;
     return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): a batch's requests are never put off */
+}
+
+int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size_t len, const char *if_match,
+                  const char *if_none_match, char *etag, struct bkt_err *err)
+{
+    BKT_CLEANUP(req_finip)
+    struct bkt_req req = {.op = BKT_PUT, .key = key, .put = bytes, .put_len = len, .if_match = if_match,
+                          .if_none_match = if_none_match};
+    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    if (etag)
+        memcpy(etag, req.etag, sizeof req.etag);
+    return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): as above */
+}
+
+int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err)
+{
+    int             rc  = BKT_OK;
+    size_t          cap = bkt_min_u64(n, DELETE_AT_ONCE);
+    struct bkt_req *req = calloc(cap ? cap : 1, sizeof *req);
+    if (!req)
+        BKT_NOMEM(err);
+    for (size_t done = 0, k; done < n; done += k) {
+        k = (size_t)bkt_min_u64(cap, n - done);
+        for (size_t i = 0; i < k; i++)
+            req[i] = (struct bkt_req){.op = BKT_DELETE, .key = keys[done + i]};
+        int got = bkt_store_run(st, req, k, rc < 0 ? NULL : err);
+        rc      = rc < 0 ? rc : got;
+        for (size_t i = 0; i < k; i++)
+            bkt_req_fini(&req[i]);
+    }
+    free(req);
+    return rc;
 }
 
 int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimiter,

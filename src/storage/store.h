@@ -59,7 +59,8 @@ struct bkt_req {
     uint64_t        n;               /* GET: bytes that came */
     uint64_t        size;            /* GET, HEAD: the whole object's size; UINT64_MAX when the server did not say */
     double          mtime;           /* GET, HEAD: Last-Modified, seconds since the epoch; 0 unknown */
-    char            etag[BKT_ETAG_MAX]; /* as the server sent it, quotes and all; "" unknown.  Directory: made of inode, size and mtime */
+    char            etag[BKT_ETAG_MAX]; /* as the server sent it, quotes and all; "" unknown.  Directory: made of inode, size and
+                                           mtime.  PUT: the new version's, so that the writer can go on with If-Match */
 
     /* the backend's own while under way */
     void             *impl;
@@ -97,6 +98,13 @@ void bkt_req_fini(struct bkt_req *req);
 BKT_NODISCARD int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len,
                                 struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err);
+/** PUT.  @p if_match, @p if_none_match: as in struct bkt_req.  @p etag: the new version's, BKT_ETAG_MAX bytes, may be NULL.
+ *  @return BKT_OK; BKT_EPRECOND, another writer was first: nothing of ours is stored; … */
+BKT_NODISCARD int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size_t len, const char *if_match,
+                                const char *if_none_match, char *etag, struct bkt_err *err);
+/** Delete @p n objects, many at once; one that is not there counts as deleted.  All are tried; the first failure is
+ *  reported. */
+BKT_NODISCARD int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err);
 
 /** One listed key. */
 struct bkt_listed {

@@ -248,6 +248,32 @@ static void updates_are_atomic(struct bkt_store *st)
     bkt_buf_fini(&out);
 }
 
+static void conveniences(struct bkt_store *st)
+{
+    enum { N = 1100 };
+    static char        key[N][16];
+    static const char *keys[N];
+    char               etag[BKT_ETAG_MAX];
+    struct bkt_err     err = {0};
+    CHECK(bkt_store_put(st, "w/x", "ab", 2, NULL, "*", etag, &err) == BKT_OK && *etag, "%s: %s", which, first_line(&err));
+    CHECK(bkt_store_put(st, "w/x", "abc", 3, etag, NULL, etag, &err) == BKT_OK, "%s: %s", which, first_line(&err));
+    CHECK(bkt_store_put(st, "w/x", "abd", 3, etag, NULL, NULL, &err) == BKT_OK, "%s: %s", which, first_line(&err));
+    CHECK(bkt_store_put(st, "w/x", "abe", 3, etag, NULL, NULL, &err) == BKT_EPRECOND && err.n, "%s: an old version", which);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(key[i], sizeof key[i], "w/%d", i);
+        keys[i] = key[i];
+        CHECK(i % 100 || bkt_store_put(st, key[i], "", 0, NULL, NULL, NULL, NULL) == BKT_OK, "%s: put", which);
+    }
+    CHECK(bkt_store_delete(st, keys, N, &err) == BKT_OK && bkt_store_delete(st, keys, 0, &err) == BKT_OK, "%s", which);
+    for (int i = 0; i < N; i += 100)
+        CHECK(bkt_store_head(st, key[i], NULL, NULL) == BKT_ENOENT, "%s: %s is still there", which, key[i]);
+    keys[1] = "/bad";
+    CHECK(bkt_store_head(st, "w/x", NULL, NULL) == BKT_OK, "%s: it was not named", which);
+    keys[2] = "w/x";
+    CHECK(bkt_store_delete(st, keys, 3, NULL) == BKT_EINVAL && bkt_store_head(st, "w/x", NULL, NULL) == BKT_ENOENT,
+          "%s: the others are deleted", which);
+}
+
 static int count(const struct bkt_listed *e, void *arg)
 {
     (void)e;
@@ -305,6 +331,7 @@ static void all(const char *uri, bool is_file)
     CHECK(uri[strlen(uri) - 1] != '/' || bkt_store_uri(st)[strlen(bkt_store_uri(st)) - 1] != '/', "%s", bkt_store_uri(st));
     ranges(st);
     conditions(st);
+    conveniences(st);
     lists(st);
     keys(st, is_file);
     batches(st);

@@ -1,0 +1,337 @@
+/* See file_impl.h: PUT and DELETE in a directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file_impl.h"
+#include "file_list.h"
+#include "stats.h"
+
+#define SCRATCH     BKT_FILE_SCRATCH
+#define N_LOCKS     256
+#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename */
+#define STALE       86400 /* seconds after which a temporary file has no writer any more */
+
+void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
+{
+    st->fsync = set->fsync;
+    (void)pthread_mutex_init(&st->sync_lock, NULL);
+    (void)pthread_cond_init(&st->synced, NULL);
+}
+
+void bkt_file_write_fini(struct bkt_file_store *st)
+{
+    (void)pthread_cond_destroy(&st->synced);
+    (void)pthread_mutex_destroy(&st->sync_lock);
+}
+
+static unsigned hash(const char *s, size_t n)
+{
+    unsigned h = 2166136261U;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 16777619U;
+    return h;
+}
+
+static int make_dirs(struct bkt_file_store *st, const char *path, bool *made)
+{
+    char dir[PATH_MAX];
+    if (strlen(path) >= sizeof dir) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (const char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
+        memcpy(dir, path, (size_t)(p - path));
+        dir[p - path] = 0;
+        if (mkdirat(st->root, dir, 0777) == 0)
+            *made = true;
+        else if (errno != EEXIST)
+            return -1;
+    }
+    return 0;
+}
+
+static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
+{
+    bool made;
+    int  fd = openat(st->root, name, flags | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == ENOENT && make_dirs(st, name, &made) == 0)
+        fd = openat(st->root, name, flags | O_CREAT | O_CLOEXEC, 0666);
+    return fd;
+}
+
+/* [F2]; the lock ends with the descriptor */
+static int lock_key(struct bkt_file_store *st, const char *key)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", hash(key, strlen(key)) % N_LOCKS);
+    int fd = open_scratch(st, name, O_RDWR);
+    while (fd >= 0 && flock(fd, LOCK_EX) < 0)
+        if (errno != EINTR) {
+            (void)close(fd);
+            return -1;
+        }
+    return fd;
+}
+
+/* ---- [F5] ---- */
+
+static int sync_one(struct bkt_file_store *st, const char *dir)
+{
+    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) /* removed since: nothing in it is wanted any more */
+        return errno == ENOENT ? 0 : errno;
+    return fsync(fd) < 0 && errno != EINVAL /* a file system without it */ ? errno : 0;
+}
+
+/* Makes sure that the names in @p dir outlive a power cut.  Threads that want the same directory share the work: one
+ * round serves all who came before it began. */
+static int sync_dir(struct bkt_file_store *st, const char *dir)
+{
+    struct bkt_file_sync *s = &st->syncs[hash(dir, strlen(dir)) % BKT_FILE_SYNCS];
+    (void)pthread_mutex_lock(&st->sync_lock);
+    if (strlen(dir) >= sizeof s->dir || (s->users && strcmp(s->dir, dir) != 0)) {
+        (void)pthread_mutex_unlock(&st->sync_lock);
+        return sync_one(st, dir);
+    }
+    if (!s->users++) {
+        memcpy(s->dir, dir, strlen(dir) + 1);
+        s->error = 0;
+    }
+    uint64_t want = s->begun + 1; /* a round that is under way may have missed our name */
+    while (s->ended < want) {
+        if (s->running) {
+            (void)pthread_cond_wait(&st->synced, &st->sync_lock);
+            continue;
+        }
+        s->running = true;
+        s->begun++;
+        (void)pthread_mutex_unlock(&st->sync_lock);
+        int error = sync_one(st, dir);
+        (void)pthread_mutex_lock(&st->sync_lock);
+        s->running = false;
+        s->ended   = s->begun;
+        s->error   = error ? error : s->error;
+        (void)pthread_cond_broadcast(&st->synced);
+    }
+    int error = s->error;
+    s->users--;
+    (void)pthread_mutex_unlock(&st->sync_lock);
+    return error;
+}
+
+/* The directory of @p key, and those above where the way to it is new. */
+static int sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs)
+{
+    char dir[PATH_MAX];
+    int  error = 0;
+    (void)snprintf(dir, sizeof dir, "%s", req->key);
+    for (char *slash = strrchr(dir, '/'); !error; slash = strrchr(dir, '/')) {
+        *(slash ? slash : dir) = 0;
+        error                  = sync_dir(st, dir);
+        if (!new_dirs || !*dir)
+            break;
+    }
+    errno = error;
+    return error ? bkt_file_fail(req, "fsync of the directory of") : BKT_OK;
+}
+
+/* ---- PUT ---- */
+
+static int write_temp(struct bkt_file_store *st, struct bkt_req *req, const char *name, int *out)
+{
+    int fd = *out = open_scratch(st, name, O_WRONLY | O_EXCL);
+    if (fd < 0)
+        return bkt_file_fail(req, "temporary file for");
+    for (size_t done = 0; done < req->put_len;) {
+        ssize_t k = write(fd, (const char *)req->put + done, req->put_len - done);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return bkt_file_fail(req, "write");
+        done += (size_t)k;
+    }
+    /* The kernel's file times tick in milliseconds; the ETag needs a time that no two versions share. */
+    struct timespec now[2];
+    struct stat     sb;
+    (void)clock_gettime(CLOCK_REALTIME, &now[1]);
+    now[0] = now[1];
+    if (futimens(fd, now) < 0 || (st->fsync && fsync(fd) < 0) || fstat(fd, &sb) < 0)
+        return bkt_file_fail(req, "write");
+    bkt_file_describe(req, &sb);
+    return BKT_OK;
+}
+
+static bool later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* [F4]; the key is locked */
+static int make_newer(struct bkt_req *req, int fd, const struct stat *old)
+{
+    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; the coarser the file system's times */
+    struct stat       sb;
+    for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
+        if (fstat(fd, &sb) < 0)
+            break;
+        bkt_file_describe(req, &sb);
+        if (later(&sb.st_mtim, &old->st_mtim))
+            return BKT_OK;
+        struct timespec t[2];
+        t[1] = old->st_mtim;
+        if (i < BKT_COUNT(steps))
+            t[1].tv_nsec += steps[i];
+        else
+            t[1].tv_sec += 2;
+        t[1].tv_sec += t[1].tv_nsec / 1000000000;
+        t[1].tv_nsec %= 1000000000;
+        t[0] = t[1];
+        if (futimens(fd, t) < 0)
+            break;
+    }
+    return bkt_file_fail(req, "file time of");
+}
+
+/* Where nothing is to be replaced, also nothing that another program puts there meanwhile. */
+static int rename_new(struct bkt_file_store *st, const char *temp, const char *key)
+{
+    if (renameat2(st->root, temp, st->root, key, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (linkat(st->root, temp, st->root, key, 0) == 0)
+        return unlinkat(st->root, temp, 0);
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+        return -1;
+    return renameat(st->root, temp, st->root, key);
+}
+
+static int publish(struct bkt_file_store *st, struct bkt_req *req, const char *temp, bool *new_dirs)
+{
+    bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
+    int  rc       = -1;
+    for (int i = 0; rc < 0 && i < WRITE_TRIES; i++) {
+        rc = only_new ? rename_new(st, temp, req->key) : renameat(st->root, temp, st->root, req->key);
+        if (rc == 0 || errno != ENOENT || (make_dirs(st, req->key, new_dirs) < 0 && errno != ENOENT))
+            break;
+    }
+    if (rc == 0)
+        return BKT_OK;
+    if (only_new && errno == EEXIST)
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT %s: the object exists", req->key);
+    if (errno == EXDEV)
+        return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it lies on another file system than the bucket's directory", req->key);
+    if (bkt_file_fail(req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; that is no absent object */
+        req->rc = BKT_EIO;
+    return req->rc;
+}
+
+/* What killed writers left behind: looked for once, when this store first writes. */
+static void sweep(struct bkt_file_store *st)
+{
+    if (atomic_exchange(&st->swept, true))
+        return;
+    int  fd = openat(st->root, SCRATCH "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d  = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        bkt_file_closep(&fd);
+        return;
+    }
+    struct dirent *e;
+    time_t         now = time(NULL);
+    while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+        struct stat sb;
+        if (e->d_name[0] != '.' && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
+            sb.st_mtim.tv_sec < now - STALE)
+            (void)unlinkat(fd, e->d_name, 0);
+    }
+    (void)closedir(d);
+}
+
+/* The object as it is, if it is one. */
+static bool current(struct bkt_file_store *st, const char *key, struct stat *sb, char etag[BKT_ETAG_MAX])
+{
+    if (fstatat(st->root, key, sb, 0) < 0 || !S_ISREG(sb->st_mode))
+        return false;
+    bkt_file_etag(sb, etag);
+    return true;
+}
+
+static void put_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    char                                temp[96], etag[BKT_ETAG_MAX];
+    struct stat                         old;
+    bool                                new_dirs = false;
+    BKT_CLEANUP(bkt_file_closep) int    fd       = -1;
+    (void)snprintf(temp, sizeof temp, SCRATCH "/tmp/%ld-%016llx", (long)getpid(), (unsigned long long)bkt_random());
+    sweep(st);
+    if (write_temp(st, req, temp, &fd) < 0) {
+        (void)unlinkat(st->root, temp, 0);
+        return;
+    }
+    int lock = lock_key(st, req->key);
+    if (lock < 0) {
+        (void)bkt_file_fail(req, "lock of");
+    } else {
+        bool exists = current(st, req->key, &old, etag);
+        (void)(bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(req, fd, &old) < 0) ||
+               publish(st, req, temp, &new_dirs) < 0);
+        (void)close(lock);
+    }
+    if (req->rc < 0) {
+        (void)unlinkat(st->root, temp, 0);
+        return;
+    }
+    bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
+    if (st->fsync)
+        (void)sync_path(st, req, new_dirs);
+}
+
+/* ---- DELETE ---- */
+
+/* An object's own directory goes with the last object in it, as in S3, where there are none.  Below db/ all directories
+ * are the schema's; elsewhere those further up may be the user's. */
+static void prune(struct bkt_file_store *st, const char *key)
+{
+    char dir[PATH_MAX];
+    bool all = strncmp(key, "db/", 3) == 0;
+    (void)snprintf(dir, sizeof dir, "%s", key);
+    for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
+        *slash = 0;
+        if (strcmp(dir, "db") == 0 || unlinkat(st->root, dir, AT_REMOVEDIR) < 0 || !all)
+            return;
+    }
+}
+
+static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    struct stat                      old;
+    char                             etag[BKT_ETAG_MAX];
+    BKT_CLEANUP(bkt_file_closep) int lock = lock_key(st, req->key);
+    if (lock < 0) {
+        (void)bkt_file_fail(req, "lock of");
+        return;
+    }
+    if (bkt_req_condition(req, current(st, req->key, &old, etag) ? etag : NULL) < 0)
+        return;
+    if (unlinkat(st->root, req->key, 0) == 0)
+        prune(st, req->key);
+    else if (errno != ENOENT && errno != ENOTDIR) /* as in S3, deleting what is not there succeeds */
+        (void)bkt_file_fail(req, "DELETE");
+}
+
+void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (req->op == BKT_PUT)
+        put_object(st, req);
+    else
+        delete_object(st, req);
+}

@@ -1,0 +1,210 @@
+/* What a directory store promises beyond the contract: versions, processes, killed writers, empty directories. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "http/check.h"
+
+static char dir[] = "/tmp/bkt-file-XXXXXX", uri[64];
+
+static const char *path_of(const char *name)
+{
+    static char text[200];
+    (void)snprintf(text, sizeof text, "%s/%s", dir, name);
+    return text;
+}
+
+static bool exists(const char *name) { return access(path_of(name), F_OK) == 0; }
+
+static int put(struct bkt_store *st, const char *key, const char *text, const char *match, const char *none, char *etag)
+{
+    struct bkt_req r = {.op = BKT_PUT, .key = key, .put = text, .put_len = strlen(text), .if_match = match, .if_none_match = none};
+    int            rc = bkt_store_run(st, &r, 1, NULL);
+    if (etag)
+        memcpy(etag, r.etag, sizeof r.etag);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+static int del(struct bkt_store *st, const char *key)
+{
+    struct bkt_req r  = {.op = BKT_DELETE, .key = key};
+    int            rc = bkt_store_run(st, &r, 1, NULL);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+static struct timespec time_of(const char *name)
+{
+    struct stat sb = {0};
+    CHECK(stat(path_of(name), &sb) == 0, "%s", name);
+    return sb.st_mtim;
+}
+
+/* A clock that was set back: inodes are used again, sizes are equal, and still no two versions look alike. */
+static void no_two_versions_share_an_etag(struct bkt_store *st)
+{
+    enum { N = 200 };
+    static char     etag[N][BKT_ETAG_MAX];
+    struct timespec last = {0};
+    for (int i = 0; i < N; i++) {
+        CHECK(put(st, "v/same", i % 2 ? "abc" : "xyz", NULL, NULL, etag[i]) == BKT_OK, "put");
+        struct timespec now = time_of("v/same");
+        CHECK(now.tv_sec > last.tv_sec || (now.tv_sec == last.tv_sec && now.tv_nsec > last.tv_nsec), "version %d is not newer", i);
+        last = now;
+        if (i == N / 2) { /* from here on the clock is an hour behind */
+            struct timespec ahead[2] = {{now.tv_sec + 3600, 5}, {now.tv_sec + 3600, 5}};
+            CHECK(utimensat(AT_FDCWD, path_of("v/same"), ahead, 0) == 0, "utimens");
+            last = ahead[1];
+        }
+        for (int k = 0; k < i; k++)
+            CHECK(strcmp(etag[i], etag[k]) != 0, "versions %d and %d are both %s", k, i, etag[i]);
+    }
+    CHECK(put(st, "v/same", "new", etag[0], NULL, NULL) == BKT_EPRECOND, "an old ETag");
+    CHECK(put(st, "v/same", "new", etag[N - 1], NULL, NULL) == BKT_OK, "the last ETag");
+}
+
+static int add_one(struct bkt_store *st, int times)
+{
+    for (int i = 0; i < times;) {
+        struct bkt_req r = {.op = BKT_GET, .key = "p/counter", .len = BKT_WHOLE};
+        char           text[32];
+        if (bkt_store_run(st, &r, 1, NULL) != BKT_OK)
+            return 1;
+        (void)snprintf(text, sizeof text, "%05d", (int)strtol(bkt_buf_str(&r.body), NULL, 10) + 1);
+        int rc = put(st, "p/counter", text, r.etag, NULL, NULL);
+        bkt_req_fini(&r);
+        if (rc != BKT_OK && rc != BKT_EPRECOND)
+            return 1;
+        i += rc == BKT_OK;
+    }
+    return 0;
+}
+
+static pid_t child(int times)
+{
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    struct bkt_store *st = open_store(uri, "");
+    int               rc = add_one(st, times);
+    bkt_store_close(st);
+    _exit(rc);
+}
+
+static int counted(struct bkt_store *st)
+{
+    struct bkt_buf out = {0};
+    int            n   = bkt_store_get(st, "p/counter", 0, BKT_WHOLE, &out, NULL) == BKT_OK
+                             ? (int)strtol(bkt_buf_str(&out), NULL, 10) : -1;
+    CHECK(out.len == 5, "a torn object of %zu bytes", out.len);
+    bkt_buf_fini(&out);
+    return n;
+}
+
+static void processes_lose_no_update(struct bkt_store *st)
+{
+    enum { N = 6, EACH = 100 };
+    pid_t pid[N];
+    CHECK(put(st, "p/counter", "00000", NULL, NULL, NULL) == BKT_OK, "put");
+    for (int i = 0; i < N; i++)
+        pid[i] = child(EACH);
+    for (int i = 0; i < N; i++) {
+        int status = 1;
+        CHECK(waitpid(pid[i], &status, 0) == pid[i] && status == 0, "process %d: %d", i, status);
+    }
+    CHECK(counted(st) == N * EACH, "counted to %d", counted(st));
+}
+
+/* Whatever it was doing: the object is whole, and no lock is left. */
+static void killed_writers_do_not_matter(struct bkt_store *st)
+{
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = child(1000000);
+        (void)usleep(2000 + 1000 * (useconds_t)i);
+        CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid, "kill");
+        int before = counted(st);
+        CHECK(add_one(st, 1) == 0 && counted(st) == before + 1, "after a killed writer: %d", counted(st));
+    }
+    struct timespec old[2] = {{1000000, 0}, {1000000, 0}};
+    int             fd     = open(path_of(".h5bucket/tmp/left"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && futimens(fd, old) == 0 && close(fd) == 0, "a file left behind");
+    struct bkt_store *again = open_store(uri, "");
+    CHECK(put(again, "p/x", "1", NULL, NULL, NULL) == BKT_OK && !exists(".h5bucket/tmp/left"), "old files are removed");
+    bkt_store_close(again);
+}
+
+static void empty_directories_go(struct bkt_store *st)
+{
+    CHECK(put(st, "mine/out/x.h5/.domain.json", "{}", NULL, NULL, NULL) == BKT_OK && exists("mine/out/x.h5"), "put");
+    CHECK(del(st, "mine/out/x.h5/.domain.json") == BKT_OK && !exists("mine/out/x.h5") && exists("mine/out"),
+          "the domain's directory goes, the one that it lay in stays");
+    CHECK(put(st, "db/u/d/e/.dataset.json", "{}", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put(st, "db/u/d/e/0_0", "c", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(put(st, "db/w/.group.json", "c", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(del(st, "db/u/d/e/0_0") == BKT_OK && exists("db/u/d/e"), "not while something is left");
+    CHECK(del(st, "db/u/d/e/.dataset.json") == BKT_OK && !exists("db/u") && exists("db/w"), "all of the domain's goes");
+    CHECK(del(st, "db/w/.group.json") == BKT_OK && !exists("db/w") && exists("db"), "but not db");
+}
+
+/* Directories vanish under who is about to write into them. */
+static void *in_and_out(void *arg)
+{
+    char key[40];
+    (void)snprintf(key, sizeof key, "db/busy/d/%lx", (unsigned long)pthread_self());
+    for (int i = 0; i < 200; i++)
+        if (put(arg, key, "x", NULL, i % 2 ? "*" : NULL, NULL) != BKT_OK || del(arg, key) != BKT_OK)
+            return arg;
+    return NULL;
+}
+static void writing_and_deleting_at_once(struct bkt_store *st)
+{
+    pthread_t t[6];
+    void     *bad = NULL;
+    for (int i = 0; i < 6; i++)
+        CHECK(pthread_create(&t[i], NULL, in_and_out, st) == 0, "thread");
+    for (int i = 0; i < 6; i++)
+        CHECK(pthread_join(t[i], &bad) == 0 && !bad, "thread %d failed", i);
+}
+
+static void a_directory_without_permission_is_read_only(void)
+{
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && (chmod(dir, 0755) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
+            _exit(2);
+        struct bkt_store *st = open_store("file:///usr", "");
+        bool              ok = bkt_store_is_readonly(st) && put(st, "k", "x", NULL, NULL, NULL) == BKT_EUNSUP;
+        bkt_store_close(st);
+        _exit(!ok);
+    }
+    int status = 1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
+}
+
+int main(void)
+{
+    char cmd[64];
+    if (!mkdtemp(dir))
+        return 1;
+    (void)snprintf(uri, sizeof uri, "file://%s", dir);
+    a_directory_without_permission_is_read_only();
+    struct bkt_store *st = open_store(uri, "");
+    no_two_versions_share_an_etag(st);
+    processes_lose_no_update(st);
+    killed_writers_do_not_matter(st);
+    empty_directories_go(st);
+    writing_and_deleting_at_once(st);
+    bkt_store_close(st);
+    st = open_store(uri, "fsync=no");
+    writing_and_deleting_at_once(st);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    (void)snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+    return system(cmd) != 0 || failures != 0;
+}
