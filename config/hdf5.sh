@@ -53,29 +53,8 @@ step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
     "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
 }
 
-# --- source, with lists and cache of our own ------------------------------------------------------------------------
-# The archive proper, not the security one.  A machine that already runs Debian 13 gives the same answer.
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN)/$(LABEL)' 'Created-By: Packages' |
-         sed -n 's!^\([^ ]*\) Debian/Debian$!\1!p' | sort -u | head -n1)
-if [ -z "$mirror" ]; then # lists never downloaded: origin and label are unknown then
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-             sed -n '/\/debian\/*$/p' | sort -u | head -n1)
-fi
-[ -n "$mirror" ] || die "apt knows no Debian mirror (see: apt-get indextargets)"
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg; [ -e $keyring ] || keyring=${keyring%.gpg}.pgp
-[ -e $keyring ] || die "$keyring is missing: install debian-archive-keyring"
-
-mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/src" "$work/empty"
-echo "deb-src [signed-by=$keyring] $mirror $SUITE main" > "$work/sources.list"
-apt() {
-    (cd "$work/src" && apt-get -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts="$work/empty" \
-        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives" \
-        -o Dir::State::status="$work/status" -o APT::Sandbox::User=root -o Acquire::Languages=none \
-        -o Acquire::Retries=3 "$@")
-}
-: > "$work/status"
-step "asking $mirror for the source of HDF5 $VERSION" apt update
-step "fetching it" apt --only-source -t $SUITE source "hdf5"
+. "$here/debian_source.sh"
+step "fetching the source of HDF5 $VERSION" debian_source "$work" $SUITE hdf5
 src=$(echo "$work/src/hdf5-$VERSION"*)
 [ -d "$src" ] || die "Debian $SUITE's hdf5 is not $VERSION any more: $(ls "$work/src")"
 

@@ -12,6 +12,7 @@ SUITE=trixie
 only=
 if [ "${1:-}" = --prefix ]; then only=1; shift; fi
 hdf5=${1:?prefix of HDF5}
+here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
 prefix=$cache/netcdf-$(printf '%s' "$hdf5" | sha256sum | cut -c1-10)
 [ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
@@ -37,20 +38,9 @@ step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
     "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
 }
 
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n '/\/debian\/*$/p' | sort -u | head -n1)
-[ -n "$mirror" ] || die "apt knows no Debian mirror (see: apt-get indextargets)"
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg; [ -e $keyring ] || keyring=${keyring%.gpg}.pgp
-mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/src" "$work/empty"
-echo "deb-src [signed-by=$keyring] $mirror $SUITE main" > "$work/sources.list"
-: > "$work/status"
-apt() {
-    (cd "$work/src" && apt-get -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts="$work/empty" \
-        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives" \
-        -o Dir::State::status="$work/status" -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3 "$@")
-}
-step "asking $mirror for the source of netCDF" apt update
+. "$here/debian_source.sh"
 # The original tar file alone: apt checks its sum, and Debian's packaging is not needed.
-step "fetching it" apt --only-source --tar-only -t $SUITE source netcdf
+step "fetching the source of netCDF" debian_source "$work" $SUITE netcdf --tar-only
 step "unpacking it" sh -c 'mkdir "$1/src/netcdf" && tar -xf "$1"/src/netcdf_*.orig.tar.* -C "$1/src/netcdf" --strip-components=1' \
     sh "$work"
 src=$work/src/netcdf
