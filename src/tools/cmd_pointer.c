@@ -1,12 +1,11 @@
 /* h5bucket pointer DOMAIN FILE: write a pointer file (schema/pointer.h).  An existing FILE is left alone. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd.h"
 #include "pointer.h"
+#include "tool.h"
 
 static int write_new(const char *path, const struct bkt_buf *text)
 {
@@ -22,21 +21,21 @@ static int write_new(const char *path, const struct bkt_buf *text)
     return -1;
 }
 
-int cmd_pointer(int argc, char **argv)
+static int run(struct bkt_tool *t)
 {
-    if (argc != 3) {
-        fputs("usage: h5bucket pointer DOMAIN FILE\n", stderr);
-        return 2;
-    }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     struct bkt_err                           err  = {.n = 0};
-    if (bkt_pointer_emit(argv[1], &text, &err) < 0) {
-        fprintf(stderr, "h5bucket: %s: %s\n", argv[1], err.n ? err.frame[0].msg : "out of memory");
-        return 1;
-    }
-    if (write_new(argv[2], &text) < 0) {
-        fprintf(stderr, "h5bucket: %s: %s\n", argv[2], strerror(errno));
-        return 1;
-    }
-    return 0;
+    if (bkt_pointer_emit(t->args[0], &text, &err) < 0)
+        return bkt_tool_error(t, t->args[0], &err);
+    if (write_new(t->args[1], &text) < 0)
+        return bkt_tool_fail(t, "%s: %s", t->args[1], strerror(errno));
+    return BKT_EXIT_OK;
 }
+
+const struct bkt_verb bkt_verb_pointer = {
+    .name = "pointer", .args = "DOMAIN FILE", .min_args = 2, .max_args = 2,
+    .help = "make FILE stand for DOMAIN, for programs that look at a file before HDF5 does",
+    .text = "netCDF-C, GDAL and others read the first bytes of a file before they give its name to HDF5. FILE is a few bytes\n"
+            "that look like HDF5 to them and name DOMAIN to the connector. An existing FILE is left alone.",
+    .run = run,
+};

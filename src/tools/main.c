@@ -1,44 +1,54 @@
-/* h5bucket COMMAND …: the table of commands, --help and --version. */
+/* h5bucket VERB …: finds the verb's row, reads options and settings, runs it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bkt_config.h"
-#include "cmd.h"
+#include "domain.h"
+#include "help.h"
+#include "pool.h"
+#include "stats.h"
+#include "store.h"
+#include "trace.h"
 
-static const struct {
-    const char *name, *usage, *help;
-    cmd_fn     *run;
-} commands[] = {
-    {"pointer", "pointer DOMAIN FILE", "make FILE stand for DOMAIN, for programs that look at a file before HDF5 does", cmd_pointer},
-    {"settings", "settings [--markdown]", "every setting: name, environment variable, value in force, meaning", cmd_settings},
-};
-static const size_t n_commands = sizeof commands / sizeof *commands;
-
-static int usage(FILE *to)
+static int run(const struct bkt_verb *v, int argc, char **argv)
 {
-    fputs("usage: h5bucket COMMAND ...\n\ncommands:\n", to);
-    for (size_t i = 0; i < n_commands; i++)
-        fprintf(to, "  %-28s %s\n", commands[i].usage, commands[i].help);
-    fputs("  --version\n  --help\n\n"
-          "To read a bucket with any program that uses HDF5, set HDF5_PLUGIN_PATH to the folder of\n"
-          "libhdf5_vol_bucket.so and HDF5_VOL_CONNECTOR=" BKT_CONNECTOR_NAME ".\n",
-          to);
-    return to == stdout ? 0 : 2;
+    struct bkt_tool t;
+    struct bkt_err  err = {.n = 0};
+    int             rc  = bkt_tool_init(&t, v, argc, argv);
+    if (rc < 0 && bkt_trace_set(t.set.trace, &err) < 0)
+        rc = bkt_tool_error(&t, NULL, &err);
+    if (rc < 0) {
+        if (t.set.stats)
+            bkt_stats_at_exit();
+        bkt_pool_size(t.set.workers);
+        rc = v->run(&t);
+        bkt_domain_shutdown();
+        bkt_store_shutdown();
+        bkt_pool_shutdown();
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        bkt_tool_fail(&t, "the standard output can't be written to");
+        rc = rc ? rc : BKT_EXIT_FAIL;
+    }
+    bkt_tool_fini(&t);
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return usage(stderr);
-    if (strcmp(argv[1], "--version") == 0) {
+    const struct bkt_verb *v = argc > 1 ? bkt_verb_find(argv[1]) : NULL;
+    if (v)
+        return run(v, argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         puts("h5bucket " BKT_VERSION);
-        return 0;
+        return BKT_EXIT_OK;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return usage(stdout);
-    for (size_t i = 0; i < n_commands; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "h5bucket: no command '%s'\n", argv[1]);
-    return usage(stderr);
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        bkt_help_program(stdout);
+        return BKT_EXIT_OK;
+    }
+    if (argc > 1)
+        fprintf(stderr, "h5bucket: no verb '%s'\n", argv[1]);
+    bkt_help_program(stderr);
+    return BKT_EXIT_USAGE;
 }

@@ -1,0 +1,59 @@
+/* h5bucket help: the verbs, and what is made from their table (man pages, completion, the README's list). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+#include "help.h"
+
+/* @p v NULL: the program's own */
+static int write_man(struct bkt_tool *t, const char *folder, const struct bkt_verb *v)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    if (bkt_buf_addf(&path, "%s/h5bucket%s%s.1", folder, v ? "-" : "", v ? v->name : "") < 0)
+        return bkt_tool_fail(t, "out of memory");
+    FILE *to = fopen(bkt_buf_str(&path), "we");
+    if (!to)
+        return bkt_tool_fail(t, "%s: %s", bkt_buf_str(&path), strerror(errno));
+    bkt_help_man(to, v);
+    bool bad = ferror(to) != 0;
+    if (fclose(to) != 0 || bad)
+        return bkt_tool_fail(t, "%s: %s", bkt_buf_str(&path), strerror(errno));
+    return BKT_EXIT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    const struct bkt_verb *v      = t->n_args ? bkt_verb_find(t->args[0]) : NULL;
+    const char            *folder = bkt_tool_opt(t, "write-man");
+    if (t->n_args && !v)
+        return bkt_tool_usage(t, "no verb %s", t->args[0]);
+    if (folder) {
+        int rc = write_man(t, folder, NULL);
+        for (size_t i = 0; rc == BKT_EXIT_OK && i < bkt_n_verbs; i++)
+            rc = write_man(t, folder, bkt_verbs[i]);
+        return rc;
+    }
+    if (bkt_tool_has(t, "completion"))
+        bkt_help_completion(stdout);
+    else if (bkt_tool_has(t, "markdown"))
+        bkt_help_markdown(stdout);
+    else if (bkt_tool_has(t, "man"))
+        bkt_help_man(stdout, v);
+    else if (v)
+        bkt_help_verb(stdout, v);
+    else
+        bkt_help_program(stdout);
+    return BKT_EXIT_OK;
+}
+
+static const struct bkt_opt opts[] = {
+    {0, "man", NULL, "the man page of the program, or of VERB", NULL},
+    {0, "completion", NULL, "a script that makes bash complete verbs and options", NULL},
+    {0, "markdown", NULL, "the verbs as a table, for the README", NULL},
+    {0, "write-man", "FOLDER", "write all man pages into FOLDER", NULL},
+};
+const struct bkt_verb bkt_verb_help = {
+    .name = "help", .args = "[VERB]", .max_args = 1, .help = "tell what the verbs are, or what VERB does",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+};

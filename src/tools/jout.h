@@ -1,0 +1,40 @@
+/* JSON on its way to a file, written as it is known: no tree in memory.
+ *
+ * Text is written as ASCII; a byte that isn't UTF-8 becomes the lone surrogate \udc80..\udcff, as Python's surrogateescape
+ * and HSDS have it.  Numbers that JSON lacks (NaN, infinities) become the strings "NaN", "Infinity", "-Infinity". */
+#ifndef BKT_JOUT_H
+#define BKT_JOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define BKT_JOUT_DEPTH 64
+
+struct bkt_jout {
+    FILE    *to;
+    unsigned depth;
+    bool     some[BKT_JOUT_DEPTH + 1]; /* whether this level has a member already */
+    char     kind[BKT_JOUT_DEPTH + 1]; /* '{' or '[' */
+};
+
+void bkt_jout_init(struct bkt_jout *j, FILE *to);
+
+/* @p key: the member's name in an object; NULL in an array, and at the top. */
+void bkt_jout_open(struct bkt_jout *j, const char *key, char kind); /* '{' or '[' */
+void bkt_jout_close(struct bkt_jout *j);                            /* the innermost; the last one ends the line */
+void bkt_jout_str(struct bkt_jout *j, const char *key, const char *text); /* NULL: null */
+void bkt_jout_text(struct bkt_jout *j, const char *key, const void *p, size_t n);
+void bkt_jout_u64(struct bkt_jout *j, const char *key, uint64_t v);
+void bkt_jout_i64(struct bkt_jout *j, const char *key, int64_t v);
+void bkt_jout_real(struct bkt_jout *j, const char *key, double v); /* the shortest text that gives the value back */
+void bkt_jout_bool(struct bkt_jout *j, const char *key, bool v);
+void bkt_jout_null(struct bkt_jout *j, const char *key);
+/** An array of numbers on one line; UINT64_MAX is written as "unlimited". */
+void bkt_jout_dims(struct bkt_jout *j, const char *key, const uint64_t *v, unsigned n);
+
+/** Bytes of UTF-8 at @p p (1 to 4) and its code point; 0: not UTF-8. */
+unsigned bkt_utf8(const unsigned char *p, size_t n, uint32_t *code);
+
+#endif

@@ -1,0 +1,238 @@
+/* Command lines, by the rows of the table: getopt_long() with what they say. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "help.h"
+#include "tool.h"
+
+const struct bkt_opt bkt_tool_common[] = {
+    {0, "json", NULL, "print JSON, for programs", NULL},
+    {'b', "bucket", "BUCKET", "default bucket (setting bucket)", NULL},
+    {'u', "user", "NAME", "user that access lists are checked for (setting user)", NULL},
+    {'e', "endpoint", "URL", "S3 server (setting endpoint)", NULL},
+    {0, "set", "NAME=VALUE", "any setting, see h5bucket settings; may be repeated", NULL},
+    {'h', "help", NULL, "show this", NULL},
+};
+const size_t bkt_tool_n_common = sizeof bkt_tool_common / sizeof *bkt_tool_common;
+
+const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i)
+{
+    if (i < v->n_opts)
+        return &v->opts[i];
+    i = i - v->n_opts + !v->json; /* --json is the first of the common ones */
+    return i < bkt_tool_n_common ? &bkt_tool_common[i] : NULL;
+}
+
+/* ---- what was asked for ---- */
+
+unsigned bkt_tool_has(const struct bkt_tool *t, const char *name)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < t->n_given; i++)
+        n += strcmp(t->given[i].opt->name, name) == 0;
+    return n;
+}
+
+const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned at)
+{
+    for (size_t i = 0; i < t->n_given; i++)
+        if (strcmp(t->given[i].opt->name, name) == 0 && at-- == 0)
+            return t->given[i].value;
+    return NULL;
+}
+
+const char *bkt_tool_opt(const struct bkt_tool *t, const char *name)
+{
+    unsigned n = bkt_tool_has(t, name);
+    return n ? bkt_tool_opt_at(t, name, n - 1) : NULL;
+}
+
+bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+    const char *text = bkt_tool_opt(t, name);
+    char       *end  = NULL;
+    if (!text)
+        return true;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == 0 && v >= lo && v <= hi) {
+        *out = v;
+        return true;
+    }
+    (void)bkt_tool_usage(t, "--%s=%s: a whole number from %llu to %llu is wanted", name, text, (unsigned long long)lo,
+                         (unsigned long long)hi);
+    return false;
+}
+
+/* ---- messages ---- */
+
+static void say(const struct bkt_tool *t, const char *fmt, va_list ap)
+{
+    fflush(stdout);
+    fprintf(stderr, "h5bucket %s: ", t->verb->name);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+}
+
+int bkt_tool_fail(const struct bkt_tool *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(t, fmt, ap);
+    va_end(ap);
+    return BKT_EXIT_FAIL;
+}
+
+int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(t, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "usage: h5bucket %s%s%s%s\n       h5bucket %s --help tells more\n", t->verb->name,
+            t->verb->n_opts ? " [OPTION]..." : "", *t->verb->args ? " " : "", t->verb->args, t->verb->name);
+    return BKT_EXIT_USAGE;
+}
+
+int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_err *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "h5bucket %s", t->verb->name);
+    /* the root cause often names the thing itself */
+    if (what && !(err->n && strstr(err->frame[err->n - 1].msg, what)))
+        fprintf(stderr, ": %s", what);
+    for (unsigned i = err->n; i > 0; i--)
+        fprintf(stderr, ": %s", err->frame[i - 1].msg);
+    if (err->n == 0)
+        fprintf(stderr, ": %s", bkt_err_text(err->code));
+    fputc('\n', stderr);
+    return BKT_EXIT_FAIL;
+}
+
+/* ---- parsing ---- */
+
+#define LONG_BASE 1000 /* what getopt_long() answers for the i-th option is LONG_BASE + i */
+
+static bool is_word(const char *words, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *s = words; *s;) {
+        size_t len = strcspn(s, " ");
+        if (len == n && strncmp(s, value, n) == 0)
+            return true;
+        s += len + strspn(s + len, " ");
+    }
+    return false;
+}
+
+static int take_settings(struct bkt_tool *t)
+{
+    struct bkt_err err = {.n = 0};
+    static const char *const named[] = {"bucket", "user", "endpoint"};
+    int rc = bkt_settings_init(&t->set, NULL, &err);
+    for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
+        if (bkt_tool_opt(t, named[i]))
+            rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "command line", &err);
+    for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++) {
+        const char *text = bkt_tool_opt_at(t, "set", i), *eq = strchr(text, '=');
+        if (!eq)
+            return bkt_tool_usage(t, "--set=%s: NAME=VALUE is wanted", text);
+        char *name = strndup(text, (size_t)(eq - text));
+        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "command line", &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+        free(name);
+    }
+    if (rc < 0) {
+        (void)bkt_tool_error(t, NULL, &err);
+        return rc == BKT_EINVAL ? BKT_EXIT_USAGE : BKT_EXIT_FAIL;
+    }
+    return -1;
+}
+
+/* What getopt_long() wants, made from the rows. */
+static size_t fill(const struct bkt_verb *v, struct option *longs, char *shorts)
+{
+    size_t n = 0;
+    *shorts++ = ':';
+    for (const struct bkt_opt *o; n < BKT_OPT_MAX && (o = bkt_verb_opt(v, n)) != NULL; n++) {
+        longs[n] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)n};
+        if (o->letter) {
+            *shorts++ = o->letter;
+            if (o->arg)
+                *shorts++ = ':';
+        }
+    }
+    *shorts  = 0;
+    longs[n] = (struct option){NULL, 0, NULL, 0};
+    return n;
+}
+
+static const struct bkt_opt *option_of(const struct bkt_verb *v, int c)
+{
+    if (c >= LONG_BASE)
+        return bkt_verb_opt(v, (size_t)(c - LONG_BASE));
+    for (size_t i = 0; bkt_verb_opt(v, i); i++)
+        if (bkt_verb_opt(v, i)->letter == c)
+            return bkt_verb_opt(v, i);
+    return NULL;
+}
+
+static int bad_option(const struct bkt_tool *t, int c, char **argv)
+{
+    const char *what = c == ':' ? "needs an argument" : "is not known, not unique, or takes no argument";
+    if (optopt && optopt < LONG_BASE)
+        return bkt_tool_usage(t, "option -%c %s", optopt, c == ':' ? what : "is not known");
+    return bkt_tool_usage(t, "option %s %s", argv[optind - 1], what);
+}
+
+static int parse(struct bkt_tool *t, int argc, char **argv)
+{
+    struct option longs[BKT_OPT_MAX + 1];
+    char          shorts[2 * BKT_OPT_MAX + 2];
+    int           c;
+    fill(t->verb, longs, shorts);
+    opterr = 0;
+    optind = 0; /* GNU's word for: from the start */
+    while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        const struct bkt_opt *o = c == '?' || c == ':' ? NULL : option_of(t->verb, c);
+        if (!o)
+            return bad_option(t, c, argv);
+        if (o->words && !is_word(o->words, optarg))
+            return bkt_tool_usage(t, "--%s=%s: one of %s is wanted", o->name, optarg, o->words);
+        t->given[t->n_given++] = (struct bkt_given){o, o->arg ? optarg : NULL};
+    }
+    t->args   = argv + optind;
+    t->n_args = argc - optind;
+    t->json   = bkt_tool_has(t, "json") > 0;
+    return -1;
+}
+
+int bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char **argv)
+{
+    *t = (struct bkt_tool){.verb = v};
+    size_t most = 0;
+    for (int i = 1; i < argc; i++)
+        most += strlen(argv[i]);
+    t->given = calloc(most + 1, sizeof *t->given); /* an option is a letter at least */
+    if (!t->given)
+        return bkt_tool_fail(t, "out of memory");
+    int rc = parse(t, argc, argv);
+    if (rc >= 0)
+        return rc;
+    if (bkt_tool_has(t, "help")) {
+        bkt_help_verb(stdout, v);
+        return BKT_EXIT_OK;
+    }
+    if (t->n_args < v->min_args)
+        return bkt_tool_usage(t, "%s", t->n_args ? "an argument is missing" : "no argument is given");
+    if (v->max_args >= 0 && t->n_args > v->max_args)
+        return bkt_tool_usage(t, "too many arguments: %s", t->args[v->max_args]);
+    return take_settings(t);
+}
+
+void bkt_tool_fini(struct bkt_tool *t)
+{
+    bkt_settings_fini(&t->set);
+    free(t->given);
+}
