@@ -255,6 +255,29 @@ struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t p
     return e;
 }
 
+uint64_t bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos)
+{
+    uint64_t n = 0;
+    if (!space || !pos)
+        return 0;
+    (void)pthread_mutex_lock(&c->lock);
+    const struct bkt_centry *e = tree_floor(c, space, pos - 1);
+    if (e && pos - 1 - e->pos < e->len)
+        n = e->len;
+    (void)pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+void bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len)
+{
+    if (!space || !len)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    for (struct bkt_centry *e; (e = tree_floor(c, space, pos + (len - 1))) && e->pos >= pos;)
+        drop(c, e);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 /* Whether bytes pos .. pos+len-1 are there, in as many entries as it takes. */
 static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
 {

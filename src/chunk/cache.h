@@ -45,6 +45,10 @@ struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t p
 /** An entry that holds bytes pos .. pos+len-1, retained, from byte *delta on; put together when several entries
  *  cover them; or NULL. */
 struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
+/** Length of the entry that holds byte pos-1; 0: there is none. */
+uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
+/** Drop the entries that begin at one of pos .. pos+len-1: what they were read from has changed. */
+void               bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len);
 void               bkt_cache_clear(struct bkt_cache *c);
 
 #endif

@@ -107,6 +107,8 @@ static void set_space(struct bkt_dsetio *io)
         bkt_buf_add(&name, io->cdims, io->rank * sizeof *io->cdims) < 0)
         return;
     io->space = bkt_cache_space(io->cache, name.ptr, name.len);
+    if (bkt_buf_add_str(&name, " bytes") == BKT_OK)
+        io->slice_space = bkt_cache_space(io->cache, name.ptr, name.len);
 }
 
 /* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */

@@ -16,7 +16,9 @@ struct bkt_chunk_file {
     struct bkt_store *store; /* the domain's */
     const char       *etag;  /* If-Match for every range, where one is recorded; NULL: none */
     uint64_t          space; /* of its ranges in the cache */
+    uint64_t          base;  /* in that space, of the file's first byte */
     unsigned          rank;  /* order of first use: what ranges are sorted by */
+    bool              object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
 };
 
 enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
@@ -28,6 +30,7 @@ struct bkt_dsetio {
     const struct bkt_settings *set;
     struct bkt_cache          *cache; /* NULL: none */
     uint64_t                   space; /* of its decoded chunks in the cache */
+    uint64_t                   slice_space; /* of parts of its chunk objects: chunk n begins at n * chunk_bytes */
     enum bkt_where             where;
     bool                       var;
     size_t                     elem_size;   /* fixed-size types */

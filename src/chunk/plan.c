@@ -140,6 +140,76 @@ int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const str
     return x.filtered ? push(s, &x, err) : add_runs(s, &x, lim, err);
 }
 
+/* ---- parts of chunk objects ---- */
+
+/* A chunk object no larger than this is fetched whole: what else is in it is likely to be wanted, and costs less than the
+ * round trip. */
+#define SLICE_MIN  (128u << 10)
+#define SLICE_MAX  4     /* ranges of one chunk */
+#define SLICE_RUNS 65536 /* more are not even looked at */
+
+static void own_free(struct bkt_chunk_file *f)
+{
+    free(f->key);
+    free(f);
+}
+
+static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out, struct bkt_err *err)
+{
+    uint64_t                                 coord[BKT_MAX_RANK];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (s->n_own == s->cap_own) {
+        size_t                  cap = s->cap_own ? 2 * s->cap_own : 16;
+        struct bkt_chunk_file **v   = realloc(s->own, cap * sizeof(struct bkt_chunk_file *));
+        if (!v)
+            BKT_NOMEM(err);
+        s->own = v, s->cap_own = cap;
+    }
+    bkt_grid_coord(&t->grid, k, coord);
+    BKT_TRY(err, bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &key), "%s", bkt_chunk_label(t->io, coord).text);
+    struct bkt_chunk_file *f = calloc(1, sizeof *f);
+    if (!f)
+        BKT_NOMEM(err);
+    f->key    = bkt_buf_steal(&key);
+    f->store  = bkt_domain_store(t->io->dom);
+    f->space  = t->io->slice_space;
+    f->object = true;
+    if (!bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &f->base) || f->base > UINT64_MAX - t->io->chunk_bytes)
+        f->space = 0;
+    *out = s->own[s->n_own++] = f;
+    return BKT_OK;
+}
+
+void bkt_segs_fini(struct bkt_segs *s)
+{
+    for (size_t i = 0; i < s->n_own; i++)
+        own_free(s->own[i]);
+    free(s->own);
+    free(s->v);
+}
+
+int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim, bool *added,
+                       struct bkt_err *err)
+{
+    struct bkt_chunk_file *f;
+    size_t                 before = s->n;
+    uint64_t               bytes  = 0;
+    *added                        = false;
+    if (t->io->chunk_bytes <= SLICE_MIN || bkt_grid_n_runs(&t->grid, k) > SLICE_RUNS)
+        return BKT_OK;
+    BKT_PASS(own_add(s, t, k, &f, err));
+    struct bkt_seg x = {.t = t, .file = f, .k = k, .len = t->io->chunk_bytes};
+    BKT_PASS(add_runs(s, &x, lim, err));
+    for (size_t i = before; i < s->n; i++)
+        bytes += s->v[i].len;
+    *added = s->n - before <= SLICE_MAX && bytes <= t->io->chunk_bytes / 2;
+    if (!*added) {
+        s->n = before;
+        own_free(s->own[--s->n_own]);
+    }
+    return BKT_OK;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct bkt_seg *x = a, *y = b;

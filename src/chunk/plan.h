@@ -36,13 +36,20 @@ struct bkt_seg {
 struct bkt_segs {
     struct bkt_seg *v;
     size_t          n, cap;
+    struct bkt_chunk_file **own; /* chunk objects that are read in part */
+    size_t          n_own, cap_own;
 };
+void bkt_segs_fini(struct bkt_segs *s);
 struct bkt_limits {
     uint64_t part, merge, gap; /* bytes */
 };
 /** Add what chunk k of the target needs from its place. */
 BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
                                const struct bkt_limits *lim, struct bkt_err *err);
+/** The same for a chunk object that is the elements as they are, where that takes far less than all of it.
+ *  *added: false: better fetch it whole. */
+BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
+                                     bool *added, struct bkt_err *err);
 /** By file and offset. */
 void bkt_segs_sort(struct bkt_segs *s);
 /** How many segments from i on are fetched as one range, and the range's length. */
@@ -55,6 +62,7 @@ unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
 void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src);
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
+void bkt_scatter_fill_seg(const struct bkt_seg *s);
 /** Slices into @p e, which the target holds from now on (takes the reference over). */
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e);
 /** Memory of the whole chunk k when all of it is selected and goes to one place; else NULL. */

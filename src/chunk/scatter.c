@@ -58,17 +58,18 @@ static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
         t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
 }
 
-void bkt_scatter_fill(struct bkt_target *t, uint64_t k)
+void bkt_scatter_fill_seg(const struct bkt_seg *s)
 {
+    struct bkt_target   *t = s->t;
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
     size_t               hint = 0;
     uint64_t             coord[BKT_MAX_RANK];
-    bkt_grid_coord(&t->grid, k, coord);
-    if (t->io->var)
-        t->held[k] = bkt_centry_retain(t->io->fill);
-    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    bkt_grid_coord(&t->grid, s->k, coord);
+    bkt_grid_iter(&it, &t->grid, s->k, s->run, s->n_runs);
     while (bkt_grid_next(&it, &run)) {
+        if (s->take)
+            run = (struct bkt_grid_run){run.off + s->skip, run.seq + s->skip, s->take};
         if (t->io->var) {
             fill_slices(t, &run);
             continue;
@@ -79,6 +80,14 @@ void bkt_scatter_fill(struct bkt_target *t, uint64_t k)
             run.off += n, run.seq += n, run.len -= n;
         }
     }
+}
+
+void bkt_scatter_fill(struct bkt_target *t, uint64_t k)
+{
+    struct bkt_seg all = {.t = t, .k = k, .n_runs = UINT64_MAX};
+    if (t->io->var)
+        t->held[k] = bkt_centry_retain(t->io->fill);
+    bkt_scatter_fill_seg(&all);
 }
 
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_centry *e)

@@ -27,6 +27,7 @@ static void task_free(struct bkt_task *k)
     for (size_t i = 0; i < k->n_reqs; i++)
         bkt_req_fini(&k->reqs[i]);
     free(k->reqs);
+    free(k->pours);
     free(k->pieces);
     bkt_centry_release(k->e);
     bkt_buf_fini(&k->key_buf);
@@ -86,24 +87,51 @@ static int check_native(struct bkt_task *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int check_ref(const struct bkt_task *k, struct bkt_err *err)
+/* Of one part: the file ends too early. */
+static int too_short(const struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
+    uint64_t off = bkt_max_u64(q->off, k->segs[0].off), last = bkt_min_u64(q->off + q->len, k->need_end) - 1;
+    if (k->segs[0].file->object)
+        return BKT_OK; /* told from its size */
+    if (q->size == UINT64_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs", (unsigned long long)(last + 1));
+    BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu", (unsigned long long)q->size,
+             (unsigned long long)off, (unsigned long long)last);
+}
+
+/* A part of a chunk object: it is missing, or of the chunk's size, or with a checksum of 4 bytes behind it. */
+static int check_slice(struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
+{
+    uint64_t want = k->segs[0].t->io->chunk_bytes;
+    k->missing |= q->rc == BKT_ENOENT;
+    if (k->missing || (q->rc < 0 && q->rc != BKT_ERANGE))
+        return BKT_OK;
+    if (q->rc == BKT_ERANGE || q->n < bkt_min_u64(q->len, k->need_end - bkt_min_u64(q->off, k->need_end)) ||
+        (q->size != UINT64_MAX && q->size != want && q->size != want + 4))
+        BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
+                 (unsigned long long)(q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);
+    return BKT_OK;
+}
+
+static int check_ref(struct bkt_task *k, struct bkt_err *err)
+{
+    bool object = k->segs[0].file->object;
     for (size_t i = 0; i < k->n_reqs; i++) {
         const struct bkt_req *q = &k->reqs[i];
-        if (q->rc == BKT_ERANGE || (q->rc == BKT_OK && q->n != q->len)) {
-            if (q->size == UINT64_MAX)
-                BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs",
-                         (unsigned long long)(q->off + q->len));
-            BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu", (unsigned long long)q->size,
-                     (unsigned long long)q->off, (unsigned long long)(q->off + q->len - 1));
-        }
-        if (q->rc == BKT_ENOENT) {
+        if (object)
+            BKT_PASS(check_slice(k, q, err));
+        if (q->rc == BKT_ERANGE || (q->rc == BKT_OK && q->n < q->len && q->off + q->n < k->need_end))
+            BKT_PASS(too_short(k, q, err));
+        if (q->rc == BKT_ENOENT && !object) {
             (void)bkt_err_copy(err, q->rc, q->err);
             BKT_FAIL(err, q->rc, "the file that the dataset refers to is not there");
         }
-        if (q->rc < 0)
+        if (q->rc < 0 && q->rc != BKT_ENOENT)
             return bkt_err_copy(err, q->rc, q->err);
     }
+    /* widened beyond the end of the file */
+    if (k->e && k->n_reqs == 1 && !k->missing)
+        k->e->len = (size_t)k->reqs[0].n;
     return BKT_OK;
 }
 
@@ -136,7 +164,7 @@ static struct bkt_req *add_req(struct bkt_task *k, uint64_t off, uint64_t len, v
     q->off            = off;
     q->len            = len;
     q->dst            = dst;
-    q->may_be_short   = dst != NULL; /* our own message says more */
+    q->may_be_short   = len != BKT_WHOLE; /* our own message says more */
     q->if_match       = k->etag;
     q->cancel         = &k->run->cancel;
     q->done           = part_done;
@@ -158,6 +186,18 @@ void bkt_task_start(struct bkt_task *k)
         bkt_store_start(store, &reqs[i]);
 }
 
+/* The same, into the caller's memory a run at a time. */
+static void add_poured(struct bkt_task *k, uint64_t off, uint64_t len)
+{
+    struct bkt_pour *c = &k->pours[k->n_reqs];
+    struct bkt_req  *q = add_req(k, off, len, NULL);
+    c->segs            = k->segs;
+    c->n_segs          = k->n_segs;
+    c->off             = off;
+    q->sink            = bkt_pour;
+    q->sink_arg        = c;
+}
+
 static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
 {
     struct bkt_task *k = calloc(1, sizeof *k);
@@ -165,15 +205,26 @@ static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
         free(k);
         return NULL;
     }
-    k->run = run;
+    k->run  = run;
+    k->keep = run->keep;
     return k;
 }
 
 /* A chunk object whose bytes are the elements. */
-static bool is_plain(const struct bkt_dsetio *io)
+bool bkt_task_is_plain(const struct bkt_dsetio *io)
 {
     const struct bkt_hsds_codec *c = &io->codec;
     return !io->var && !c->compressed && c->shuffle != 2 && (c->shuffle != 1 || c->shuffle_only_is_raw);
+}
+
+/* Where unfiltered bytes go: straight to the caller in one piece, or run by run, or into memory of ours. */
+static int place_bytes(struct bkt_task *k, size_t n_parts, uint64_t len, unsigned char *direct)
+{
+    if ((k->direct = direct))
+        return BKT_OK;
+    if (!k->keep && bkt_pour_fits(k->segs, k->n_segs))
+        return (k->pours = calloc(n_parts, sizeof *k->pours)) ? BKT_OK : BKT_ENOMEM;
+    return (k->e = bkt_centry_new((size_t)len)) ? BKT_OK : BKT_ENOMEM;
 }
 
 int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out, struct bkt_err *err)
@@ -184,22 +235,24 @@ int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n,
         BKT_NOMEM(err);
     bkt_grid_coord(&t->grid, n, coord);
     k->is_native = true;
-    k->plain     = is_plain(t->io);
-    k->native    = (struct bkt_seg){.t = t, .k = n};
+    k->plain     = bkt_task_is_plain(t->io);
+    k->native    = (struct bkt_seg){.t = t, .k = n, .len = t->io->chunk_bytes, .n_runs = UINT64_MAX};
     k->segs      = &k->native;
     k->n_segs    = 1;
     k->store     = bkt_domain_store(t->io->dom);
     k->space     = t->io->space;
     int rc       = bkt_chunk_key(&t->io->obj->id, &t->io->ds->layout, coord, &k->key_buf);
-    if (rc == BKT_OK && k->plain && !(k->direct = bkt_scatter_whole(t, n)) && !(k->e = bkt_centry_new(t->io->chunk_bytes)))
-        rc = BKT_ENOMEM;
+    if (rc == BKT_OK && k->plain)
+        rc = place_bytes(k, 1, t->io->chunk_bytes, bkt_scatter_whole(t, n));
     if (rc < 0) {
         task_free(k);
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(t->io, coord).text);
     }
     k->key  = bkt_buf_str(&k->key_buf);
     k->cost = t->io->var ? VAR_COST : (uint64_t)t->io->chunk_bytes * (k->plain ? 1 : 2);
-    if (k->plain)
+    if (k->plain && k->pours)
+        add_poured(k, 0, t->io->chunk_bytes);
+    else if (k->plain)
         (void)add_req(k, 0, t->io->chunk_bytes, k->direct ? k->direct : k->e->data);
     else
         (void)add_req(k, 0, BKT_WHOLE, NULL);
@@ -207,37 +260,54 @@ int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n,
     return BKT_OK;
 }
 
-int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len, struct bkt_task **out,
-                      struct bkt_err *err)
+static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
 {
-    struct bkt_seg *s          = &segs->v[at];
-    size_t          n_filtered = 0, n_parts = (size_t)bkt_ceil_div(len, run->lim.part);
-    struct bkt_task    *k = task_new(run, n_parts);
+    const struct bkt_seg        *s = &k->segs[0];
+    const struct bkt_chunk_file *f = s->file;
+    k->store    = f->store;
+    k->key      = f->key;
+    k->etag     = f->etag;
+    k->space    = f->space;
+    k->base     = f->base;
+    k->off      = s->off;
+    k->len      = len;
+    k->need_end = k->off + len;
+    if (s->t->io->cache && (!s->filtered || near))
+        k->e = bkt_cache_cover(s->t->io->cache, k->space, k->base + k->off, (size_t)len, &k->delta);
+    if (!k->e && near)
+        bkt_near_widen(k, s->t->io->cache, near, f->object ? s->t->io->chunk_bytes : UINT64_MAX);
+}
+
+int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len, uint64_t near,
+                   struct bkt_task **out, struct bkt_err *err)
+{
+    struct bkt_seg  *s          = &segs->v[at];
+    size_t           n_filtered = 0, n_parts = (size_t)bkt_ceil_div(len, run->lim.part) + 1;
+    struct bkt_task *k          = task_new(run, n_parts);
     if (!k)
         BKT_NOMEM(err);
     k->segs = s, k->n_segs = n;
-    k->store = s->file->store, k->key = s->file->key, k->etag = s->file->etag, k->space = s->file->space;
-    k->off = s->off, k->len = k->cost = len;
+    set_range(k, len, near);
+    k->cost = k->len;
     for (size_t i = 0; i < n; i++)
         if (s[i].filtered) {
             n_filtered++;
             k->cost += s[i].t->io->chunk_bytes;
         }
-    if (n_filtered < n && s->t->io->cache)
-        k->e = bkt_cache_cover(s->t->io->cache, k->space, k->off, (size_t)len, &k->delta);
     bool found = k->e != NULL;
-    if (!found)
-        k->direct = bkt_segs_direct(s, n);
-    if (!found && !k->direct)
-        k->e = bkt_centry_new((size_t)len);
-    k->pieces = n_filtered ? calloc(n_filtered, sizeof *k->pieces) : NULL;
-    if ((!k->e && !k->direct) || (n_filtered && !k->pieces)) {
+    int  rc    = found ? BKT_OK : place_bytes(k, n_parts, k->len, k->len == len ? bkt_segs_direct(s, n) : NULL);
+    if (rc == BKT_OK && n_filtered && !(k->pieces = calloc(n_filtered, sizeof *k->pieces)))
+        rc = BKT_ENOMEM;
+    if (rc < 0) {
         task_free(k);
-        BKT_FAIL(err, BKT_ENOMEM, "out of memory for %llu bytes of %s", (unsigned long long)len, s->file->key);
+        BKT_FAIL(err, rc, "out of memory for %llu bytes of %s", (unsigned long long)len, s->file->key);
     }
-    unsigned char *dst = k->direct ? k->direct : k->e->data;
-    for (uint64_t o = 0; !found && o < len; o += run->lim.part)
-        (void)add_req(k, k->off + o, bkt_min_u64(run->lim.part, len - o), dst + o);
+    unsigned char *dst = k->direct ? k->direct : k->e ? k->e->data : NULL;
+    for (uint64_t o = 0; !found && o < k->len; o += run->lim.part)
+        if (k->pours)
+            add_poured(k, k->off + o, bkt_min_u64(run->lim.part, k->len - o));
+        else
+            (void)add_req(k, k->off + o, bkt_min_u64(run->lim.part, k->len - o), dst + o);
     *out = k;
     return BKT_OK;
 }

@@ -26,6 +26,17 @@ struct bkt_run_state {
     size_t             n;
 };
 
+/** Where a body that is poured stands (pour.c). */
+struct bkt_pour {
+    struct bkt_seg      *segs;
+    size_t               n_segs, at_seg, hint;
+    uint64_t             off;   /* of the body in the file */
+    uint64_t             at;    /* next byte of the file */
+    struct bkt_grid_iter it;
+    uint64_t             run_off, seq, done, left; /* the run: place in the file, in the selection, bytes copied and to come */
+    bool                 open;
+};
+
 struct bkt_task;
 struct bkt_task_piece { /* one filtered chunk's decoding */
     struct bkt_job   job;
@@ -44,11 +55,14 @@ struct bkt_task {
     struct bkt_store      *store;
     const char            *key, *etag;
     struct bkt_buf         key_buf;
-    uint64_t               off, len;
-    uint64_t               space;   /* in the cache: of the file, or of the dataset's chunks */
+    uint64_t               off, len;  /* what is fetched */
+    uint64_t               need_end;  /* the last byte needed lies before it: more is fetched where neighbours are expected */
+    uint64_t               space, base; /* in the cache: of the file, or of the dataset's chunks; what to add to off */
+    bool                   keep;    /* the bytes are for the cache too */
     struct bkt_centry     *e;       /* bytes fetched, or found in the cache from `delta` on */
     size_t                 delta;
     unsigned char         *direct;  /* bytes go straight to the caller instead */
+    struct bkt_pour       *pours;   /* or where they belong, a run at a time; one per request */
     struct bkt_req        *reqs;    /* none: the bytes were found */
     size_t                 n_reqs;
     atomic_size_t          parts;   /* requests under way */
@@ -60,8 +74,9 @@ struct bkt_task {
 /* ---- task.c ---- */
 BKT_NODISCARD int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out,
                                   struct bkt_err *err);
+/** One range; @p near: bytes around a small one that may come along (near.c), 0 for none. */
 BKT_NODISCARD int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len,
-                                 struct bkt_task **out, struct bkt_err *err);
+                                 uint64_t near, struct bkt_task **out, struct bkt_err *err);
 /** Begin; the task may be gone when this returns. */
 void bkt_task_start(struct bkt_task *k);
 /** Record the run's first failure and cancel what has not begun. */
@@ -71,10 +86,23 @@ void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct b
 void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes less */
 void bkt_task_end(struct bkt_task *k);
 
+/* ---- pour.c ---- */
+bool bkt_pour_fits(const struct bkt_seg *segs, size_t n);
+/** As bkt_req.sink, with a struct bkt_pour. */
+void bkt_pour(void *pour, uint64_t at, const void *data, size_t n);
+
+/* ---- near.c ---- */
+/** How many bytes around each of @p n_ranges small ranges are worth fetching; 0: none. */
+uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges);
+/** Widen the range of the task. */
+void     bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t near, uint64_t file_end);
+
 /* ---- work.c ---- */
 /** The bytes are there: hand them to workers, or copy them at once where that is little. */
 void bkt_task_ready(struct bkt_task *k);
 /** Fill in what a missing chunk reads as. */
 BKT_NODISCARD int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
+/** Whether a dataset's chunk objects are the elements as they are. */
+bool bkt_task_is_plain(const struct bkt_dsetio *io);
 
 #endif

@@ -35,7 +35,7 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
 
 static void launch(struct bkt_task *k)
 {
-    if (k->direct && !k->run->keep) /* takes no memory of ours */
+    if ((k->direct || k->pours) && !k->keep) /* takes no memory of ours */
         k->cost = 0;
     k->cost = bkt_max_u64(k->cost, MIN_COST);
     wait_for(k->run, k->cost);
@@ -61,15 +61,21 @@ static struct bkt_centry *cached(const struct bkt_target *t, uint64_t k)
     return t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, bkt_target_linear(t, k)) : NULL;
 }
 
-static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_err *err)
+static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_segs *segs, struct bkt_err *err)
 {
+    bool plain = bkt_task_is_plain(t->io);
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(&run->cancel); k++) {
-        struct bkt_task       *task = NULL;
-        struct bkt_centry *e    = cached(t, k);
+        struct bkt_task   *task   = NULL;
+        struct bkt_centry *e      = cached(t, k);
+        bool               sliced = false;
         if (e) {
             BKT_PASS(take_cached(t, k, e, true, err));
             continue;
         }
+        if (plain)
+            BKT_PASS(bkt_segs_add_slice(segs, t, k, &run->lim, &sliced, err));
+        if (sliced)
+            continue;
         BKT_PASS(bkt_task_native(run, t, k, &task, err));
         launch(task);
     }
@@ -144,6 +150,25 @@ static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q,
     return sum;
 }
 
+/* Everything that was cut out of files and chunk objects. */
+static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
+{
+    uint64_t len;
+    size_t   n_segs, n_ranges = 0;
+    bkt_segs_sort(segs);
+    for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, &run->lim, &len))
+        n_ranges++;
+    for (size_t at = 0; at < segs->n && !atomic_load(&run->cancel); at += n_segs) {
+        struct bkt_task *task = NULL;
+        uint64_t         near = bkt_near_budget(segs->v[at].t->io, segs->v[at].file->store, n_ranges);
+        n_segs                = bkt_segs_span(segs, at, &run->lim, &len);
+        BKT_PASS(bkt_task_range(run, segs, at, n_segs, len, near, &task, err));
+        launch(task);
+    }
+    segs->n = 0;
+    return BKT_OK;
+}
+
 static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_locate *q, size_t n, struct bkt_segs *segs,
                         struct bkt_err *err)
 {
@@ -153,15 +178,7 @@ static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_
         for (size_t j = 0; j < q[i].n; j++)
             if (w[i].locs[j].file)
                 BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &run->lim, err));
-    bkt_segs_sort(segs);
-    uint64_t len;
-    size_t   n_segs;
-    for (size_t at = 0; at < segs->n && !atomic_load(&run->cancel); at += n_segs) {
-        struct bkt_task *task = NULL;
-        n_segs            = bkt_segs_span(segs, at, &run->lim, &len);
-        BKT_PASS(bkt_task_range(run, segs, at, n_segs, len, &task, err));
-        launch(task);
-    }
+    BKT_PASS(read_segs(run, segs, err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n && !atomic_load(&run->cancel); j++)
             if (!w[i].locs[j].file)
@@ -177,7 +194,7 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
     for (size_t i = 0; i < run->n; i++)
         n_refs += by_reference(&run->t[i]);
     if (!n_refs)
-        return BKT_OK;
+        return read_segs(run, segs, err);
     struct wanted     *w  = calloc(n_refs, sizeof *w);
     struct bkt_locate *q  = calloc(n_refs, sizeof *q);
     int                rc = w && q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -217,15 +234,16 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
     int             rc   = BKT_OK;
     run->keep            = fits_cache(run);
     run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
+    set_limits(run, 0);
     for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
         if (run->t[i].io->where == BKT_AT_OBJECTS)
-            rc = read_native(run, &run->t[i], err);
+            rc = read_native(run, &run->t[i], &segs, err);
     if (rc == BKT_OK)
         rc = read_refs(run, &segs, err);
     if (rc < 0)
         bkt_run_fail(run, rc, err);
     wait_for(run, 0);
-    free(segs.v);
+    bkt_segs_fini(&segs);
     if (run->rc < 0 && rc >= 0)
         rc = bkt_err_copy(err, run->rc, &run->err);
     return rc;

@@ -101,6 +101,8 @@ static int work_native(struct bkt_task *k, struct bkt_err *err)
         return decode_var(k, s, err);
     if (!k->plain)
         return decode(k, s, decode_native, err);
+    if (k->pours)
+        return BKT_OK;
     if (k->direct) {
         keep_copy(k->run, s->t->io->cache, k->space, bkt_target_linear(s->t, s->k), k->direct, s->t->io->chunk_bytes);
     } else {
@@ -131,22 +133,59 @@ static void piece_job(struct bkt_job *job)
     bkt_task_leave(k);
 }
 
+static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
+{
+    if (k->keep && cache)
+        bkt_cache_put(cache, k->space, k->base + k->off, k->e);
+}
+
+/* A chunk object that isn't there, asked for a part of it. */
+static int fill_slices(struct bkt_task *k, struct bkt_err *err)
+{
+    for (size_t i = 0; i < k->n_segs; i++) {
+        uint64_t          coord[BKT_MAX_RANK];
+        struct bkt_seg   *s    = &k->segs[i];
+        struct bkt_centry *none = i ? NULL : bkt_centry_new(0);
+        bkt_grid_coord(&s->t->grid, s->k, coord);
+        BKT_PASS(bkt_fill_check(s->t->io, coord, true, err));
+        bkt_scatter_fill_seg(s);
+        if (!none)
+            continue;
+        none->missing = true;
+        keep_chunk(k->run, s->t, s->k, none);
+        bkt_centry_release(none);
+    }
+    return BKT_OK;
+}
+
+static int work_raw(struct bkt_task *k, struct bkt_err *err)
+{
+    struct bkt_cache *cache = k->segs[0].t->io->cache;
+    bool              found = !k->n_reqs;
+    if (k->missing)
+        return fill_slices(k, err);
+    if (k->pours)
+        return BKT_OK;
+    if (k->direct) {
+        keep_copy(k->run, cache, k->space, k->base + k->off, k->direct, (size_t)k->len);
+        return BKT_OK;
+    }
+    for (size_t i = 0; i < k->n_segs; i++)
+        if (!k->segs[i].filtered)
+            bkt_scatter_seg(&k->segs[i], k->e->data + k->delta + (size_t)(k->segs[i].off - k->off));
+    if (!found)
+        put_range(k, cache);
+    return BKT_OK;
+}
+
 /* Unfiltered bytes of files. */
 static void raw_job(struct bkt_job *job)
 {
-    struct bkt_task      *k     = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
-    struct bkt_cache *cache = k->segs[0].t->io->cache;
-    bool              found = !k->n_reqs;
-    if (!atomic_load(&k->run->cancel)) {
-        if (k->direct)
-            keep_copy(k->run, cache, k->space, k->off, k->direct, (size_t)k->len);
-        else
-            for (size_t i = 0; i < k->n_segs; i++)
-                if (!k->segs[i].filtered)
-                    bkt_scatter_seg(&k->segs[i], k->e->data + k->delta + (size_t)(k->segs[i].off - k->off));
-        if (!k->direct && !found && k->run->keep && cache)
-            bkt_cache_put(cache, k->space, k->off, k->e);
-    }
+    struct bkt_task *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
+    struct bkt_err   err = {0};
+    int              rc  = atomic_load(&k->run->cancel) ? BKT_OK : work_raw(k, &err);
+    if (rc < 0)
+        bkt_task_fail(k, k->segs, rc, &err);
     bkt_task_leave(k);
 }
 
@@ -165,7 +204,7 @@ static void submit(struct bkt_task *k, void (*job)(struct bkt_job *), uint64_t b
 void bkt_task_ready(struct bkt_task *k)
 {
     if (k->is_native) {
-        bool idle = k->plain && k->direct && !k->missing && !k->run->keep;
+        bool idle = k->plain && (k->direct || k->pours) && !k->missing && !k->keep;
         atomic_store(&k->users, 1);
         if (idle)
             bkt_task_leave(k);
@@ -176,7 +215,9 @@ void bkt_task_ready(struct bkt_task *k)
     size_t n = k->n_segs, n_filtered = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         n_filtered += k->segs[i].filtered;
-    bool raw = n_filtered < n && !(k->direct && !k->run->keep);
+    bool raw = n_filtered < n && (k->missing || !((k->direct || k->pours) && !k->keep));
+    if (n_filtered == n && k->n_reqs && k->len > k->need_end - k->segs[0].off) /* widened: for the chunks around */
+        put_range(k, k->segs[0].t->io->cache);
     atomic_store(&k->users, n_filtered + raw + 1);
     for (size_t i = 0; i < n; i++) {
         if (!k->segs[i].filtered)

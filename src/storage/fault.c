@@ -48,15 +48,34 @@ static void spoil(struct bkt_req *o, const struct bkt_fault *f)
     unsigned char *p = o->dst ? o->dst : o->body.ptr;
     if (o->op != BKT_GET || o->rc < 0)
         return;
-    if (f->flip_set && f->flip < o->n)
+    if (f->flip_set && f->flip < o->n && !o->sink)
         p[f->flip] ^= 0xff;
     if (!f->cut || o->n <= f->cut)
         return;
     o->n = f->cut;
-    if (!o->dst)
+    if (!o->dst && !o->sink)
         o->body.len = (size_t)f->cut;
     if (!o->may_be_short)
         (void)BKT_REQ_FAIL(o, BKT_EFORMAT, "%s: cut by a test", o->key);
+}
+
+/* Between the inner store and the outer request's sink: the byte to be flipped is. */
+static void spoil_sink(void *arg, uint64_t at, const void *data, size_t n)
+{
+    const struct passage *p    = arg;
+    const unsigned char  *d    = data;
+    uint64_t              flip = p->f->flip;
+    if (flip < at || flip - at >= n) {
+        p->outer->sink(p->outer->sink_arg, at, d, n);
+        return;
+    }
+    size_t        k   = (size_t)(flip - at);
+    unsigned char bad = d[k] ^ 0xff;
+    if (k)
+        p->outer->sink(p->outer->sink_arg, at, d, k);
+    p->outer->sink(p->outer->sink_arg, flip, &bad, 1);
+    if (k + 1 < n)
+        p->outer->sink(p->outer->sink_arg, flip + 1, d + k + 1, n - k - 1);
 }
 
 static void pass_back(struct bkt_req *in)
@@ -105,6 +124,10 @@ static void fault_start(struct bkt_store *base, struct bkt_req *req)
     p->inner.err   = NULL;
     p->inner.done  = pass_back;
     p->inner.arg   = p;
+    if (req->sink && f && f->flip_set) {
+        p->inner.sink     = spoil_sink;
+        p->inner.sink_arg = p;
+    }
     if (f && f->delay_ms)
         bkt_pool_submit(&p->job);
     else

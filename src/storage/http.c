@@ -20,6 +20,7 @@
 #define RESERVE_MAX  (UINT64_C(64) << 20) /* memory taken on a server's word alone */
 
 static bool is_whole(const struct bkt_http_op *op) { return op->req->len == BKT_WHOLE; }
+static bool in_body(const struct bkt_req *req) { return !req->dst && !req->sink; }
 
 /* ---- sending ---- */
 
@@ -163,13 +164,13 @@ static const char *begin_body(struct bkt_http_op *op)
     }
     if (op->x.status == 200) { /* it begins at the beginning, whatever was asked */
         op->got = 0;
-        if (!req->dst)
+        if (in_body(req))
             bkt_buf_clear(&req->body);
     }
     uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
-    if (!req->dst && is_whole(op) && room > op->http->max_body)
+    if (in_body(req) && is_whole(op) && room > op->http->max_body)
         return "the object is larger than max_object allows";
-    if (!req->dst && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
+    if (in_body(req) && bkt_buf_reserve(&req->body, (size_t)bkt_min_u64(room, RESERVE_MAX)) < 0)
         return "out of memory";
     return NULL;
 }
@@ -185,13 +186,16 @@ static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t 
     uint64_t cut = bkt_min_u64(hi, end);
     if (lo < cut) {
         size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);
-        if (!req->dst) {
+        if (in_body(req)) {
             if (at + k > op->http->max_body && is_whole(op))
                 return "the object is larger than max_object allows";
             if (at + k > req->body.len && bkt_buf_resize(&req->body, at + k) < 0)
                 return "out of memory";
         }
-        memcpy((req->dst ? (unsigned char *)req->dst : req->body.ptr) + at, p + (lo - op->pos), k);
+        if (req->sink)
+            req->sink(req->sink_arg, at, p + (lo - op->pos), k);
+        else
+            memcpy((req->dst ? (unsigned char *)req->dst : req->body.ptr) + at, p + (lo - op->pos), k);
         op->got = at + k;
     }
     op->pos = hi;
@@ -257,7 +261,7 @@ static void start_over(struct bkt_http_op *op)
 {
     op->got     = 0;
     op->etag[0] = 0;
-    if (!op->req->dst)
+    if (in_body(op->req))
         bkt_buf_clear(&op->req->body);
 }
 

@@ -46,10 +46,12 @@ static void read_object(struct bkt_req *req, const struct object *o)
     req->size  = o->data.len;
     if (bkt_req_condition(req, o->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, o->data.len, &len) < 0)
         return;
-    void *to = bkt_req_room(req, len);
-    if (!to)
+    void *to = req->sink ? NULL : bkt_req_room(req, len);
+    if (!to && !req->sink)
         return;
-    if (len)
+    if (req->sink)
+        req->sink(req->sink_arg, 0, o->data.ptr + req->off, (size_t)len);
+    else if (len)
         memcpy(to, o->data.ptr + req->off, (size_t)len);
     req->n = len;
     bkt_stats_add(BKT_STAT(bytes_in), len);

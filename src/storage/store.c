@@ -157,7 +157,7 @@ static int check(struct bkt_store *st, struct bkt_req *req)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "key '%s' is empty or begins with '/'", req->key ? req->key : "");
     if ((size_t)req->op >= BKT_COUNT(ops))
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: operation %d is unknown", req->key, (int)req->op);
-    if (req->op == BKT_GET && (req->len == 0 || (req->len == BKT_WHOLE && (req->off || req->dst)) ||
+    if (req->op == BKT_GET && (req->len == 0 || (req->len == BKT_WHOLE && (req->off || req->dst || req->sink)) ||
                                (req->len != BKT_WHOLE && !bkt_add_u64(req->off, req->len, &end))))
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key, req->len,
                             req->off);

@@ -42,6 +42,11 @@ struct bkt_req {
     const char       *if_match;      /* ETag as bkt_req.etag gave it; GET, PUT, DELETE; NULL: no condition */
     const char       *if_none_match; /* ETag, or "*" for PUT: only when absent; NULL: no condition */
     void             *dst;           /* GET range: the body goes straight here (room for len bytes); NULL: into body */
+    /** GET range, instead of dst: takes the body piece by piece: n bytes that lie `at` behind off.  In ascending order,
+     *  except that a request sent again may begin again from an earlier place with the same or newer bytes.  On the
+     *  store's thread: must not block. */
+    void (*sink)(void *sink_arg, uint64_t at, const void *p, size_t n);
+    void *sink_arg;
     const void       *put;           /* PUT: the bytes, put_len of them */
     size_t            put_len;
     const atomic_bool *cancel;       /* may be NULL; once true, a request that has not begun ends as BKT_ECANCEL */

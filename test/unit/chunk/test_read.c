@@ -94,13 +94,19 @@ static void check_once(const struct array *a, struct bkt_dsetio *io, const struc
     free(mem.runs);
 }
 
-static void one_trial(struct world *w, const char *bucket, unsigned trial)
+/* big: chunks of some hundred KiB, so that parts of them are asked for, and bodies that fill many rows */
+static void one_trial(struct world *w, const char *bucket, bool big, unsigned trial)
 {
     uint32_t     seed = trial * 2654435761u + 4711;
     struct array a    = {.n = trial * 2 + 10, .way = (enum way)(trial % N_WAYS), .rank = 1 + (unsigned)below(&seed, 4)};
     for (unsigned d = 0; d < a.rank; d++) {
         a.dims[d]  = 1 + below(&seed, 13);
         a.cdims[d] = below(&seed, 3) ? 1 + below(&seed, a.dims[d] + 2) : a.dims[d];
+    }
+    if (big) {
+        a.rank     = 2;
+        a.dims[0]  = 200 + below(&seed, 300), a.dims[1] = 300 + below(&seed, 300);
+        a.cdims[0] = 150 + below(&seed, 100), a.cdims[1] = below(&seed, 3) ? 250 + below(&seed, 100) : a.dims[1];
     }
     array_put(w, &a, bucket, (unsigned)below(&seed, 4), &seed);
     struct bkt_dsetio *io = open_io(w, a.n);
@@ -112,7 +118,7 @@ static void one_trial(struct world *w, const char *bucket, unsigned trial)
         uint64_t *model = model_of(&sel, &n);
         before          = gets();
         check_once(&a, io, &sel, model, n, trial, &seed);
-        if (i == 0 && a.way < CONTIGUOUS)
+        if (i == 0 && a.way < CONTIGUOUS && !big)
             CHECK(gets() - before == touched(&a, model, n), "trial %u: %llu GETs for %llu chunks", trial,
                   (unsigned long long)(gets() - before), (unsigned long long)touched(&a, model, n));
         before = gets();
@@ -131,11 +137,14 @@ static void one_trial(struct world *w, const char *bucket, unsigned trial)
 static const struct {
     const char *name, *info;
     unsigned    n;
+    bool        big;
 } worlds[] = {
-    {"read-usual", "merge_gap=64", 1200},
-    {"read-far", "merge_gap=0", 400},
-    {"read-small-cache", "chunk_cache=2000", 400},
-    {"read-no-cache", "chunk_cache=0;in_flight=1M", 400},
+    {"read-usual", "merge_gap=64", 1200, false},
+    {"read-far", "merge_gap=0", 400, false},
+    {"read-small-cache", "chunk_cache=2000", 400, false},
+    {"read-no-cache", "chunk_cache=0;in_flight=1M", 400, false},
+    {"read-parts", "", 40, true},
+    {"read-parts-no-cache", "chunk_cache=0;part_size=64K", 40, true},
 };
 
 int main(void)
@@ -144,7 +153,7 @@ int main(void)
         struct world w;
         world_open(&w, worlds[i].name, worlds[i].info);
         for (unsigned t = 0; t < worlds[i].n; t++)
-            one_trial(&w, worlds[i].name, t);
+            one_trial(&w, worlds[i].name, worlds[i].big, t);
         world_close(&w);
     }
     return failures != 0;

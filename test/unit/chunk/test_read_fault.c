@@ -37,17 +37,17 @@ static void put_between(struct world *w, const struct bkt_fault *f, struct bkt_s
     w->dom->store = *st;
 }
 
-static void one_case(size_t i, enum way way)
+static void one_case(size_t i, enum way way, const char *info)
 {
     uint32_t          seed = 21;
-    char             *name = text("fault-%zu-%d", i, way);
+    char             *name = text("fault-%zu-%d-%zu", i, way, strlen(info));
     struct world      w;
     struct array      a = {.n = 10, .way = way, .rank = 1, .dims = {DIM}, .cdims = {100}};
     struct bkt_store *st;
     struct bkt_err    err = {0};
     int32_t           dst[DIM];
     struct bkt_sel    sel = {BKT_SEL_HYPER, 1, {DIM}, {1}, {3}, {DIM / 3}, {1}, NULL, 0, DIM / 3};
-    world_open(&w, name, "merge_gap=0");
+    world_open(&w, name, info);
     array_put(&w, &a, name, 0, &seed);
     put_between(&w, &cases[i].fault, &st);
     struct bkt_dsetio *io = open_io(&w, a.n);
@@ -95,8 +95,10 @@ int main(void)
     bkt_pool_size(16); /* where delays are slept */
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         for (int way = 0; way < N_WAYS; way++)
-            if (cases[i].ways >> way & 1)
-                one_case(i, (enum way)way);
+            if (cases[i].ways >> way & 1) {
+                one_case(i, (enum way)way, "merge_gap=0");
+                one_case(i, (enum way)way, "merge_gap=0;chunk_cache=0"); /* nothing received but where it belongs */
+            }
     test_side_by_side();
     return failures != 0;
 }

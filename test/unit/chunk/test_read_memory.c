@@ -38,17 +38,17 @@ void *__wrap_realloc(void *p, size_t n)
 
 #define DIM 100
 
-static void test_way(enum way way)
+static void test_way(enum way way, const char *info)
 {
     uint32_t     seed = 8;
-    char        *name = text("memory%d", way);
+    char        *name = text("memory%d-%zu", way, strlen(info));
     struct world w;
     struct array a = {.n = 10, .way = way, .rank = 2, .dims = {DIM, 20}, .cdims = {17, 20}};
     int32_t      dst[DIM * 20];
     long         n = 1, n_failed = 0;
     if (way % 2)
         a.cdims[1] = 7;
-    world_open(&w, name, "");
+    world_open(&w, name, info);
     array_put(&w, &a, name, 4, &seed);
     struct bkt_dsetio *io = open_io(&w, a.n);
     for (bool reached = true; reached && n < 2000; n++) {
@@ -115,7 +115,8 @@ static void test_broken_store(void)
 int main(void)
 {
     for (int way = 0; way < N_WAYS; way++)
-        test_way((enum way)way);
+        for (int cached = 0; cached < 2; cached++)
+            test_way((enum way)way, cached ? "" : "chunk_cache=0");
     test_broken_store();
     return failures != 0;
 }

@@ -1,0 +1,42 @@
+/* Small reads bring their neighbourhood along: over a network a range of 64 KiB takes hardly longer than one of 4 bytes,
+ * and who reads a point, a row or a tiny dataset tends to read the next one.
+ *
+ * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows when what
+ * lies right before it is in the cache already, which is how reading in order looks; the cache itself is the memory of
+ * the pattern.  10,000 datasets of 64 bytes read in order from one file of 6 MiB take 8 requests; 64 points far apart
+ * take 64 of 64 KiB, 4 MiB in all. */
+#include "num.h"
+#include "task.h"
+
+#define BLOCK_MIN (4u << 10)
+#define GROW_MAX  (8u << 20)
+#define N_FULL    8 /* ranges of one call that get a full block each; more share as much */
+
+uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges)
+{
+    uint64_t near = io->set->near;
+    if (!n_ranges || !io->cache || bkt_store_is_local(st) || near > io->set->chunk_cache / 16)
+        return 0;
+    uint64_t each = near <= UINT64_MAX / N_FULL ? bkt_min_u64(near, near * N_FULL / n_ranges) : near;
+    return each < BLOCK_MIN ? 0 : each;
+}
+
+void bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t near, uint64_t file_end)
+{
+    uint64_t from = k->off, end = k->off + k->len;
+    uint64_t before = bkt_cache_before(cache, k->space, k->base + k->off);
+    uint64_t grow   = bkt_min_u64(2 * before, bkt_min_u64(GROW_MAX, bkt_cache_limit(cache) / 16));
+    if (k->len <= near / 2) {
+        from -= from % near;
+        end = bkt_min_u64(end - 1 + (near - (end - 1) % near), INT64_MAX);
+    }
+    if (before && grow > k->len) { /* going on from there */
+        from = k->off;
+        end  = bkt_max_u64(end, bkt_min_u64(k->off + grow, INT64_MAX));
+    }
+    end = bkt_min_u64(end, bkt_max_u64(file_end, k->off + k->len));
+    end = bkt_min_u64(end, from + k->run->lim.part > k->off + k->len ? from + k->run->lim.part : k->off + k->len);
+    k->keep |= end - from > k->len;
+    k->off = from;
+    k->len = end - from;
+}
