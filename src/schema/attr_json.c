@@ -1,4 +1,4 @@
-/* Attributes: JSON -> model.  A value that doesn't fit its type spoils this attribute only: `bad` says why. */
+/* Attributes: JSON <-> model.  A value that doesn't fit its type spoils this attribute only: `bad` says why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +29,11 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
 static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, struct bkt_err *err)
 {
     BKT_PASS(bkt_json_dup_key(key, &a->name, err));
-    a->created = bkt_json_seconds(j, "created");
+    a->created   = bkt_json_seconds(j, "created");
+    a->name_utf8 = bkt_json_says_utf8(j);
     BKT_TRY(err, bkt_type_parse(json_object_get(j, "type"), &a->type, err), "attribute \"%s\"", a->name);
     BKT_TRY(err, bkt_space_parse(json_object_get(j, "shape"), &a->space, err), "attribute \"%s\"", a->name);
     return parse_value(j, a, err);
-}
-
-static int sort_attrs(struct bkt_attrs *a)
-{
-    BKT_CLEANUP(bkt_freep) double *created = calloc(a->n + 1, sizeof *created);
-    if (!created)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < a->n; i++)
-        created[i] = a->v[i].created;
-    return bkt_named_sort(a->v, a->n, sizeof *a->v, created, &a->order);
 }
 
 int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
@@ -59,25 +50,120 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
         struct bkt_attr *a = &out->v[out->n++];
         BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));
     }
-    if (sort_attrs(out) < 0)
+    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
+/* ---- model -> JSON ---- */
+
+bool bkt_json_says_utf8(const json_t *j)
+{
+    const char *set = bkt_json_word(j, "charSet");
+    return set && strcmp(set, "H5T_CSET_UTF8") == 0;
+}
+
+/* All keys are there, as HSDS needs them: "value" is null where there is none. */
+static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
+{
+    json_t *part   = NULL;
+    bool    base64 = false;
+    if (a->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
+    BKT_PASS(bkt_type_emit(a->type, &part, err));
+    BKT_PASS(bkt_json_set(j, "type", part));
+    BKT_PASS(bkt_space_emit(&a->space, &part, err));
+    BKT_PASS(bkt_json_set(j, "shape", part));
+    part = json_null();
+    if (a->has_value && a->space.cls != BKT_S_NULL)
+        BKT_PASS(bkt_value_emit(a->type, &a->space, &a->value, &part, &base64, err));
+    BKT_PASS(bkt_json_set(j, "value", part));
+    if (base64)
+        BKT_PASS(bkt_json_set(j, "encoding", json_string("base64")));
+    if (a->name_utf8)
+        BKT_PASS(bkt_json_set(j, "charSet", json_string("H5T_CSET_UTF8")));
+    return bkt_json_set(j, "created", bkt_json_new_real(a->created));
+}
+
+int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+{
+    json_t *j  = json_object();
+    int     rc = j ? emit_attr(a, j, err) : BKT_ENOMEM;
+    if (rc < 0) {
+        json_decref(j);
+        BKT_FAIL(err, rc, "attribute \"%s\"", a->name);
+    }
+    *out = j;
+    return BKT_OK;
+}
+
+int bkt_attrs_emit(const struct bkt_attrs *a, json_t *j, struct bkt_err *err)
+{
+    (void)bkt_attrs_settle(a);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct bkt_attr *one  = &a->v[a->order[i]];
+        json_t                *part = NULL;
+        BKT_PASS(bkt_attr_emit(one, &part, err));
+        if (bkt_json_set_named(j, one->name, part) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- lists of them ---- */
+
+void bkt_attr_fini(struct bkt_attr *a)
+{
+    free(a->name);
+    free(a->bad);
+    bkt_type_free(a->type);
+    bkt_buf_fini(&a->value);
+    memset(a, 0, sizeof *a);
+}
+
 void bkt_attrs_fini(struct bkt_attrs *a)
 {
-    for (size_t i = 0; i < a->n; i++) {
-        free(a->v[i].name);
-        free(a->v[i].bad);
-        bkt_type_free(a->v[i].type);
-        bkt_buf_fini(&a->v[i].value);
-    }
+    for (size_t i = 0, used = bkt_named_used(a->n, a->edit); i < used; i++)
+        bkt_attr_fini(&a->v[i]);
     free(a->v);
     free(a->order);
+    bkt_named_edit_free(a->edit);
     memset(a, 0, sizeof *a);
 }
 
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name)
 {
-    return bkt_named_find(a->v, a->n, sizeof *a->v, name);
+    return bkt_named_find(a->v, a->n, sizeof *a->v, a->edit, name);
+}
+
+const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
+{
+    if (a->edit) /* what it says stays the same: constant for those who look */
+        ((struct bkt_attrs *)(uintptr_t)a)->n = bkt_named_settle(a->v, sizeof *a->v, a->order, a->n, a->edit);
+    return a;
+}
+
+static struct bkt_named_list list_of(const struct bkt_attrs *l) { return (struct bkt_named_list){l->v, l->n, l->order, l->edit}; }
+
+static void list_back(struct bkt_attrs *l, const struct bkt_named_list *from)
+{
+    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit;
+}
+
+int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)
+{
+    struct bkt_named_list list = list_of(l);
+    int                   rc   = bkt_named_add(&list, sizeof *one, one);
+    list_back(l, &list);
+    if (rc == BKT_OK)
+        memset(one, 0, sizeof *one);
+    return rc;
+}
+
+int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out)
+{
+    struct bkt_named_list list = list_of(l);
+    int                   rc   = bkt_named_remove(&list, sizeof *out, name, out);
+    list_back(l, &list);
+    return rc;
 }

@@ -1,4 +1,4 @@
-/* Creation properties of datasets: JSON -> model.  Filters in every spelling that HSDS, h5pyd and the REST VOL store. */
+/* Creation properties of datasets: JSON <-> model.  Filters in every spelling that HSDS, h5pyd and the REST VOL store. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,14 +54,13 @@ static int64_t small_int(const json_t *j)
 }
 
 /* szip's coding and scaleoffset's type may be words. */
-static int64_t coded(const json_t *j)
+static const struct bkt_word coding_words[] = {{"H5_SZIP_EC_OPTION_MASK", 4}, {"H5_SZIP_NN_OPTION_MASK", 32}};
+static const struct bkt_word scale_words[]  = {
+    {"H5Z_SO_FLOAT_DSCALE", 0}, {"H5Z_SO_FLOAT_ESCALE", 1}, {"H5Z_SO_INT", 2}};
+
+static int64_t coded(const struct bkt_word *words, size_t n, const json_t *j)
 {
-    static const struct bkt_word words[] = {
-        {"H5_SZIP_EC_OPTION_MASK", 4}, {"H5_SZIP_NN_OPTION_MASK", 32}, {"H5Z_SO_FLOAT_DSCALE", 0},
-        {"H5Z_SO_FLOAT_ESCALE", 1},    {"H5Z_SO_INT", 2},
-    };
-    return json_is_string(j) && bkt_json_is_text(j) ? bkt_word_find(words, BKT_COUNT(words), json_string_value(j), -1)
-                                                    : small_int(j);
+    return json_is_string(j) && bkt_json_is_text(j) ? bkt_word_find(words, n, json_string_value(j), -1) : small_int(j);
 }
 
 static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct bkt_err *err)
@@ -99,12 +98,13 @@ static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struc
     f->has_level           = level >= 0;
     f->level               = level >= 0 ? (unsigned)level : 0;
     f->bits_per_pixel      = small_int(bkt_json_get(j, "bitsPerPixel"));
-    f->coding              = coded(bkt_json_get(j, "coding"));
+    f->coding              = coded(coding_words, BKT_COUNT(coding_words), bkt_json_get(j, "coding"));
     f->pixels_per_block    = small_int(bkt_json_get(j, "pixelsPerBlock"));
     f->pixels_per_scanline = small_int(bkt_json_get(j, "pixelsPerScanline"));
-    f->scale_type          = coded(bkt_json_get(j, "scaleType"));
+    f->scale_type          = coded(scale_words, BKT_COUNT(scale_words), bkt_json_get(j, "scaleType"));
     f->scale_offset        = small_int(bkt_json_get(j, "scaleOffset"));
-    f->optional            = json_is_true(bkt_json_get(j, "optional"));
+    f->flags               = small_int(bkt_json_get(j, "flags"));
+    f->optional            = json_is_true(bkt_json_get(j, "optional")) || (f->flags > 0 && (f->flags & 1));
     return parse_parameters(bkt_json_get(j, "parameters"), f, err);
 }
 
@@ -114,6 +114,7 @@ static int parse_filter(const json_t *j, struct bkt_filter_desc *f, struct bkt_e
     const struct filter_row *row = NULL;
     f->id                        = -1;
     f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type = f->scale_offset = -1;
+    f->flags                                                                                      = -1;
     if (json_is_object(j))
         return parse_filter_object(j, f, err);
     if (json_is_string(j) && bkt_json_is_text(j)) {
@@ -224,14 +225,13 @@ static int parse_initializer(const json_t *j, struct bkt_dset *d, struct bkt_err
     return BKT_OK;
 }
 
+static const struct bkt_word fill_times[] = {
+    {"H5D_FILL_TIME_ALLOC", 0}, {"H5D_FILL_TIME_NEVER", 1}, {"H5D_FILL_TIME_IFSET", 2}};
+static const struct bkt_word alloc_times[] = {
+    {"H5D_ALLOC_TIME_DEFAULT", 0}, {"H5D_ALLOC_TIME_EARLY", 1}, {"H5D_ALLOC_TIME_LATE", 2}, {"H5D_ALLOC_TIME_INCR", 3}};
+
 int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err)
 {
-    static const struct bkt_word fill_times[] = {
-        {"H5D_FILL_TIME_ALLOC", 0}, {"H5D_FILL_TIME_NEVER", 1}, {"H5D_FILL_TIME_IFSET", 2}};
-    static const struct bkt_word alloc_times[] = {{"H5D_ALLOC_TIME_DEFAULT", 0},
-                                                  {"H5D_ALLOC_TIME_EARLY", 1},
-                                                  {"H5D_ALLOC_TIME_LATE", 2},
-                                                  {"H5D_ALLOC_TIME_INCR", 3}};
     d->fill_time = bkt_word_find(fill_times, BKT_COUNT(fill_times), bkt_json_word(cpl, "fillTime"), -1);
     d->alloc_time = bkt_word_find(alloc_times, BKT_COUNT(alloc_times), bkt_json_word(cpl, "allocTime"), -1);
     if (!json_is_object(cpl))
@@ -239,4 +239,116 @@ int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err)
     BKT_PASS(parse_filters(bkt_json_get(cpl, "filters"), d, err));
     BKT_PASS(parse_fill(cpl, d, err));
     return parse_initializer(bkt_json_get(cpl, "initializer"), d, err);
+}
+
+/* ---- model -> JSON ---- */
+
+static int set_number(json_t *j, const char *key, int64_t v) { return v < 0 ? BKT_OK : bkt_json_set(j, key, json_integer(v)); }
+
+static int set_coded(json_t *j, const char *key, const struct bkt_word *words, size_t n, int64_t v)
+{
+    const char *word = v < 0 ? NULL : bkt_word_of(words, n, (int)v);
+    return word ? bkt_json_set(j, key, json_string(word)) : set_number(j, key, v);
+}
+
+/* The name that HSDS knows: HDF5 calls some filters by a sentence. */
+static const char *name_for(const struct bkt_filter_desc *f, const struct filter_row *row)
+{
+    for (size_t k = 0; row && k < BKT_COUNT(row->names); k++)
+        if (row->names[k] && strcmp(row->names[k], f->name) == 0)
+            return f->name;
+    return row ? row->names[0] : f->name;
+}
+
+static int emit_details(const struct bkt_filter_desc *f, json_t *j)
+{
+    BKT_PASS(set_number(j, "bitsPerPixel", f->bits_per_pixel));
+    BKT_PASS(set_coded(j, "coding", coding_words, BKT_COUNT(coding_words), f->coding));
+    BKT_PASS(set_number(j, "pixelsPerBlock", f->pixels_per_block));
+    BKT_PASS(set_number(j, "pixelsPerScanline", f->pixels_per_scanline));
+    BKT_PASS(set_coded(j, "scaleType", scale_words, BKT_COUNT(scale_words), f->scale_type));
+    BKT_PASS(set_number(j, "scaleOffset", f->scale_offset));
+    BKT_PASS(set_number(j, "flags", f->flags));
+    if (f->optional && f->flags < 0)
+        BKT_PASS(bkt_json_set(j, "optional", json_true()));
+    if (!f->n_cd)
+        return BKT_OK;
+    json_t *list = json_array();
+    BKT_PASS(bkt_json_set(j, "parameters", list));
+    for (size_t i = 0; i < f->n_cd; i++)
+        BKT_PASS(bkt_json_push(list, json_integer(f->cd[i])));
+    return BKT_OK;
+}
+
+/* class, id and name are always there: HSDS fails on some filters without. */
+static int emit_filter(const struct bkt_filter_desc *f, json_t *list)
+{
+    const struct filter_row *row = f->id >= 0 ? find_filter(f->id, NULL) : NULL;
+    json_t                  *j   = json_object();
+    BKT_PASS(bkt_json_push(list, j));
+    BKT_PASS(bkt_json_set(j, "class", json_string(row ? row->cls : "H5Z_FILTER_USER")));
+    BKT_PASS(set_number(j, "id", f->id));
+    if (f->has_level)
+        BKT_PASS(bkt_json_set(j, "level", json_integer(f->level)));
+    if (*name_for(f, row))
+        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name_for(f, row))));
+    return emit_details(f, j);
+}
+
+static int emit_filters(const struct bkt_dset *d, json_t *cpl)
+{
+    if (!d->n_filters)
+        return BKT_OK;
+    json_t *list = json_array();
+    BKT_PASS(bkt_json_set(cpl, "filters", list));
+    for (size_t i = 0; i < d->n_filters; i++)
+        BKT_PASS(emit_filter(&d->filters[i], list));
+    return BKT_OK;
+}
+
+/* HSDS can't take lists for arrays apart. */
+static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
+{
+    static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
+    json_t                       *value  = NULL;
+    bool                          base64 = d->type->cls == BKT_T_ARRAY || d->type->cls == BKT_T_VLEN;
+    if (!d->has_fill)
+        return BKT_OK;
+    if (base64)
+        value = bkt_json_new_base64(&d->fill);
+    else
+        BKT_TRY(err, bkt_value_emit(d->type, &scalar, &d->fill, &value, &base64, err), "fill value");
+    BKT_PASS(bkt_json_set(cpl, "fillValue", value));
+    return base64 ? bkt_json_set(cpl, "fillValue_encoding", json_string("base64")) : BKT_OK;
+}
+
+static int emit_initializer(const struct bkt_dset *d, json_t *cpl)
+{
+    if (!d->init_text)
+        return BKT_OK;
+    json_t *list = json_array();
+    BKT_PASS(bkt_json_set(cpl, "initializer", list));
+    for (const char *s = d->init_text;; s++) {
+        size_t n = strcspn(s, " ");
+        BKT_PASS(bkt_json_push(list, bkt_json_new_text(s, n)));
+        s += n;
+        if (!*s)
+            return BKT_OK;
+    }
+}
+
+int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
+{
+    int rc = emit_filters(d, cpl);
+    if (rc == BKT_OK)
+        rc = emit_fill(d, cpl, err);
+    if (rc == BKT_OK)
+        rc = emit_initializer(d, cpl);
+    if (rc == BKT_OK && d->fill_time >= 0)
+        rc = bkt_json_set(cpl, "fillTime", json_string(bkt_word_of(fill_times, BKT_COUNT(fill_times), d->fill_time)));
+    if (rc == BKT_OK && d->alloc_time >= 0)
+        rc = bkt_json_set(cpl, "allocTime", json_string(bkt_word_of(alloc_times, BKT_COUNT(alloc_times), d->alloc_time)));
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    return rc;
 }

@@ -1,16 +1,17 @@
-/* .domain.json -> model.  A folder is a domain without root. */
+/* .domain.json <-> model.  A folder is a domain without root. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "parse.h"
 
 /* Entries may lack keys, and may hold others: HSDS stores the whole body of a PUT, with a stray "domain". */
+static const struct bkt_word keys[] = {
+    {"create", BKT_ACL_CREATE}, {"read", BKT_ACL_READ},        {"update", BKT_ACL_UPDATE},
+    {"delete", BKT_ACL_DELETE}, {"readACL", BKT_ACL_READ_ACL}, {"updateACL", BKT_ACL_UPDATE_ACL},
+};
+
 static unsigned acl_bits(const json_t *j)
 {
-    static const struct bkt_word keys[] = {
-        {"create", BKT_ACL_CREATE}, {"read", BKT_ACL_READ},        {"update", BKT_ACL_UPDATE},
-        {"delete", BKT_ACL_DELETE}, {"readACL", BKT_ACL_READ_ACL}, {"updateACL", BKT_ACL_UPDATE_ACL},
-    };
     unsigned bits = 0;
     for (size_t i = 0; i < BKT_COUNT(keys); i++)
         if (json_is_true(json_object_get(j, keys[i].text)))
@@ -74,4 +75,55 @@ void bkt_domain_doc_fini(struct bkt_domain_doc *d)
     free(d->acls);
     free(d->owner);
     memset(d, 0, sizeof *d);
+}
+
+/* ---- model -> JSON ---- */
+
+int bkt_acl_emit(unsigned allow, json_t **out)
+{
+    json_t *j = json_object();
+    if (!j)
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < BKT_COUNT(keys); i++)
+        if (bkt_json_set(j, keys[i].text, json_boolean((allow & (unsigned)keys[i].value) != 0)) < 0) {
+            json_decref(j);
+            return BKT_ENOMEM;
+        }
+    *out = j;
+    return BKT_OK;
+}
+
+static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
+{
+    json_t *acls = json_object(), *one = NULL;
+    if (d->root.text[0] && bkt_json_set(j, "root", json_string(d->root.text)) < 0) {
+        json_decref(acls);
+        return BKT_ENOMEM;
+    }
+    BKT_PASS(bkt_json_set(j, "acls", acls));
+    BKT_PASS(bkt_json_set(j, "owner", bkt_json_new_str(d->owner ? d->owner : "admin")));
+    for (size_t i = 0; i < d->n_acls; i++) {
+        BKT_PASS(bkt_acl_emit(d->acls[i].allow, &one));
+        BKT_PASS(bkt_json_set_named(acls, d->acls[i].user, one));
+    }
+    BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(d->created)));
+    return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
+}
+
+int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err)
+{
+    json_t *j = json_object();
+    if (!j || emit_doc(d, j) < 0) {
+        json_decref(j);
+        BKT_NOMEM(err);
+    }
+    *out = j;
+    return BKT_OK;
+}
+
+int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    BKT_PASS(bkt_domain_doc_to_json(d, &j, err));
+    return bkt_json_dump(j, out, err);
 }

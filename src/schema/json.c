@@ -343,3 +343,11 @@ int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int 
             return table[i].value;
     return missing;
 }
+
+const char *bkt_word_of(const struct bkt_word *table, size_t n, int value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (table[i].value == value)
+            return table[i].text;
+    return NULL;
+}

@@ -57,11 +57,31 @@ BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, 
 BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n, uint64_t *v,
                                     unsigned *n, struct bkt_err *err);
 
+/* ---- making and writing trees; text and numbers of any kind ----
+ * new: a new reference, or NULL when memory is short; set and push take their value's reference over, NULL included
+ * (BKT_ENOMEM), so that they can be nested. */
+json_t           *bkt_json_new_text(const void *p, size_t n); /* any bytes */
+json_t           *bkt_json_new_str(const char *s);
+json_t           *bkt_json_new_u64(uint64_t v);
+json_t           *bkt_json_new_real(double v);
+json_t           *bkt_json_new_base64(const struct bkt_buf *b);
+BKT_NODISCARD int bkt_json_set(json_t *obj, const char *key, json_t *value); /* a key of the schema's */
+BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
+/* The same for keys that are somebody's names, in whatever bytes. */
+BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
+BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out); /* borrowed; NULL: none */
+BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
+/** Whether @p n bytes are UTF-8 (NULs are). */
+bool bkt_json_is_utf8(const void *text, size_t n);
+/** Append the text of a tree, as Python's json.dumps() writes it. */
+BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
+
 /** What to look up in a table of words: the index, or -1. */
 struct bkt_word {
     const char *text;
     int         value;
 };
 int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int missing);
+const char *bkt_word_of(const struct bkt_word *table, size_t n, int value); /* the first; NULL */
 
 #endif

@@ -1,4 +1,4 @@
-/* Layouts: JSON -> model.
+/* Layouts: JSON <-> model.
  *
  * A dataset has up to two layout objects.  The top-level one says how HSDS 0.9 addresses its chunk objects;
  * creationProperties.layout says what was asked for and is the only place for references (and in 1.0 the only
@@ -248,7 +248,11 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
         count = bkt_json_get(cpl, "partition_count");
     if (count)
         BKT_PASS(bkt_json_u64(count, "layout.partition_count", UINT32_MAX, &parts, err));
-    l->partition_count = (uint32_t)parts;
+    l->partition_count   = (uint32_t)parts;
+    const char *encoding = bkt_json_word(top, "chunk_encoding");
+    l->hdf5_chunks       = encoding && strcmp(encoding, "hdf5") == 0;
+    if (encoding && !l->hdf5_chunks)
+        BKT_FAIL(err, BKT_EUNSUP, "layout.chunk_encoding \"%.40s\" is unknown", encoding);
     return BKT_OK;
 }
 
@@ -290,4 +294,137 @@ const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, co
             lo = mid + 1;
     }
     return NULL;
+}
+
+/* ---- model -> JSON ---- */
+
+static int emit_class(enum bkt_layout_class cls, json_t **out)
+{
+    json_t *j = json_object();
+    if (!j || bkt_json_set(j, "class", json_string(bkt_word_of(layout_classes, BKT_COUNT(layout_classes), cls))) < 0) {
+        json_decref(j);
+        return BKT_ENOMEM;
+    }
+    *out = j;
+    return BKT_OK;
+}
+
+static int set_dims(json_t *j, const char *key, const uint64_t *dims, unsigned rank)
+{
+    json_t *list = NULL;
+    BKT_PASS(bkt_dims_emit(dims, rank, &list));
+    return bkt_json_set(j, key, list);
+}
+
+static int emit_chunks(const struct bkt_layout *l, json_t *j)
+{
+    json_t *map = json_object();
+    BKT_PASS(bkt_json_set(j, "chunks", map));
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        json_t                                  *one = json_array();
+        for (unsigned k = 0; k < l->rank; k++)
+            if (bkt_buf_addf(&key, "%s%" PRIu64, k ? "_" : "", l->chunk_coords[i * l->rank + k]) < 0) {
+                json_decref(one);
+                return BKT_ENOMEM;
+            }
+        BKT_PASS(bkt_json_set(map, bkt_buf_str(&key), one));
+        BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].offset)));
+        BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].size)));
+    }
+    return BKT_OK;
+}
+
+/* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each: whole multiples, the last dimensions
+ * first, as long as the dataset is larger. */
+static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
+{
+    const uint64_t least = 1U << 20;
+    uint64_t       bytes = d->type->size ? d->type->size : 128;
+    memcpy(dims, d->layout.dims, sizeof d->layout.dims);
+    for (unsigned i = 0; i < d->layout.rank; i++)
+        if (!bkt_mul_u64(bytes, dims[i], &bytes))
+            return;
+    for (unsigned i = d->layout.rank; i-- > 0;)
+        while (bytes < least && dims[i] < d->space.dims[i]) {
+            dims[i] *= 2;
+            bytes *= 2;
+        }
+}
+
+/* How HSDS 0.9 takes a contiguous reference apart: chunks of at most 4 MiB that are one piece of the file each. */
+static void contiguous_chunk(const struct bkt_dset *d, uint64_t *dims)
+{
+    const uint64_t most = 4U << 20;
+    uint64_t       bytes = d->type->size ? d->type->size : 1;
+    whole_extent(d, d->layout.rank, dims);
+    for (unsigned i = d->layout.rank; i-- > 0;) {
+        if (bytes >= most)
+            dims[i] = 1;
+        while (dims[i] > 1 && dims[i] > most / bytes)
+            dims[i] = dims[i] / 2 + dims[i] % 2;
+        bytes *= dims[i];
+        if (dims[i] < d->space.dims[i])
+            bytes = most;
+    }
+}
+
+static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
+{
+    const struct bkt_layout *l = &d->layout;
+    if (l->file_uri)
+        BKT_PASS(bkt_json_set(j, "file_uri", bkt_json_new_str(l->file_uri)));
+    if (l->cls == BKT_D_CONTIGUOUS_REF) {
+        contiguous_chunk(d, top_dims);
+        BKT_PASS(bkt_json_set(j, "offset", bkt_json_new_u64(l->offset)));
+        return bkt_json_set(j, "size", bkt_json_new_u64(l->size));
+    }
+    memcpy(top_dims, l->dims, sizeof l->dims);
+    if (l->cls == BKT_D_CHUNKED_REF) {
+        BKT_PASS(set_dims(j, "dims", l->dims, l->rank));
+        return emit_chunks(l, j);
+    }
+    hyper_chunk(d, top_dims);
+    BKT_PASS(set_dims(j, "dims", top_dims, l->rank));
+    BKT_PASS(set_dims(j, "hyper_dims", l->dims, l->rank));
+    return bkt_json_set(j, "chunk_table", json_string(l->chunk_table.text));
+}
+
+static int emit_top(const struct bkt_layout *l, const uint64_t *dims, json_t **out)
+{
+    json_t *j = NULL;
+    BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* all that HSDS 0.9 reads */
+    int rc = set_dims(j, "dims", dims, l->rank);
+    if (rc == BKT_OK && l->partition_count >= 2)
+        rc = bkt_json_set(j, "partition_count", bkt_json_new_u64(l->partition_count));
+    if (rc == BKT_OK && l->hdf5_chunks)
+        rc = bkt_json_set(j, "chunk_encoding", json_string("hdf5"));
+    if (rc < 0)
+        json_decref(j);
+    else
+        *out = j;
+    return rc;
+}
+
+static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
+{
+    const struct bkt_layout *l    = &d->layout;
+    uint64_t                 dims[BKT_MAX_RANK];
+    json_t                  *user = NULL;
+    bool                     ref  = is_ref(l->cls), null = d->space.cls == BKT_S_NULL;
+    memcpy(dims, l->dims, sizeof dims);
+    BKT_PASS(emit_class(ref ? l->cls : l->user_cls == BKT_D_NONE ? BKT_D_CONTIGUOUS : l->user_cls, &user));
+    BKT_PASS(bkt_json_set(cpl, "layout", user));
+    if (ref)
+        BKT_PASS(emit_ref(d, dims, user));
+    else if (l->user_cls == BKT_D_CHUNKED)
+        BKT_PASS(set_dims(user, "dims", l->user_dims, l->user_rank));
+    return null ? BKT_OK : emit_top(l, dims, top);
+}
+
+int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err)
+{
+    if (emit_layout(d, top, cpl) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }

@@ -1,4 +1,4 @@
-/* Links: JSON -> model.  An entry that makes no sense stays visible as a link of class OTHER, which can be
+/* Links: JSON <-> model.  An entry that makes no sense stays visible as a link of class OTHER, which can be
  * listed and not followed: one bad link must not hide the others of its group. */
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +44,9 @@ static int parse_target(const json_t *j, struct bkt_link *l)
 static int parse_link(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
 {
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
-    l->created = bkt_json_seconds(j, "created");
-    l->cls     = class_of(j);
+    l->created   = bkt_json_seconds(j, "created");
+    l->name_utf8 = bkt_json_says_utf8(j);
+    l->cls       = class_of(j);
     int rc     = parse_target(j, l);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
@@ -54,48 +55,160 @@ static int parse_link(const char *key, const json_t *j, struct bkt_link *l, stru
     return BKT_OK;
 }
 
-static int sort_links(struct bkt_links *l)
+/* User-defined links: HSDS knows none, so they stand in a list of their own. */
+static int parse_user(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) double *created = calloc(l->n + 1, sizeof *created);
-    if (!created)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < l->n; i++)
-        created[i] = l->v[i].created;
-    return bkt_named_sort(l->v, l->n, sizeof *l->v, created, &l->order);
+    const char *data = bkt_json_word(j, "data");
+    uint64_t    type = 0;
+    BKT_PASS(bkt_json_dup_key(key, &l->name, err));
+    l->created   = bkt_json_seconds(j, "created");
+    l->name_utf8 = bkt_json_says_utf8(j);
+    l->cls       = BKT_L_OTHER;
+    if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0)
+        return BKT_OK;
+    int rc = data ? bkt_base64_decode(data, strlen(data), &l->ud) : BKT_OK;
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc == BKT_OK) {
+        l->cls     = BKT_L_USER;
+        l->ud_type = (int)type;
+    }
+    return BKT_OK;
 }
 
-int bkt_links_parse(const json_t *j, struct bkt_links *out, struct bkt_err *err)
+typedef int parse_link_fn(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err);
+static int parse_all(const json_t *j, parse_link_fn *parse, struct bkt_links *out, struct bkt_err *err)
 {
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
-    if (!j || json_is_null(j))
-        return BKT_OK;
-    if (!json_is_object(j))
+    for (void *it = j ? json_object_iter(obj) : NULL; it; it = json_object_iter_next(obj, it)) {
+        struct bkt_link *l = &out->v[out->n++];
+        BKT_PASS(parse(json_object_iter_key(it), json_object_iter_value(it), l, err));
+    }
+    return BKT_OK;
+}
+
+int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err)
+{
+    if (j && !json_is_object(j) && !json_is_null(j))
         BKT_FAIL(err, BKT_EFORMAT, "links is no object");
-    out->v = calloc(json_object_size(j) + 1, sizeof *out->v);
+    if (!json_object_size(j) && !json_object_size(user))
+        return BKT_OK;
+    out->v = calloc(json_object_size(j) + json_object_size(user) + 1, sizeof *out->v);
     if (!out->v)
         BKT_NOMEM(err);
-    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
-        struct bkt_link *l = &out->v[out->n++];
-        BKT_PASS(parse_link(json_object_iter_key(it), json_object_iter_value(it), l, err));
-    }
-    if (sort_links(out) < 0)
+    BKT_PASS(parse_all(j, parse_link, out, err));
+    BKT_PASS(parse_all(user, parse_user, out, err));
+    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
+/* ---- model -> JSON ---- */
+
+static int emit_target(const struct bkt_link *l, json_t *j)
+{
+    static const char *const names[] = {[BKT_L_HARD]     = "H5L_TYPE_HARD",
+                                        [BKT_L_SOFT]     = "H5L_TYPE_SOFT",
+                                        [BKT_L_EXTERNAL] = "H5L_TYPE_EXTERNAL"};
+    if (l->cls == BKT_L_USER) {
+        BKT_PASS(bkt_json_set(j, "type", json_integer(l->ud_type)));
+        return bkt_json_set(j, "data", bkt_json_new_base64(&l->ud));
+    }
+    if (l->cls == BKT_L_HARD)
+        BKT_PASS(bkt_json_set(j, "id", json_string(l->id.text)));
+    else
+        BKT_PASS(bkt_json_set(j, "h5path", bkt_json_new_str(l->path)));
+    for (size_t i = 0; l->cls == BKT_L_EXTERNAL && i < 2; i++)
+        BKT_PASS(bkt_json_set(j, file_keys[i], bkt_json_new_str(l->file)));
+    return bkt_json_set(j, "class", json_string(names[l->cls]));
+}
+
+int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
+{
+    json_t *j;
+    if (l->cls == BKT_L_OTHER)
+        BKT_FAIL(err, BKT_EUNSUP, "link \"%s\" is of no class that the schema has", l->name);
+    j      = json_object();
+    int rc = j ? emit_target(l, j) : BKT_ENOMEM;
+    if (rc == BKT_OK && l->name_utf8)
+        rc = bkt_json_set(j, "charSet", json_string("H5T_CSET_UTF8"));
+    if (rc == BKT_OK)
+        rc = bkt_json_set(j, "created", bkt_json_new_real(l->created));
+    if (rc < 0) {
+        json_decref(j);
+        BKT_NOMEM(err);
+    }
+    *out = j;
+    return BKT_OK;
+}
+
+int bkt_links_emit(const struct bkt_links *l, json_t *j, json_t *user, struct bkt_err *err)
+{
+    (void)bkt_links_settle(l);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct bkt_link *one  = &l->v[l->order[i]];
+        json_t                *part = NULL;
+        BKT_PASS(bkt_link_emit(one, &part, err));
+        if (bkt_json_set_named(one->cls == BKT_L_USER ? user : j, one->name, part) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- lists of them ---- */
+
+void bkt_link_fini(struct bkt_link *l)
+{
+    free(l->name);
+    free(l->path);
+    free(l->file);
+    bkt_buf_fini(&l->ud);
+    memset(l, 0, sizeof *l);
+}
+
 void bkt_links_fini(struct bkt_links *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        free(l->v[i].name);
-        free(l->v[i].path);
-        free(l->v[i].file);
-    }
+    for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)
+        bkt_link_fini(&l->v[i]);
     free(l->v);
     free(l->order);
+    bkt_named_edit_free(l->edit);
     memset(l, 0, sizeof *l);
 }
 
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name)
 {
-    return bkt_named_find(l->v, l->n, sizeof *l->v, name);
+    return bkt_named_find(l->v, l->n, sizeof *l->v, l->edit, name);
+}
+
+const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
+{
+    if (l->edit) /* what it says stays the same: constant for those who look */
+        ((struct bkt_links *)(uintptr_t)l)->n = bkt_named_settle(l->v, sizeof *l->v, l->order, l->n, l->edit);
+    return l;
+}
+
+static struct bkt_named_list list_of(const struct bkt_links *l) { return (struct bkt_named_list){l->v, l->n, l->order, l->edit}; }
+
+static void list_back(struct bkt_links *l, const struct bkt_named_list *from)
+{
+    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit;
+}
+
+int bkt_links_add(struct bkt_links *l, struct bkt_link *one)
+{
+    struct bkt_named_list list = list_of(l);
+    int                   rc   = bkt_named_add(&list, sizeof *one, one);
+    list_back(l, &list);
+    if (rc == BKT_OK)
+        memset(one, 0, sizeof *one);
+    return rc;
+}
+
+int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out)
+{
+    struct bkt_named_list list = list_of(l);
+    int                   rc   = bkt_named_remove(&list, sizeof *out, name, out);
+    list_back(l, &list);
+    return rc;
 }

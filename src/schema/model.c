@@ -145,6 +145,18 @@ struct bkt_object *bkt_object_new(void)
     return &c->object;
 }
 
+struct bkt_object *bkt_object_make(enum bkt_kind kind)
+{
+    struct bkt_object *o = bkt_object_new();
+    if (!o)
+        return NULL;
+    o->kind             = kind;
+    o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
+    if (kind == BKT_DATASET)
+        o->dset.fill_time = o->dset.alloc_time = -1;
+    return o;
+}
+
 void bkt_dset_fini(struct bkt_dset *d)
 {
     bkt_type_free(d->type);
@@ -165,6 +177,7 @@ void bkt_object_free(struct bkt_object *o)
         return;
     bkt_attrs_fini(&o->attrs);
     bkt_buf_fini(&o->cpl);
+    free(o->comment);
     if (o->kind == BKT_GROUP)
         bkt_links_fini(&o->group.links);
     else if (o->kind == BKT_DATASET)

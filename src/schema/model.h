@@ -1,7 +1,7 @@
 /* The data model in plain C: what the schema's JSON objects say, without JSON and without HDF5.
  *
- * A parsed object is immutable and shared (see domain.h for ownership); everything hanging off it belongs to
- * it.  Multi-dimensional things are slowest dimension first, as in HDF5.
+ * A parsed object is shared (see domain.h for ownership) and changed through edit.h only; everything hanging off it belongs
+ * to it.  Multi-dimensional things are slowest dimension first, as in HDF5.
  *
  * Stored form: a value is bytes as HSDS serialises them (facts 3.5): elements in C order, each packed in the
  * declared byte order; where the type has a variable-length part, that part is `count i32le` = number of BYTES,
@@ -38,7 +38,7 @@ enum bkt_type_class {
     BKT_T_OPAQUE,
     BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
     BKT_T_REGREF, /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (value.h), variable, or fixed where it has a length */
-    BKT_T_ENCODED /* whatever the keys cannot express: H5Tencode bytes in `encoded` (an extra key of ours, DESIGN.md, Fidelity) */
+    BKT_T_ENCODED /* none of the schema's; never stored: see `encoded` */
 };
 enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
 enum bkt_cset { BKT_CSET_ASCII, BKT_CSET_UTF8 };
@@ -70,7 +70,8 @@ struct bkt_type {
     struct bkt_enum_member *members;  /* ENUM, in stored order */
     size_t              n_members;
     char               *tag;          /* OPAQUE; may be "" */
-    struct bkt_buf      encoded;      /* ENCODED */
+    struct bkt_buf      encoded;      /* H5Tencode bytes of the exact HDF5 type, where the schema's keys say less than it (padded
+                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty */
     struct bkt_id       committed;    /* the committed type it is; "" when transient */
 };
 
@@ -84,34 +85,50 @@ struct bkt_space {
 };
 
 /* ---- attributes and links ---- */
+/* The first three members of both are alike. */
 struct bkt_attr {
     char            *name;
     double           created;
+    uint32_t         seq;       /* place in the order of creation, where the list is settled */
+    bool             name_utf8; /* the name was said to be UTF-8 although it is all ASCII */
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
     char            *bad;       /* why the stored value can't be read, for the error of whoever reads it; else NULL */
     struct bkt_buf   value;     /* stored form */
 };
-enum bkt_link_class { BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL, BKT_L_OTHER };
+enum bkt_link_class {
+    BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL,
+    BKT_L_USER, /* user-defined, kept for HDF5's sake (an extra key of ours) */
+    BKT_L_OTHER /* something else: can be listed, not followed */
+};
 struct bkt_link {
     char               *name;
-    enum bkt_link_class cls;
     double              created;
+    uint32_t            seq;       /* as for attributes */
+    bool                name_utf8; /* as for attributes */
+    enum bkt_link_class cls;
     struct bkt_id       id;     /* HARD */
     char               *path;   /* SOFT, EXTERNAL: h5path */
     char               *file;   /* EXTERNAL: file | h5domain | domain, as stored */
+    int                 ud_type; /* USER: HDF5's number of the class */
+    struct bkt_buf      ud;      /* USER: its data */
 };
-/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the JSON). */
+/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the JSON).
+ *  n is always right and _find() always works; v and order only after bkt_attrs_settle() or bkt_links_settle() when the
+ *  object may have been changed (edit.h): whoever goes through them calls that first. */
+struct bkt_named_edit; /* named.c */
 struct bkt_attrs {
-    struct bkt_attr *v;
-    size_t           n;
-    uint32_t        *order;
+    struct bkt_attr       *v;
+    size_t                 n;
+    uint32_t              *order;
+    struct bkt_named_edit *edit; /* NULL: never changed */
 };
 struct bkt_links {
-    struct bkt_link *v;
-    size_t           n;
-    uint32_t        *order;
+    struct bkt_link       *v;
+    size_t                 n;
+    uint32_t              *order;
+    struct bkt_named_edit *edit;
 };
 
 /* ---- objects ---- */
@@ -125,6 +142,7 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
     unsigned *cd;        /* "parameters", or our own exact cd values */
     size_t    n_cd;
     bool      optional;
+    int64_t   flags;     /* HDF5's flag word (0: mandatory, 1: optional); -1 not given */
     /* szip and scaleoffset, as the REST VOL writes them; -1 when absent */
     int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;
 };
@@ -140,6 +158,8 @@ struct bkt_layout {
     uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with, never 0 (hyper_dims where given;
                                                     the whole extent for CONTIGUOUS_REF) */
     uint32_t              partition_count;       /* < 2: none */
+    bool                  hdf5_chunks;           /* CHUNKED: chunk objects hold what HDF5's own filters made (chunk_encoding
+                                                    "hdf5", a key of ours), not HSDS's reading of the filters */
     enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
     unsigned              user_rank;
     uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
@@ -181,6 +201,8 @@ struct bkt_object {
     int              attr_max_compact, attr_min_dense; /* -1 not given */
     int              track_times;        /* 0, 1, -1 not given */
     struct bkt_buf   cpl;                /* H5Pencode2 bytes of the creation list where the REST VOL (or we) stored them; else empty */
+    char            *comment;            /* H5Oset_comment; NULL */
+    uint32_t         extra_refs;         /* H5Oincr_refcount: counted as links */
     size_t           json_bytes;         /* size of the stored object: what caching it costs, roughly */
     union {
         struct bkt_group group;
@@ -210,17 +232,28 @@ struct bkt_domain_doc {
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
 BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                                    struct bkt_err *err);
+/** An empty object of that kind for bkt_edit_add(), everything "not given"; NULL when memory is short. */
+struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
+/* ---- pure emitting: model -> bytes, in the form that HSDS 0.9 reads; parsing them gives the same model ---- */
+BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err);
+
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT when the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);
 /** CHUNKED_REF: the entry of the chunk at grid index @p coord (rank entries); NULL: unallocated. */
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
+/** Bring v and order up to date; back comes the same pointer, for use in place. */
+const struct bkt_links *bkt_links_settle(const struct bkt_links *l);
+const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
+void                    bkt_attr_fini(struct bkt_attr *a);
+void                    bkt_link_fini(struct bkt_link *l);
 
 /** Length in bytes of one element in stored form at @p r, consumed; for walking variable-length buffers.
  *  BKT_EFORMAT when it would pass the end. */

@@ -1,4 +1,4 @@
-/* Groups, datasets and committed types: JSON -> model. */
+/* Groups, datasets and committed types: JSON <-> model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +24,11 @@ static int parse_cpl(const json_t *j, struct bkt_object *o, struct bkt_err *err)
     }
     if (j && !json_is_object(j))
         BKT_FAIL(err, BKT_EFORMAT, "creationProperties is neither an object nor a string");
+
+    const char *plist = bkt_json_word(j, "h5plist");
+    int         rc    = plist ? bkt_base64_decode(plist, strlen(plist), &o->cpl) : BKT_OK;
+    if (rc < 0)
+        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "creationProperties.h5plist is not base64");
 
     const json_t *order = bkt_json_get(j, "CreateOrder"), *times = bkt_json_get(j, "trackTimes");
     const json_t *phase = bkt_json_get(j, "attributePhaseChange");
@@ -57,7 +62,7 @@ static int parse_dataset(const json_t *j, struct bkt_dset *d, struct bkt_err *er
 static int parse_body(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 {
     switch (o->kind) {
-    case BKT_GROUP: return bkt_links_parse(json_object_get(j, "links"), &o->group.links, err);
+    case BKT_GROUP: return bkt_links_parse(json_object_get(j, "links"), bkt_json_get(j, "h5links"), &o->group.links, err);
     case BKT_DATASET: return parse_dataset(j, &o->dset, err);
     default: break;
     }
@@ -79,12 +84,26 @@ static int parse_ids(const json_t *j, const struct bkt_id *expect, struct bkt_ob
     return BKT_OK;
 }
 
+/* Keys of ours. */
+static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
+{
+    const json_t *comment = bkt_json_get(j, "h5comment"), *refs = bkt_json_get(j, "h5refcount");
+    uint64_t      n       = 0;
+    if (comment)
+        BKT_PASS(bkt_json_dup(comment, "h5comment", &o->comment, err));
+    if (refs)
+        BKT_PASS(bkt_json_u64(refs, "h5refcount", UINT32_MAX, &n, err));
+    o->extra_refs = (uint32_t)n;
+    return BKT_OK;
+}
+
 static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_object *o, struct bkt_err *err)
 {
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
     BKT_PASS(parse_ids(j, expect, o, err));
     o->created  = bkt_json_seconds(j, "created");
     o->modified = bkt_json_seconds(j, "lastModified");
+    BKT_PASS(parse_own(j, o, err));
     BKT_PASS(parse_cpl(bkt_json_get(j, "creationProperties"), o, err));
     BKT_PASS(bkt_attrs_parse(json_object_get(j, "attributes"), &o->attrs, err));
     return parse_body(j, o, err);
@@ -112,4 +131,114 @@ int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, st
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));
     return bkt_object_from_json(j, n, expect, out, err);
+}
+
+/* ---- model -> JSON; the keys in HSDS's own order ---- */
+
+static int set_part(json_t *j, const char *key, json_t **part)
+{
+    json_t *taken = *part;
+    *part         = NULL;
+    return json_object_size(taken) ? bkt_json_set(j, key, taken) : (json_decref(taken), BKT_OK);
+}
+
+static int emit_order(const struct bkt_object *o, json_t *cpl)
+{
+    static const char *const words[] = {NULL, "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", "H5P_CRT_ORDER_INDEXED"};
+    if (o->track_order == 3 && o->attr_track_order == 3)
+        return bkt_json_set(cpl, "CreateOrder", json_integer(1));
+    if (o->track_order)
+        BKT_PASS(bkt_json_set(cpl, "linkCreationOrder", json_string(words[o->track_order & 3])));
+    if (o->attr_track_order)
+        BKT_PASS(bkt_json_set(cpl, "attributeCreationOrder", json_string(words[o->attr_track_order & 3])));
+    return BKT_OK;
+}
+
+static int emit_cpl(const struct bkt_object *o, json_t *cpl)
+{
+    BKT_PASS(emit_order(o, cpl));
+    if (o->track_times >= 0)
+        BKT_PASS(bkt_json_set(cpl, "trackTimes", json_string(o->track_times ? "true" : "false")));
+    if (o->attr_max_compact >= 0) {
+        json_t *phase = json_object();
+        BKT_PASS(bkt_json_set(cpl, "attributePhaseChange", phase));
+        BKT_PASS(bkt_json_set(phase, "maxCompact", json_integer(o->attr_max_compact)));
+        BKT_PASS(bkt_json_set(phase, "minDense", json_integer(o->attr_min_dense)));
+    }
+    return o->cpl.len ? bkt_json_set(cpl, "h5plist", bkt_json_new_base64(&o->cpl)) : BKT_OK;
+}
+
+static int emit_type(const struct bkt_type *t, bool committed_itself, json_t *j, struct bkt_err *err)
+{
+    json_t *type = NULL;
+    BKT_PASS(bkt_type_emit(t, &type, err));
+    if (committed_itself)
+        (void)json_object_del(type, "id");
+    return bkt_json_set(j, "type", type);
+}
+
+static int emit_body(const struct bkt_object *o, json_t *j, json_t *user_links, struct bkt_err *err)
+{
+    json_t *part = NULL;
+    switch (o->kind) {
+    case BKT_GROUP:
+        BKT_PASS(bkt_json_set(j, "links", part = json_object()));
+        return bkt_links_emit(&o->group.links, part, user_links, err);
+    case BKT_DATASET:
+        BKT_PASS(emit_type(o->dset.type, false, j, err));
+        BKT_PASS(bkt_space_emit(&o->dset.space, &part, err));
+        return bkt_json_set(j, "shape", part);
+    default: return emit_type(o->type, true, j, err);
+    }
+}
+
+static int emit_own(const struct bkt_object *o, json_t *j)
+{
+    if (o->comment && *o->comment)
+        BKT_PASS(bkt_json_set(j, "h5comment", bkt_json_new_str(o->comment)));
+    return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;
+}
+
+/* cpl, top: made here, for the caller to free whatever is left of them */
+static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json_t **top, json_t **user, struct bkt_err *err)
+{
+    json_t *attrs = json_object();
+    BKT_PASS(bkt_json_set(j, "id", json_string(o->id.text)));
+    BKT_PASS(bkt_json_set(j, "root", json_string(o->root.text)));
+    BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(o->created)));
+    BKT_PASS(bkt_json_set(j, "lastModified", bkt_json_new_real(o->modified)));
+    BKT_PASS(emit_body(o, j, *user, err));
+    BKT_PASS(bkt_json_set(j, "attributes", attrs));
+    BKT_PASS(bkt_attrs_emit(&o->attrs, attrs, err));
+    BKT_PASS(emit_cpl(o, *cpl));
+    if (o->kind == BKT_DATASET) {
+        BKT_PASS(bkt_dcpl_emit(&o->dset, *cpl, err));
+        BKT_PASS(bkt_layout_emit(&o->dset, top, *cpl, err));
+    }
+    BKT_PASS(set_part(j, "creationProperties", cpl));
+    BKT_PASS(set_part(j, "layout", top));
+    BKT_PASS(set_part(j, "h5links", user));
+    return emit_own(o, j);
+}
+
+int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err)
+{
+    json_t *j = json_object(), *cpl = json_object(), *top = NULL, *user = json_object();
+    int     rc = j && cpl && user ? emit_object(o, j, &cpl, &top, &user, err) : BKT_ENOMEM;
+    json_decref(cpl);
+    json_decref(top);
+    json_decref(user);
+    if (rc == BKT_OK) {
+        *out = j;
+        return BKT_OK;
+    }
+    json_decref(j);
+    BKT_FAIL(err, rc, "object %s can't be put into JSON", o->id.text);
+}
+
+int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    BKT_PASS(bkt_object_to_json(o, &j, err));
+    return bkt_json_dump(j, out, err);
 }

@@ -1,10 +1,21 @@
-/* The parsers of the schema's JSON objects, below model.h's bkt_object_parse() and bkt_domain_doc_parse().
- * Each fills in a zeroed output; what it made is the caller's to free also after a failure. */
+/* The parsers and emitters of the schema's JSON objects, below model.h's bkt_object_parse() and the like.
+ * A parser fills in a zeroed output; what it made is the caller's to free also after a failure.
+ * An emitter gives a new reference, in the form that HSDS 0.9 reads; what that can't say stands in keys of ours, which
+ * HSDS ignores and keeps:
+ *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
+ *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
+ *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
+ *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
+ *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
+ *   charSet        an attribute or a link: H5T_CSET_UTF8 for an ASCII name that was said to be UTF-8
+ *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
+ *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
 #ifndef BKT_PARSE_H
 #define BKT_PARSE_H
 
 #include "json.h"
 #include "model.h"
+#include "named.h"
 
 #define BKT_TYPE_DEPTH 32           /* types within types; HDF5's own tools nest far less */
 #define BKT_VALUE_MAX  (256u << 20) /* bytes of one attribute value or fill value in stored form */
@@ -19,7 +30,8 @@ BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_
                                   const char *encoding, struct bkt_buf *out, struct bkt_err *err);
 
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_links_parse(const json_t *j, struct bkt_links *out, struct bkt_err *err);
+/** @param user  the list of user-defined links; may be NULL */
+BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err);
 void              bkt_attrs_fini(struct bkt_attrs *a);
 void              bkt_links_fini(struct bkt_links *l);
 
@@ -34,10 +46,33 @@ BKT_NODISCARD int bkt_object_from_json(const json_t *j, size_t bytes, const stru
                                        struct bkt_object **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err);
 
-/* Arrays of structs whose first member is `char *name`. */
-/** Sort by name; order[] (caller's, free()): the places sorted by (created, place before the sort).
- * @param created  n times, in the sequence before the sort */
-BKT_NODISCARD int bkt_named_sort(void *v, size_t n, size_t size, const double *created, uint32_t **order);
-const void       *bkt_named_find(const void *v, size_t n, size_t size, const char *name);
+/* ---- model -> JSON ---- */
+
+BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out);
+/** A value as JSON, if that gives the very same bytes when it is parsed; else as base64 of them, and @p base64 true. */
+BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
+                                 json_t **out, bool *base64, struct bkt_err *err);
+BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
+/** All of them into the object @p j, in the order of creation; user-defined links into @p user. */
+BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, json_t *j, struct bkt_err *err);
+BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, json_t *j, json_t *user, struct bkt_err *err);
+/** A dataset's two layouts: @p top NULL for a null space; into @p cpl goes creationProperties.layout. */
+BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
+/** What bkt_dcpl_parse() reads, into creationProperties. */
+BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
+BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
+
+/* ---- lists under change: the names are known to be new, or to be there (BKT_ENOENT) ---- */
+BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
+BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
+BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
+BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
+/** Whether a link or an attribute says that its name is UTF-8. */
+bool bkt_json_says_utf8(const json_t *j);
 
 #endif

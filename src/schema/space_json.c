@@ -1,4 +1,4 @@
-/* Dataspaces: JSON -> model. */
+/* Dataspaces: JSON <-> model. */
 #include <string.h>
 
 #include "num.h"
@@ -35,10 +35,11 @@ static int parse_simple(const json_t *j, struct bkt_space *s, struct bkt_err *er
     return bkt_space_count(s, &n, err);
 }
 
+static const struct bkt_word classes[] = {
+    {"H5S_NULL", BKT_S_NULL}, {"H5S_SCALAR", BKT_S_SCALAR}, {"H5S_SIMPLE", BKT_S_SIMPLE}};
+
 int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err)
 {
-    static const struct bkt_word classes[] = {
-        {"H5S_NULL", BKT_S_NULL}, {"H5S_SCALAR", BKT_S_SCALAR}, {"H5S_SIMPLE", BKT_S_SIMPLE}};
     const char *cls  = bkt_json_word(j, "class");
     int         kind = bkt_word_find(classes, BKT_COUNT(classes), cls, -1);
     memset(out, 0, sizeof *out);
@@ -49,5 +50,44 @@ int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err)
     if (kind < 0 || kind == BKT_S_SIMPLE)
         return parse_simple(j, out, err);
     out->cls = (enum bkt_space_class)kind;
+    return BKT_OK;
+}
+
+/* ---- model -> JSON ---- */
+
+/* Unlimited as 0, as HSDS 0.9 wants it.  An extent of 0 that can't grow is null: 0 would let it. */
+static json_t *emit_maxdim(const struct bkt_space *s, unsigned i)
+{
+    if (s->maxdims[i] == BKT_UNLIMITED)
+        return json_integer(0);
+    return s->maxdims[i] ? bkt_json_new_u64(s->maxdims[i]) : json_null();
+}
+
+static int emit_simple(const struct bkt_space *s, json_t *j)
+{
+    json_t *dims = NULL;
+    bool    grows = false;
+    BKT_PASS(bkt_dims_emit(s->dims, s->rank, &dims));
+    BKT_PASS(bkt_json_set(j, "dims", dims));
+    for (unsigned i = 0; i < s->rank; i++)
+        grows |= s->maxdims[i] != s->dims[i];
+    if (!grows)
+        return BKT_OK;
+    json_t *max = json_array();
+    BKT_PASS(bkt_json_set(j, "maxdims", max));
+    for (unsigned i = 0; i < s->rank; i++)
+        BKT_PASS(bkt_json_push(max, emit_maxdim(s, i)));
+    return BKT_OK;
+}
+
+int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err)
+{
+    json_t *j = json_object();
+    if (!j || bkt_json_set(j, "class", json_string(bkt_word_of(classes, BKT_COUNT(classes), s->cls))) < 0 ||
+        (s->cls == BKT_S_SIMPLE && emit_simple(s, j) < 0)) {
+        json_decref(j);
+        BKT_NOMEM(err);
+    }
+    *out = j;
     return BKT_OK;
 }

@@ -1,4 +1,4 @@
-/* Types: JSON -> model.  One table of predefined names serves both directions. */
+/* Types: JSON <-> model.  One table of predefined names serves both directions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +25,31 @@ typedef int parse_class_fn(const json_t *j, unsigned depth, struct bkt_type *t, 
 static parse_class_fn parse_number, parse_string, parse_vlen, parse_compound, parse_array, parse_enum, parse_opaque,
     parse_reference;
 
+typedef int emit_class_fn(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err);
+static emit_class_fn emit_number, emit_string, emit_vlen, emit_compound, emit_array, emit_enum, emit_opaque, emit_reference;
+
 static const struct {
     const char         *name;
     enum bkt_type_class cls;
     parse_class_fn     *parse;
+    emit_class_fn      *emit;
 } classes[] = {
-    {"H5T_INTEGER", BKT_T_INTEGER, parse_number},    {"H5T_FLOAT", BKT_T_FLOAT, parse_number},
-    {"H5T_STRING", BKT_T_STRING, parse_string},      {"H5T_VLEN", BKT_T_VLEN, parse_vlen},
-    {"H5T_COMPOUND", BKT_T_COMPOUND, parse_compound}, {"H5T_ARRAY", BKT_T_ARRAY, parse_array},
-    {"H5T_ENUM", BKT_T_ENUM, parse_enum},            {"H5T_OPAQUE", BKT_T_OPAQUE, parse_opaque},
-    {"H5T_REFERENCE", BKT_T_OBJREF, parse_reference},
+    {"H5T_INTEGER", BKT_T_INTEGER, parse_number, emit_number},
+    {"H5T_FLOAT", BKT_T_FLOAT, parse_number, emit_number},
+    {"H5T_STRING", BKT_T_STRING, parse_string, emit_string},
+    {"H5T_VLEN", BKT_T_VLEN, parse_vlen, emit_vlen},
+    {"H5T_COMPOUND", BKT_T_COMPOUND, parse_compound, emit_compound},
+    {"H5T_ARRAY", BKT_T_ARRAY, parse_array, emit_array},
+    {"H5T_ENUM", BKT_T_ENUM, parse_enum, emit_enum},
+    {"H5T_OPAQUE", BKT_T_OPAQUE, parse_opaque, emit_opaque},
+    {"H5T_REFERENCE", BKT_T_OBJREF, parse_reference, emit_reference},
+    {"H5T_REFERENCE", BKT_T_REGREF, parse_reference, emit_reference},
 };
+
+static const struct bkt_word pads[] = {{"H5T_STR_NULLTERM", BKT_STR_NULLTERM},
+                                       {"H5T_STR_NULLPAD", BKT_STR_NULLPAD},
+                                       {"H5T_STR_SPACEPAD", BKT_STR_SPACEPAD}};
+static const struct bkt_word sets[] = {{"H5T_CSET_ASCII", BKT_CSET_ASCII}, {"H5T_CSET_UTF8", BKT_CSET_UTF8}};
 
 static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, struct bkt_err *err);
 
@@ -74,12 +88,8 @@ static int parse_number(const json_t *j, unsigned depth, struct bkt_type *t, str
 
 static int parse_string(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    static const struct bkt_word pads[] = {{"H5T_STR_NULLTERM", BKT_STR_NULLTERM},
-                                           {"H5T_STR_NULLPAD", BKT_STR_NULLPAD},
-                                           {"H5T_STR_SPACEPAD", BKT_STR_SPACEPAD}};
-    static const struct bkt_word sets[] = {{"H5T_CSET_ASCII", BKT_CSET_ASCII}, {"H5T_CSET_UTF8", BKT_CSET_UTF8}};
-    const char                  *var    = bkt_json_word(j, "length");
-    uint64_t                     n      = 0;
+    const char *var = bkt_json_word(j, "length");
+    uint64_t    n   = 0;
     (void)depth;
     t->var_string = t->is_var = var && strcmp(var, "H5T_VARIABLE") == 0;
     if (!t->is_var)
@@ -245,6 +255,16 @@ static void parse_committed(const json_t *j, struct bkt_type *t)
         memset(&t->committed, 0, sizeof t->committed);
 }
 
+/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours). */
+static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
+{
+    const char *text = bkt_json_word(j, "h5type");
+    int         rc   = text ? bkt_base64_decode(text, strlen(text), &t->encoded) : BKT_OK;
+    if (rc < 0)
+        BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "type.h5type is not base64");
+    return BKT_OK;
+}
+
 static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     const char *cls = bkt_json_word(j, "class");
@@ -254,6 +274,7 @@ static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, str
         if (strcmp(classes[i].name, cls) == 0) {
             t->cls = classes[i].cls;
             parse_committed(j, t);
+            BKT_PASS(parse_encoded(j, t, err));
             return classes[i].parse(j, depth, t, err);
         }
     BKT_FAIL(err, BKT_EUNSUP, "type class \"%.60s\" is none that the schema has", cls);
@@ -285,3 +306,142 @@ int bkt_type_parse(const json_t *j, struct bkt_type **out, struct bkt_err *err)
     *out = t;
     return BKT_OK;
 }
+
+/* ---- model -> JSON: always objects, which every reader takes ---- */
+
+static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, struct bkt_err *err);
+
+static int emit_number(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    char name[32];
+    (void)depth;
+    for (size_t i = 0; i < BKT_COUNT(predefined); i++) {
+        const struct predefined *p = &predefined[i];
+        if (p->cls != t->cls || p->size != t->size || (t->cls == BKT_T_INTEGER && p->is_signed != t->is_signed))
+            continue;
+        (void)snprintf(name, sizeof name, "%s%s", p->name, t->big_endian ? "BE" : "LE");
+        return bkt_json_set(j, "base", json_string(name));
+    }
+    BKT_FAIL(err, BKT_EUNSUP, "the schema has no %s of %zu bytes", t->cls == BKT_T_FLOAT ? "float" : "integer", t->size);
+}
+
+static int emit_string(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    (void)depth, (void)err;
+    BKT_PASS(bkt_json_set(j, "charSet", json_string(bkt_word_of(sets, BKT_COUNT(sets), t->cset))));
+    BKT_PASS(bkt_json_set(j, "strPad", json_string(bkt_word_of(pads, BKT_COUNT(pads), t->strpad))));
+    return bkt_json_set(j, "length", t->is_var ? json_string("H5T_VARIABLE") : bkt_json_new_u64(t->size));
+}
+
+static int emit_base(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    json_t *base = NULL;
+    BKT_PASS(emit_depth(t->base, depth + 1, &base, err));
+    return bkt_json_set(j, "base", base);
+}
+
+static int emit_vlen(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    BKT_PASS(bkt_json_set(j, "size", json_string("H5T_VARIABLE")));
+    return emit_base(t, depth, j, err);
+}
+
+static int emit_field(const struct bkt_field *f, unsigned depth, json_t *fields, struct bkt_err *err)
+{
+    json_t *type = NULL, *one = json_object();
+    BKT_PASS(bkt_json_push(fields, one));
+    BKT_PASS(bkt_json_set(one, "name", bkt_json_new_str(f->name)));
+    BKT_TRY(err, emit_depth(f->type, depth + 1, &type, err), "field \"%s\"", f->name);
+    return bkt_json_set(one, "type", type);
+}
+
+static int emit_compound(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    json_t *fields = json_array();
+    BKT_PASS(bkt_json_set(j, "fields", fields));
+    for (size_t i = 0; i < t->n_fields; i++)
+        BKT_PASS(emit_field(&t->fields[i], depth, fields, err));
+    return BKT_OK;
+}
+
+int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out)
+{
+    json_t *list = json_array();
+    if (!list)
+        return BKT_ENOMEM;
+    for (unsigned i = 0; i < rank; i++)
+        if (bkt_json_push(list, bkt_json_new_u64(dims[i])) < 0) {
+            json_decref(list);
+            return BKT_ENOMEM;
+        }
+    *out = list;
+    return BKT_OK;
+}
+
+static int emit_array(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    json_t *dims = NULL;
+    BKT_PASS(bkt_dims_emit(t->dims, t->rank, &dims));
+    BKT_PASS(bkt_json_set(j, "dims", dims));
+    return emit_base(t, depth, j, err);
+}
+
+static int emit_enum(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    BKT_PASS(emit_base(t, depth, j, err));
+    json_t *map = json_object();
+    BKT_PASS(bkt_json_set(j, "mapping", map));
+    for (size_t i = 0; i < t->n_members; i++) {
+        int64_t v = t->members[i].value;
+        BKT_PASS(bkt_json_set_named(map, t->members[i].name, t->base->is_signed ? json_integer(v) : bkt_json_new_u64((uint64_t)v)));
+    }
+    return BKT_OK;
+}
+
+static int emit_opaque(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    (void)depth, (void)err;
+    BKT_PASS(bkt_json_set(j, "size", bkt_json_new_u64(t->size)));
+    return bkt_json_set(j, "tag", bkt_json_new_str(t->tag ? t->tag : ""));
+}
+
+static int emit_reference(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    (void)depth, (void)err;
+    BKT_PASS(bkt_json_set(j, "base", json_string(t->cls == BKT_T_OBJREF ? "H5T_STD_REF_OBJ" : "H5T_STD_REF_DSETREG")));
+    if (t->is_var || (t->cls == BKT_T_OBJREF && t->size == 48))
+        return BKT_OK;
+    return bkt_json_set(j, "length", bkt_json_new_u64(t->size));
+}
+
+static int emit_object(const struct bkt_type *t, unsigned depth, json_t *j, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(classes); i++) {
+        if (classes[i].cls != t->cls)
+            continue;
+        BKT_PASS(bkt_json_set(j, "class", json_string(classes[i].name)));
+        BKT_PASS(classes[i].emit(t, depth, j, err));
+        if (t->committed.text[0])
+            BKT_PASS(bkt_json_set(j, "id", json_string(t->committed.text)));
+        return t->encoded.len ? bkt_json_set(j, "h5type", bkt_json_new_base64(&t->encoded)) : BKT_OK;
+    }
+    BKT_FAIL(err, BKT_EUNSUP, "the schema has no form for this type");
+}
+
+static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, struct bkt_err *err)
+{
+    if (depth >= BKT_TYPE_DEPTH)
+        BKT_FAIL(err, BKT_EUNSUP, "type nests deeper than %d levels", BKT_TYPE_DEPTH);
+    json_t *j = json_object();
+    if (!j)
+        BKT_NOMEM(err);
+    int rc = emit_object(t, depth, j, err);
+    if (rc < 0) {
+        json_decref(j);
+        return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
+    }
+    *out = j;
+    return BKT_OK;
+}
+
+int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err) { return emit_depth(t, 0, out, err); }

@@ -34,6 +34,7 @@ static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5
 {
     if (i >= all->n)
         return NULL;
+    (void)bkt_attrs_settle(all);
     if (order == H5_ITER_DEC)
         i = all->n - 1 - i;
     return &all->v[by == H5_INDEX_CRT_ORDER ? all->order[i] : i];
@@ -101,12 +102,9 @@ static H5T_cset_t name_cset(const char *name)
 
 static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
-    size_t i = 0;
     memset(out, 0, sizeof *out);
     out->corder_valid = (obj->attr_track_order & 1) == 1 && obj->attr_track_order > 0;
-    while (out->corder_valid && i < obj->attrs.n && &obj->attrs.v[obj->attrs.order[i]] != a)
-        i++;
-    out->corder = (H5O_msg_crt_idx_t)i;
+    out->corder       = out->corder_valid ? (H5O_msg_crt_idx_t)a->seq : 0;
     out->cset   = name_cset(a->name);
     return data_size(a, &out->data_size, err);
 }

@@ -25,19 +25,11 @@ int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_o
 {
     if (group->type != H5I_GROUP && group->type != H5I_FILE)
         BKT_FAIL(err, BKT_EINVAL, "%s: not a group, it has no links", group->path ? group->path : group->obj->id.text);
-    const struct bkt_links *l = &group->obj->group.links;
+    const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
     if (n >= l->n)
         BKT_FAIL(err, BKT_ERANGE, "link number %llu of a group with %zu links", (unsigned long long)n, l->n);
     *out = &l->v[bkt_iterate_place(l->order, l->n, idx, order, (size_t)n)];
     return BKT_OK;
-}
-
-static size_t creation_place(const struct bkt_links *l, const struct bkt_link *x)
-{
-    size_t i = 0;
-    while (i < l->n && l->order[i] != (size_t)(x - l->v))
-        i++;
-    return i;
 }
 
 static void link_info(const struct bkt_object *group, const struct bkt_link *l, size_t creation, H5L_info2_t *out)
@@ -45,7 +37,7 @@ static void link_info(const struct bkt_object *group, const struct bkt_link *l, 
     static const H5L_type_t types[] = {
         [BKT_L_HARD] = H5L_TYPE_HARD, [BKT_L_SOFT] = H5L_TYPE_SOFT, [BKT_L_EXTERNAL] = H5L_TYPE_EXTERNAL, [BKT_L_OTHER] = H5L_TYPE_MAX};
     memset(out, 0, sizeof *out);
-    out->type         = types[l->cls];
+    out->type         = l->cls == BKT_L_USER ? (H5L_type_t)l->ud_type : types[l->cls];
     out->corder_valid = group->track_order & 1;
     out->corder       = out->corder_valid ? (int64_t)creation : 0;
     out->cset         = H5T_CSET_UTF8; /* all of the schema's names are (spec 2, Schema Description) */
@@ -59,14 +51,14 @@ static void link_info(const struct bkt_object *group, const struct bkt_link *l, 
 
 void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
 {
-    link_info(group, l, group->track_order & 1 ? creation_place(&group->group.links, l) : 0, out);
+    link_info(group, l, group->track_order & 1 ? l->seq : 0, out);
 }
 
 /* For all links of a group at once: place in the order of creation, by place in the order of names.  NULL where nobody will
  * ask, or memory is short (then each is looked for). */
 static uint32_t *creation_places(const struct bkt_object *group)
 {
-    const struct bkt_links *l  = &group->group.links;
+    const struct bkt_links *l  = bkt_links_settle(&group->group.links);
     uint32_t               *at = group->track_order & 1 && l->n ? malloc(l->n * sizeof *at) : NULL;
     for (size_t i = 0; at && i < l->n; i++)
         at[l->order[i]] = (uint32_t)i;
@@ -77,7 +69,7 @@ static uint32_t *creation_places(const struct bkt_object *group)
 
 static void prefetch(struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order, size_t from, size_t n)
 {
-    const struct bkt_links *l = &group->obj->group.links;
+    const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
     if (!bkt_domain_settings(group->file->dom)->prefetch || from >= l->n)
         return;
     n                  = n < l->n - from ? n : l->n - from;
@@ -179,7 +171,7 @@ static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt
 
 static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
 {
-    const struct bkt_links *links = &group->obj->group.links;
+    const struct bkt_links *links = bkt_links_settle(&group->obj->group.links);
     size_t                  first = idx_p ? (size_t)*idx_p : 0;
     herr_t                  ret   = 0;
     BKT_CLEANUP(bkt_freep) uint32_t *creation = t->link_op ? creation_places(group->obj) : NULL;

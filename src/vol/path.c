@@ -132,6 +132,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
             rc = spend_link(w, l->name, err);
             rc = rc < 0 ? rc : follow_external(w, l, err);
             break;
+        case BKT_L_USER:
         case BKT_L_OTHER:
         default:
             rc = BKT_ERR(err, BKT_EUNSUP, "%s: link '%s' is user-defined; those can't be followed", w->f->name, l->name);

@@ -1,0 +1,117 @@
+/* Changing a domain.
+ *
+ * In the process: an object under change stays in the object cache and changes in place, so bkt_domain_get() and whoever
+ * holds the object see it at once.  The calls are made by one thread at a time (HDF5's lock sees to that; a tool has one
+ * thread); readers on other threads must not look at an object while it is changed.  Pointers into an object (its links,
+ * attributes, the arrays v and order) are valid until its next change, flush or refresh.
+ *
+ * In the store: changes are kept per object as deltas (this link added, that attribute set, this extent) until
+ * bkt_domain_flush(), which puts them on top of the version that is stored then, by conditional PUTs.  When somebody else
+ * was faster the object is read again, the deltas are put on top of that, and the PUT repeats: two writers that touch
+ * different links, attributes or extents both win.  Where both made the same name, the later one loses: flush fails with
+ * BKT_EEXIST and tells the names, all else is written, and the winner's is what one sees from then on.  Keys that we don't
+ * know are kept.  Any other failure keeps what isn't written for the next flush.
+ *
+ * Nobody who reads the store sees a link to something absent: new objects are written first, then the groups that link
+ * them, a new domain's .domain.json last; what is removed is deleted after its last link.  Chunks are the caller's: written
+ * before a flush that lets an extent grow, deleted after one that lets it shrink. */
+#ifndef BKT_EDIT_H
+#define BKT_EDIT_H
+
+#include "domain.h"
+
+/* ---- domains ---- */
+
+/** Where a name would be created: as bkt_name_parse(), but nothing has to be there yet.  Plain paths: the directory that
+ *  would hold it must exist (BKT_ENOENT), and no other file be in its place (BKT_EEXIST). */
+BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                     struct bkt_err *err);
+
+struct bkt_new_domain {
+    bool               truncate; /* replace a domain that exists; else that is BKT_EEXIST */
+    struct bkt_object *root;     /* the root group's attributes and creation properties (bkt_object_make(); taken, even on
+                                    failure); NULL: none */
+    const char        *owner;    /* NULL: setting user, else the owner of the folder that it is in, else "admin" */
+};
+/** A new domain with an empty root group, open.  Nothing is stored before the first flush; then it appears at once, with the
+ *  folders above it that have no document yet.  A domain that it replaces stays as it is until that moment, and is deleted
+ *  after it.  Directories: with no bucket (a folder with an object tree in db/) above it, the directory that holds it
+ *  becomes the bucket.
+ * @return BKT_OK; BKT_EEXIST: there is one, or a folder or a file of that name; BKT_ENOENT: no such directory; BKT_EBUSY:
+ *         to be replaced, but open in this process; BKT_EACCES: read-only store, or the folder's ACL says no; … */
+BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
+                                    struct bkt_domain **out, struct bkt_err *err);
+
+/** Delete a domain, its document first.  @p keep_data: only the document (others share its objects).
+ *  BKT_ENOENT; BKT_EACCES; BKT_EUNSUP: a folder; BKT_EBUSY: open in this process. */
+BKT_NODISCARD int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err);
+
+/** Whether the domain may be written at all: not in a read-only store, not denied by its ACL (@p acl_need: BKT_ACL_… bits).
+ *  BKT_EACCES says which. */
+BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err);
+
+/** Write all changes, many at a time.  What isn't linked and isn't held by anybody is left out, or removed.
+ *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, flush again. */
+BKT_NODISCARD int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err);
+/** The same for one object that is stored already; for the order of extents and chunks.  A new object waits for
+ *  bkt_domain_flush(): BKT_OK, nothing done. */
+BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+/** Whether there are changes that no flush has written yet. */
+bool bkt_domain_is_dirty(struct bkt_domain *d);
+/** Bytes that the changes take up, roughly; a caller may flush when it is much. */
+uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d);
+/** Forget all changes that aren't written, e.g. of a new domain whose creation failed half way.  The objects are read again
+ *  when they are asked for; ids of new ones are gone. */
+void bkt_domain_discard(struct bkt_domain *d);
+
+/** See what is stored now (H5Orefresh, H5Drefresh): the object is read again, unflushed changes stay on top.  Holders see the
+ *  fresh contents in the same struct. */
+BKT_NODISCARD int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+
+/* ---- objects ---- */
+
+/** A new object, in memory until flush; bkt_domain_get() finds it.  It is written when something links it (or refers to it,
+ *  see bkt_edit_keep()), and dropped when nothing does and nobody holds it.
+ * @param o   from bkt_object_make(), filled in; taken, even on failure.  id "": one is chosen, in the domain's version;
+ *            root, created, modified are set where they are 0
+ * @param id  its id; may be NULL */
+BKT_NODISCARD int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err);
+/** It is wanted even though no link leads to it, e.g. a chunk table: flush writes it and never removes it. */
+BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
+/** Remove it and its chunks at the next flush, links or not; a group's members lose a link each.  bkt_domain_get() answers
+ *  BKT_ENOENT from now on. */
+BKT_NODISCARD int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
+
+/** Add a link.  @p l: its contents are taken on success (then zeroed); created 0: now.  BKT_EEXIST: the name is taken;
+ *  BKT_EINVAL: empty, or with a '/'. */
+BKT_NODISCARD int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l, struct bkt_err *err);
+/** Remove a link.  The object whose last link it was (bkt_domain_link_count() 0, with setting link_count=known only objects
+ *  of this session) goes when nobody holds it any more, at once or at a later flush; so do the members of such a group.
+ *  To move a link, add it first. */
+BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err);
+/** H5Oincr_refcount(), H5Odecr_refcount(): links that are none.  bkt_domain_link_count() counts them. */
+BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err);
+
+enum bkt_attr_how {
+    BKT_ATTR_CREATE, /* BKT_EEXIST when there is one */
+    BKT_ATTR_REPLACE /* an existing one's value and type, its place kept; BKT_ENOENT */
+};
+/** @p a: its contents are taken on success (then zeroed). */
+BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
+                                struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err);
+BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,
+                                       struct bkt_err *err);
+/** New extent, rank entries.  BKT_EINVAL: beyond maxdims. When writers meet, what they let grow is as large as the largest
+ *  wanted it, and what they shrink as the last one wanted it. */
+BKT_NODISCARD int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err);
+/** NULL or "": none. */
+BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err);
+
+/* ---- ids ---- */
+
+/** A random id of a new root group, and of an object in the domain of @p root. */
+BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id *out);
+BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out);
+
+#endif

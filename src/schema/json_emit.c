@@ -1,0 +1,285 @@
+/* JSON trees made and written: the inverse of the pass in json.c, in the form of Python's json.dumps(). */
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+#define NUMBER_TAG 1
+static const unsigned char raw_mark[4] = {0xf4, 0x8f, 0xbf, 0xbf}; /* U+10FFFF */
+
+/* ---- bytes -> the text that json.h describes ---- */
+
+/* Length of the UTF-8 sequence at p, its code point in *cp; 0: none. */
+static size_t utf8_at(const unsigned char *p, size_t n, uint32_t *cp)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t      least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (size_t k = 0; k < BKT_COUNT(forms) && k < n; k++) {
+        if ((p[0] & forms[k].mask) != forms[k].lead)
+            continue;
+        uint32_t v = p[0] & (unsigned char)~forms[k].mask;
+        for (size_t i = 1; i <= k; i++) {
+            if ((p[i] & 0xc0) != 0x80)
+                return 0;
+            v = v << 6 | (p[i] & 0x3f);
+        }
+        if (v < forms[k].least || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
+            return 0;
+        *cp = v;
+        return k + 1;
+    }
+    return 0;
+}
+
+bool bkt_json_is_utf8(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+    uint32_t             cp;
+    for (size_t k; n; p += k, n -= k)
+        if ((k = utf8_at(p, n, &cp)) == 0)
+            return false;
+    return true;
+}
+
+static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
+{
+    uint32_t cp;
+    BKT_PASS(bkt_buf_reserve(out, n + 1));
+    if (n && p[0] == NUMBER_TAG)
+        BKT_PASS(bkt_buf_add(out, p, 1));
+    while (n) {
+        size_t k = utf8_at(p, n, &cp);
+        if (k == 0 || cp == 0x10ffff)
+            BKT_PASS(bkt_buf_add(out, raw_mark, 4));
+        if (k == 0) {
+            unsigned char two[2] = {(unsigned char)(0xc0 | p[0] >> 6), (unsigned char)(0x80 | (p[0] & 0x3f))};
+            BKT_PASS(bkt_buf_add(out, two, 2));
+            k = 1;
+        } else {
+            BKT_PASS(bkt_buf_add(out, p, k));
+        }
+        p += k, n -= k;
+    }
+    return BKT_OK;
+}
+
+json_t *bkt_json_new_text(const void *p, size_t n)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    if (mark_text(p, n, &text) < 0)
+        return NULL;
+    return json_stringn(bkt_buf_str(&text), text.len);
+}
+
+json_t *bkt_json_new_str(const char *s) { return bkt_json_new_text(s, strlen(s)); }
+
+/* A number that jansson can't hold. */
+static json_t *new_tagged(const char *token)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%c%s", NUMBER_TAG, token);
+    return json_string(text);
+}
+
+json_t *bkt_json_new_u64(uint64_t v)
+{
+    char text[24];
+    if (v <= INT64_MAX)
+        return json_integer((json_int_t)v);
+    (void)snprintf(text, sizeof text, "%" PRIu64, v);
+    return new_tagged(text);
+}
+
+json_t *bkt_json_new_real(double v)
+{
+    if (isnan(v))
+        return new_tagged("NaN");
+    if (isinf(v))
+        return new_tagged(v < 0 ? "-Infinity" : "Infinity");
+    return json_real(v);
+}
+
+json_t *bkt_json_new_base64(const struct bkt_buf *b)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    if (bkt_buf_reserve(&text, 1) < 0 || bkt_base64_encode(b->ptr, b->len, &text) < 0)
+        return NULL;
+    return json_stringn(bkt_buf_str(&text), text.len);
+}
+
+int bkt_json_set(json_t *obj, const char *key, json_t *value)
+{
+    return value && json_object_set_new(obj, key, value) == 0 ? BKT_OK : BKT_ENOMEM;
+}
+
+/* The key as the tree spells a name. */
+static int mark_key(const char *name, struct bkt_buf *key)
+{
+    return mark_text((const unsigned char *)name, strlen(name), key);
+}
+
+int bkt_json_set_named(json_t *obj, const char *name, json_t *value)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (mark_key(name, &key) < 0) {
+        json_decref(value);
+        return BKT_ENOMEM;
+    }
+    return bkt_json_set(obj, bkt_buf_str(&key), value);
+}
+
+int bkt_json_get_named(const json_t *obj, const char *name, json_t **out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(mark_key(name, &key));
+    *out = json_object_get(obj, bkt_buf_str(&key));
+    return BKT_OK;
+}
+
+int bkt_json_del_named(json_t *obj, const char *name)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(mark_key(name, &key));
+    (void)json_object_del(obj, bkt_buf_str(&key));
+    return BKT_OK;
+}
+
+int bkt_json_push(json_t *list, json_t *value)
+{
+    return value && json_array_append_new(list, value) == 0 ? BKT_OK : BKT_ENOMEM;
+}
+
+/* ---- the tree -> text ---- */
+
+static int dump_unit(struct bkt_buf *out, uint32_t cp)
+{
+    static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char       *at      = cp && cp < 0x80 ? strchr(names, (int)cp) : NULL;
+    if (at)
+        return bkt_buf_addf(out, "\\%c", letters[at - names]);
+    if (cp >= 0x20 && cp < 0x7f) {
+        char c = (char)cp;
+        return bkt_buf_add(out, &c, 1);
+    }
+    if (cp < 0x10000)
+        return bkt_buf_addf(out, "\\u%04x", cp);
+    return bkt_buf_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (cp >> 10), 0xdc00 + (cp & 0x3ff));
+}
+
+/* Text without its marks; what they stood for comes out as Python would have written it. */
+static int dump_text(const char *s, size_t len, struct bkt_buf *out)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t               n = len;
+    uint32_t             cp, next;
+    BKT_PASS(bkt_buf_reserve(out, n + 2));
+    BKT_PASS(bkt_buf_add(out, "\"", 1));
+    if (n >= 2 && p[0] == NUMBER_TAG)
+        p++, n--;
+    while (n) {
+        size_t run = 0, k;
+        while (run < n && p[run] >= 0x20 && p[run] < 0x7f && p[run] != '"' && p[run] != '\\')
+            run++;
+        if (run) {
+            BKT_PASS(bkt_buf_add(out, p, run));
+            p += run, n -= run;
+            continue;
+        }
+        if ((k = utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
+            return BKT_EFORMAT;
+        p += k, n -= k;
+        if (cp == 0x10ffff && n) {
+            k = utf8_at(p, n, &next);
+            p += k, n -= k;
+            if (next != 0x10ffff)
+                cp = 0xdc00 + next;
+        }
+        BKT_PASS(dump_unit(out, cp));
+    }
+    return bkt_buf_add(out, "\"", 1);
+}
+
+/* The shortest of 15 to 17 digits that gives the same double again, and never an integer's form. */
+static int dump_real(double v, struct bkt_buf *out)
+{
+    char   text[40];
+    double back;
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, v);
+        if (bkt_json_strtod(text, &back) && back == v)
+            break;
+    }
+    return bkt_buf_addf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+}
+
+static int dump(const json_t *j, struct bkt_buf *out);
+
+static int dump_list(const json_t *j, struct bkt_buf *out)
+{
+    BKT_PASS(bkt_buf_add_str(out, "["));
+    for (size_t i = 0; i < json_array_size(j); i++) {
+        if (i)
+            BKT_PASS(bkt_buf_add(out, ", ", 2));
+        BKT_PASS(dump(json_array_get(j, i), out));
+    }
+    return bkt_buf_add_str(out, "]");
+}
+
+static int dump_object(const json_t *j, struct bkt_buf *out)
+{
+    json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
+    bool    any = false;
+    BKT_PASS(bkt_buf_add_str(out, "{"));
+    for (void *it = json_object_iter(obj); it; it = json_object_iter_next(obj, it)) {
+        const char *key = json_object_iter_key(it);
+        if (any)
+            BKT_PASS(bkt_buf_add(out, ", ", 2));
+        any = true;
+        BKT_PASS(dump_text(key, strlen(key), out));
+        BKT_PASS(bkt_buf_add(out, ": ", 2));
+        BKT_PASS(dump(json_object_iter_value(it), out));
+    }
+    return bkt_buf_add_str(out, "}");
+}
+
+static int dump(const json_t *j, struct bkt_buf *out)
+{
+    switch (json_typeof(j)) {
+    case JSON_OBJECT: return dump_object(j, out);
+    case JSON_ARRAY: return dump_list(j, out);
+    case JSON_INTEGER: return bkt_buf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
+    case JSON_REAL: return dump_real(json_real_value(j), out);
+    case JSON_TRUE: return bkt_buf_add_str(out, "true");
+    case JSON_FALSE: return bkt_buf_add_str(out, "false");
+    case JSON_STRING:
+        return bkt_json_is_text(j) ? dump_text(json_string_value(j), json_string_length(j), out)
+                                   : bkt_buf_add_str(out, json_string_value(j) + 1);
+    default: return bkt_buf_add_str(out, "null");
+    }
+}
+
+static locale_t       c_numbers;
+static pthread_once_t c_numbers_once = PTHREAD_ONCE_INIT;
+static void           make_c_numbers(void) { c_numbers = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
+{
+    (void)pthread_once(&c_numbers_once, make_c_numbers);
+    if (!c_numbers)
+        BKT_NOMEM(err);
+    locale_t was = uselocale(c_numbers); /* a program's decimal comma must not get in */
+    int      rc  = dump(j, out);
+    (void)uselocale(was);
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "the JSON holds text that is no UTF-8");
+    return BKT_OK;
+}

@@ -1,0 +1,39 @@
+/* Lists of named things (links, attributes) with fast names, inside src/schema; how they work: named.c. */
+#ifndef BKT_NAMED_H
+#define BKT_NAMED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+/** What struct bkt_attr and struct bkt_link begin with. */
+struct __attribute__((may_alias)) bkt_named {
+    char    *name; /* NULL: a hole */
+    double   created;
+    uint32_t seq;
+};
+struct bkt_named_edit;
+/** struct bkt_attrs and struct bkt_links, whatever they hold. */
+struct bkt_named_list {
+    void                  *v;
+    size_t                 n;
+    uint32_t              *order;
+    struct bkt_named_edit *edit;
+};
+
+/** Sort a list just read, by name; order[] (caller's, free()): the places sorted by (created, place before the sort). */
+BKT_NODISCARD int bkt_named_sort(void *v, size_t n, size_t size, uint32_t **order);
+const void       *bkt_named_find(const void *v, size_t n, size_t size, const struct bkt_named_edit *e, const char *name);
+
+/** Add @p what (moved in by bytes) as the latest; its name isn't there yet.  BKT_ENOMEM leaves the list as it was. */
+BKT_NODISCARD int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what);
+/** Move one out into @p out.  BKT_ENOENT, BKT_ENOMEM. */
+BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out);
+/** Make v sorted and order right; back comes n. */
+size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct bkt_named_edit *e);
+size_t bkt_named_used(size_t n, const struct bkt_named_edit *e); /* entries of v, holes included */
+void   bkt_named_edit_free(struct bkt_named_edit *e);
+
+#endif
