@@ -1,5 +1,7 @@
 #include "value.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,8 +52,13 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
                                             {"H5S_SEL_ALL", BKT_REGION_ALL},
                                             {"H5S_SEL_POINTS", BKT_REGION_POINTS},
                                             {"H5S_SEL_HYPERSLABS", BKT_REGION_BLOCKS}};
-    const char *id   = bkt_json_word(j, "id");
-    int         kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "select_type"), -1);
+    const char   *id   = bkt_json_word(j, "id");
+    const json_t *attr = bkt_json_get(j, "attr");
+    int           kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "select_type"), -1);
+    if (attr && id && bkt_ref_parse(id, strlen(id), &r->dset, NULL) == BKT_OK && r->dset.text[0]) {
+        r->kind = BKT_REGION_ATTR;
+        return bkt_json_dup(attr, "attribute of a reference", &r->attr, err);
+    }
     if (!id || bkt_ref_parse(id, strlen(id), &r->dset, NULL) < 0 || bkt_id_kind(&r->dset) != BKT_DATASET || kind < 0)
         BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
     r->kind = (enum bkt_region)kind;
@@ -67,6 +74,10 @@ int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt
     n = n ? strnlen(p, n) : 0;
     if (n == 0)
         return BKT_OK;
+    if (*(const char *)p != '{') {
+        out->kind = BKT_REGION_OBJECT;
+        return bkt_ref_parse(p, n, &out->dset, err);
+    }
     BKT_TRY(err, bkt_json_load(p, n, &j, err), "region reference");
     int rc = parse_region(j, out, err);
     if (rc < 0)
@@ -77,5 +88,75 @@ int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt
 void bkt_regref_fini(struct bkt_regref *r)
 {
     free(r->coords);
+    free(r->attr);
     memset(r, 0, sizeof *r);
+}
+
+/* ---- model -> text ---- */
+
+void bkt_ref_emit(const struct bkt_id *id, char out[48])
+{
+    static const char *const folders[] = {[BKT_GROUP] = "groups", [BKT_DATASET] = "datasets", [BKT_DATATYPE] = "datatypes"};
+    char text[64] = {0};
+    if (id->text[0])
+        (void)snprintf(text, sizeof text, "%s/%s", folders[bkt_id_kind(id)], id->text);
+    memcpy(out, text, 48); /* "datatypes/" and an id are just that */
+}
+
+static int emit_corner(const uint64_t *v, unsigned rank, struct bkt_buf *out)
+{
+    for (unsigned i = 0; i < rank; i++)
+        BKT_PASS(bkt_buf_addf(out, "%s%" PRIu64, i ? "," : "[", v[i]));
+    return bkt_buf_add_str(out, "]");
+}
+
+static int emit_selection(const struct bkt_regref *r, struct bkt_buf *out)
+{
+    unsigned        per = r->kind == BKT_REGION_BLOCKS ? 2 : 1;
+    const uint64_t *at  = r->coords;
+    for (size_t i = 0; i < r->n; i++, at += (size_t)per * r->rank) {
+        BKT_PASS(bkt_buf_add_str(out, i ? "," : ",\"selection\":["));
+        if (per == 2)
+            BKT_PASS(bkt_buf_add_str(out, "["));
+        BKT_PASS(emit_corner(at, r->rank, out));
+        if (per == 1)
+            continue;
+        BKT_PASS(bkt_buf_add_str(out, ","));
+        BKT_PASS(emit_corner(at + r->rank, r->rank, out));
+        BKT_PASS(bkt_buf_add_str(out, "]"));
+    }
+    return r->n ? bkt_buf_add_str(out, "]") : BKT_OK;
+}
+
+static int emit_attr(const struct bkt_regref *r, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *name = json_string(r->attr);
+    BKT_CLEANUP(bkt_freep) char          *text = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    return text ? bkt_buf_addf(out, "{\"id\":\"%s\",\"attr\":%s}", r->dset.text, text) : BKT_ENOMEM;
+}
+
+static int emit(const struct bkt_regref *r, struct bkt_buf *out)
+{
+    static const char *const kinds[] = {[BKT_REGION_NONE] = "NONE", [BKT_REGION_ALL] = "ALL", [BKT_REGION_POINTS] = "POINTS",
+                                        [BKT_REGION_BLOCKS] = "HYPERSLABS"};
+    char                     object[49] = {0};
+    switch (r->kind) {
+    case BKT_REGION_NULL: return BKT_OK;
+    case BKT_REGION_ATTR: return emit_attr(r, out);
+    case BKT_REGION_OBJECT:
+        bkt_ref_emit(&r->dset, object);
+        return bkt_buf_add_str(out, object);
+    default: break;
+    }
+    BKT_PASS(bkt_buf_addf(out, "{\"id\":\"%s\",\"select_type\":\"H5S_SEL_%s\"", r->dset.text, kinds[r->kind]));
+    if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
+        BKT_PASS(emit_selection(r, out));
+    return bkt_buf_add_str(out, "}");
+}
+
+int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *out, struct bkt_err *err)
+{
+    if (emit(r, out) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }

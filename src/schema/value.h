@@ -4,12 +4,16 @@
 
 #include "model.h"
 
-/** A dataset region, as HSDS 1.0 spells it in JSON:
- *  {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}.  A stored BKT_T_REGREF element holds that text. */
-enum bkt_region { BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS };
+/** Where a reference leads that is stored as text.  A dataset region is what HSDS 1.0 makes of it in JSON:
+ *  {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}; a stored BKT_T_REGREF element holds that text.  References of
+ *  type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …, "attr": name} for an attribute. */
+enum bkt_region {
+    BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR
+};
 struct bkt_regref {
     enum bkt_region kind;
-    struct bkt_id   dset;
+    struct bkt_id   dset;   /* the dataset; OBJECT, ATTR: any object */
+    char           *attr;   /* ATTR: its name */
     unsigned        rank;
     size_t          n;      /* points or blocks */
     uint64_t       *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
@@ -17,5 +21,9 @@ struct bkt_regref {
 /** @p p: one element's bytes (NUL padding is fine; empty: null reference).  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt_err *err);
 void              bkt_regref_fini(struct bkt_regref *r);
+/** The text of one, appended; nothing for a null reference. */
+BKT_NODISCARD int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *out, struct bkt_err *err);
+/** The stored form of an object reference, "datasets/d-…", NUL padded; zeros for id "". */
+void bkt_ref_emit(const struct bkt_id *id, char out[48]);
 
 #endif

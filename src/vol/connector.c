@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bkt_config.h"
+#include "convert_value.h"
 #include "plugin.h"
 #include "pool.h"
 #include "stats.h"
@@ -137,6 +138,7 @@ static herr_t terminate(void)
     bkt_pool_shutdown();
     bkt_plugin_close_all();
     bkt_token_forget_all();
+    bkt_convert_regions_forget();
     bkt_h5err_term();
     return 0;
 }

@@ -32,6 +32,10 @@ BKT_NODISCARD int bkt_convert_selection(hid_t space, hid_t extent, struct bkt_se
 /** Creation property lists as created; new ids. */
 BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err);
+/** The same from an object of the model.  @p in_file: for references in the fill value */
+BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o, hid_t file_type, hid_t *out,
+                                          struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plist_class, hid_t *out, struct bkt_err *err);
 
 /** Stored elements -> the program's buffer.
  * @param in_file  for references
@@ -45,6 +49,37 @@ BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_
 /** The same for a packed array of fixed-size stored elements. */
 BKT_NODISCARD int bkt_convert_packed(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, const void *packed,
                                      size_t n, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
+/* ---- HDF5's -> the model's ---- */
+
+/** How values of an HDF5 type are stored; the caller's, bkt_type_free().  `encoded` is set where that says less than HDF5's type.
+ * @param in_file  what will hold it: a committed datatype of the same domain sets `committed`.  NULL: taken as not committed
+ * @return BKT_OK; BKT_EINVAL: no type that values can have (no fields, no members); BKT_EUNSUP: a class that is new to us */
+BKT_NODISCARD int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err);
+
+/** What a dataset creation property list says, into @p o, a dataset whose type and space are set: filters, fill value, times,
+ *  orders, and the layout that was asked for (user_cls, user_rank, user_dims); `cpl` is set where all that says less than the list.
+ *  How the chunks are stored is not decided here (layout_choose.h).
+ * @param in_file  for references in the fill value
+ * @param file_type  o->dset.type as HDF5's
+ * @return BKT_OK; BKT_EHDF5: HDF5 itself would refuse to create this (filter not available, chunks larger than the extent, ...) */
+BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t file_type, hid_t space, struct bkt_object *o,
+                                        struct bkt_err *err);
+/** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
+BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
+
+/** The program's elements -> stored form; types of fixed size are packed.  Fields that @p mem_type lacks become zeros.
+ *  For more at a time, and for writes that keep what is stored of such fields, see convert_value.h. */
+BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                                    const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);
+
+/** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one begins. */
+struct bkt_stored {
+    struct bkt_buf bytes;
+    size_t        *end;
+};
+void bkt_stored_fini(struct bkt_stored *s);
+
 /** A copy of @p b with a MiB of zeros behind it (free()): H5Pdecode and HDF5 1.14's H5Tdecode are not told the length and run on
  *  where stored bytes are cut or lie about it; zeros end every list and string in them. */
 void *bkt_convert_padded(const struct bkt_buf *b);

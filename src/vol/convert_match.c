@@ -15,17 +15,21 @@ void bkt_conv_fini(struct bkt_conv *c)
     c->file = c->mem = H5I_INVALID_HID;
 }
 
-static int no_path(const struct bkt_type *t, hid_t mem, struct bkt_err *err)
+static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
 {
     static const char *const stored[] = {"integer",  "floating-point", "string", "variable-length", "compound", "array",
                                          "enumeration", "opaque",      "object reference", "region reference", "encoded"};
     static const char *const asked[]  = {"integer",   "floating-point", "time", "string", "bitfield", "opaque",
                                          "compound", "reference",      "enumeration", "variable-length", "array", "complex"};
-    int cls = (int)H5Tget_class(mem);
-    BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the %s type asked for",
-             (size_t)t->cls < BKT_COUNT(stored) ? stored[t->cls] : "unknown",
-             cls >= 0 && (size_t)cls < BKT_COUNT(asked) ? asked[cls] : "unknown");
+    int         cls = (int)H5Tget_class(mem);
+    const char *in  = (size_t)c->t->cls < BKT_COUNT(stored) ? stored[c->t->cls] : "unknown";
+    const char *out = cls >= 0 && (size_t)cls < BKT_COUNT(asked) ? asked[cls] : "unknown";
+    if (c->store)
+        BKT_FAIL(err, BKT_EINVAL, "%s values of the program do not convert to stored %s", out, in);
+    BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the %s type asked for", in, out);
 }
+
+static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store, struct bkt_err *err);
 
 static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
 {
@@ -38,13 +42,13 @@ static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-static bool has_path(hid_t file, hid_t mem)
+static bool has_path(const struct bkt_conv *c, hid_t file, hid_t mem)
 {
     H5T_cdata_t *cdata = NULL;
     H5T_conv_t   fn;
     H5E_BEGIN_TRY
     {
-        fn = H5Tfind(file, mem, &cdata);
+        fn = c->store ? H5Tfind(mem, file, &cdata) : H5Tfind(file, mem, &cdata);
     }
     H5E_END_TRY
     return fn != NULL;
@@ -61,8 +65,18 @@ static int field_index(hid_t compound, const char *name)
     return i;
 }
 
+/* HDF5's encoding of a type comes from the store: what it says must not send H5Tconvert() after pointers. */
+static bool is_leaf_class(hid_t file)
+{
+    H5T_class_t cls = H5Tget_class(file);
+    return cls != H5T_NO_CLASS && cls != H5T_VLEN && cls != H5T_REFERENCE && cls != H5T_COMPOUND && cls != H5T_ARRAY &&
+           H5Tis_variable_str(file) <= 0;
+}
+
 static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
+    if (!is_leaf_class(file) || c->src != H5Tget_size(file))
+        BKT_FAIL(err, BKT_EFORMAT, "HDF5's encoding of the stored type does not fit the schema's description of it");
     htri_t same = H5Tequal(file, mem);
     if (same < 0)
         return bkt_h5err_capture(err, "comparing datatypes");
@@ -70,22 +84,18 @@ static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
         c->kind = BKT_CONV_COPY;
         return BKT_OK;
     }
-    if (c->t->cls == BKT_T_ENCODED && (H5Tdetect_class(file, H5T_VLEN) > 0 || H5Tdetect_class(file, H5T_REFERENCE) > 0 ||
-                                       c->src != H5Tget_size(file)))
-        BKT_FAIL(err, BKT_EUNSUP, "an encoded datatype with variable-length or reference parts");
-    if (!has_path(file, mem))
-        return no_path(c->t, mem, err);
-    c->kind    = BKT_CONV_LEAF;
-    c->partial = H5Tget_class(mem) == H5T_COMPOUND;
-    c->file    = H5Tcopy(file);
-    c->mem     = H5Tcopy(mem);
+    if (!has_path(c, file, mem))
+        return no_path(c, mem, err);
+    c->kind = BKT_CONV_LEAF;
+    c->file = H5Tcopy(file);
+    c->mem  = H5Tcopy(mem);
     return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
 }
 
 static int match_string(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     if (H5Tget_class(mem) != H5T_STRING || H5Tis_variable_str(mem) <= 0)
-        return no_path(c->t, mem, err);
+        return no_path(c, mem, err);
     if (H5Tget_cset(file) != H5Tget_cset(mem))
         BKT_FAIL(err, BKT_EINVAL, "HDF5 doesn't convert between ASCII and UTF-8 strings: ask for the stored character set");
     c->kind = BKT_CONV_STRING;
@@ -100,13 +110,13 @@ static int match_base(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
     if (fbase < 0 || mbase < 0)
         return bkt_h5err_capture(err, "asking for a base type");
     BKT_PASS(make_children(c, 1, err));
-    return bkt_conv_init(&c->child[0], c->t->base, fbase, mbase, err);
+    return match(&c->child[0], c->t->base, fbase, mbase, c->store, err);
 }
 
 static int match_vlen(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
-    if (H5Tget_class(mem) != H5T_VLEN)
-        return no_path(c->t, mem, err);
+    if (H5Tget_class(file) != H5T_VLEN || H5Tget_class(mem) != H5T_VLEN)
+        return no_path(c, mem, err);
     c->kind = BKT_CONV_VLEN;
     return match_base(c, file, mem, err);
 }
@@ -114,8 +124,8 @@ static int match_vlen(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
 static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];
-    if (H5Tget_class(mem) != H5T_ARRAY)
-        return no_path(c->t, mem, err);
+    if (H5Tget_class(file) != H5T_ARRAY || H5Tget_class(mem) != H5T_ARRAY)
+        return no_path(c, mem, err);
     int  rank = H5Tget_array_ndims(mem);
     bool same = rank == (int)c->t->rank && H5Tget_array_dims2(mem, dims) >= 0;
     for (int i = 0; same && i < rank; i++)
@@ -128,14 +138,18 @@ static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err
     return BKT_OK;
 }
 
-static int match_field(struct bkt_conv *c, hid_t file, unsigned fi, hid_t mem, unsigned mi, struct bkt_err *err)
+static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsigned mi, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t ftype = H5Tget_member_type(file, fi);
+    const struct bkt_field *field = &c->t->fields[i];
+    struct bkt_conv        *child = &c->child[i];
+    int fi = field_index(file, field->name); /* stored in order of offset, which may not be the order of members */
+    if (fi < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
+    BKT_CLEANUP(bkt_hid_closep) hid_t ftype = H5Tget_member_type(file, (unsigned)fi);
     BKT_CLEANUP(bkt_hid_closep) hid_t mtype = H5Tget_member_type(mem, mi);
-    struct bkt_conv *child = &c->child[fi];
     if (ftype < 0 || mtype < 0)
         return bkt_h5err_capture(err, "asking for a field's type");
-    BKT_TRY(err, bkt_conv_init(child, c->t->fields[fi].type, ftype, mtype, err), "field '%s'", c->t->fields[fi].name);
+    BKT_TRY(err, match(child, field->type, ftype, mtype, c->store, err), "field '%s'", field->name);
     child->offset = H5Tget_member_offset(mem, mi);
     return BKT_OK;
 }
@@ -144,8 +158,8 @@ static int match_field(struct bkt_conv *c, hid_t file, unsigned fi, hid_t mem, u
 static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     size_t filled = 0;
-    if (H5Tget_class(mem) != H5T_COMPOUND)
-        return no_path(c->t, mem, err);
+    if (H5Tget_class(file) != H5T_COMPOUND || H5Tget_class(mem) != H5T_COMPOUND)
+        return no_path(c, mem, err);
     c->kind = BKT_CONV_COMPOUND;
     BKT_PASS(make_children(c, c->t->n_fields, err));
     for (size_t i = 0; i < c->n_child; i++) {
@@ -153,47 +167,64 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
         if (mi < 0) {
             c->child[i].t   = c->t->fields[i].type;
             c->child[i].src = c->child[i].t->is_var ? 0 : c->child[i].t->size;
+            c->partial      = c->partial || c->store;
             continue;
         }
-        BKT_PASS(match_field(c, file, (unsigned)i, mem, (unsigned)mi, err));
+        BKT_PASS(match_field(c, i, file, mem, (unsigned)mi, err));
         filled += c->child[i].dst;
         c->partial = c->partial || c->child[i].partial;
     }
-    c->partial = c->partial || filled < c->dst;
+    c->partial = c->partial || (!c->store && filled < c->dst);
     return BKT_OK;
 }
 
+/* Stored as an id or as text; the program's are what HDF5's own type of the stored ones says, or of the new kind. */
 static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
-    hid_t old = c->t->cls == BKT_T_OBJREF ? H5T_STD_REF_OBJ : H5T_STD_REF_DSETREG;
-    (void)file;
+    bool same = H5Tequal(file, mem) > 0;
+    if ((c->t->cls == BKT_T_OBJREF) != (H5Tequal(file, H5T_STD_REF_OBJ) > 0))
+        BKT_FAIL(err, BKT_EFORMAT, "HDF5's encoding of the stored type does not fit the schema's description of it");
     if (H5Tequal(mem, H5T_STD_REF) > 0)
         c->kind = BKT_CONV_NEW_REF;
-    else if (H5Tequal(mem, old) > 0)
-        c->kind = c->t->cls == BKT_T_OBJREF ? BKT_CONV_OBJ_REF : BKT_CONV_REG_REF;
+    else if (same && c->t->cls == BKT_T_OBJREF)
+        c->kind = BKT_CONV_OBJ_REF;
+    else if (same)
+        c->kind = BKT_CONV_REG_REF;
     else
-        return no_path(c->t, mem, err);
+        return no_path(c, mem, err);
     return BKT_OK;
 }
 
 typedef int match_fn(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err);
 
-int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store, struct bkt_err *err)
 {
-    static match_fn *const match[] = {[BKT_T_VLEN] = match_vlen, [BKT_T_COMPOUND] = match_compound, [BKT_T_ARRAY] = match_array,
-                                      [BKT_T_OBJREF] = match_ref, [BKT_T_REGREF] = match_ref};
+    static match_fn *const by_class[] = {[BKT_T_VLEN] = match_vlen, [BKT_T_COMPOUND] = match_compound, [BKT_T_ARRAY] = match_array};
     memset(c, 0, sizeof *c);
     c->file = c->mem = H5I_INVALID_HID;
-    c->t    = t;
-    c->src  = t->is_var ? 0 : t->size;
-    c->dst  = H5Tget_size(mem_type);
+    c->store = store;
+    c->t     = t;
+    c->src   = t->is_var ? 0 : t->size;
+    c->dst   = H5Tget_size(mem_type);
     if (c->dst == 0)
         return bkt_h5err_capture(err, "asking for a datatype's size");
     if (c->src == 0 && !t->is_var)
         BKT_FAIL(err, BKT_EFORMAT, "a stored type of 0 bytes");
+    if (H5Tget_class(file_type) == H5T_REFERENCE)
+        return match_ref(c, file_type, mem_type, err);
     if (t->cls == BKT_T_STRING && t->var_string)
         return match_string(c, file_type, mem_type, err);
-    if ((size_t)t->cls < BKT_COUNT(match) && match[t->cls])
-        return match[t->cls](c, file_type, mem_type, err);
+    if ((size_t)t->cls < BKT_COUNT(by_class) && by_class[t->cls])
+        return by_class[t->cls](c, file_type, mem_type, err);
     return match_leaf(c, file_type, mem_type, err);
+}
+
+int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+{
+    return match(c, t, file_type, mem_type, false, err);
+}
+
+int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, struct bkt_err *err)
+{
+    return match(c, t, file_type, mem_type, true, err);
 }

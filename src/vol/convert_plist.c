@@ -42,19 +42,57 @@ static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
     return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
 }
 
-int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err)
+struct copying {
+    hid_t from, to;
+};
+
+static herr_t copy_property(hid_t to, const char *name, void *arg)
 {
-    const struct bkt_object *obj = group->obj;
-    *out = encoded_list(obj, plist_class);
-    if (*out >= 0)
+    const struct copying *c = arg;
+    (void)to;
+    return H5Pexist(c->from, name) > 0 ? H5Pcopy_prop(c->to, c->from, name) : 0;
+}
+
+/* A list of the class that is asked for: a root group's is made from the file's, which has more in it. */
+static int as_class(hid_t *list, hid_t plist_class, struct bkt_err *err)
+{
+    hid_t cls   = H5Pget_class(*list);
+    bool  right = cls >= 0 && H5Pequal(cls, plist_class) > 0;
+    if (cls >= 0)
+        (void)H5Pclose_class(cls);
+    if (right)
         return BKT_OK;
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(plist_class);
+    struct copying c = {*list, H5Pcreate(plist_class)};
+    int            start = 0;
+    if (c.to < 0 || H5Piterate(c.to, &start, copy_property, &c) < 0) {
+        bkt_hid_closep(&c.to);
+        return bkt_h5err_capture(err, "making a creation property list");
+    }
+    (void)H5Pclose(*list);
+    *list = c.to;
+    return BKT_OK;
+}
+
+int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = encoded_list(obj, plist_class);
+    if (id >= 0) {
+        BKT_PASS(as_class(&id, plist_class, err));
+        *out = bkt_hid_take(&id);
+        return BKT_OK;
+    }
+    id = H5Pcreate(plist_class);
     if (id < 0 || set_object_properties(id, obj) < 0)
         return bkt_h5err_capture(err, "making a creation property list");
     if (obj->kind == BKT_GROUP && obj->track_order > 0 && H5Pset_link_creation_order(id, (unsigned)obj->track_order) < 0)
         return bkt_h5err_capture(err, "setting the order of links");
     *out = bkt_hid_take(&id);
     return BKT_OK;
+}
+
+int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err)
+{
+    return bkt_convert_object_ocpl(group->obj, plist_class, out, err);
 }
 
 static herr_t set_layout(hid_t id, const struct bkt_dset *d)
@@ -145,7 +183,9 @@ static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_
     size_t    row   = 0;
     while (row < BKT_COUNT(filter_rows) && filter_rows[row].id != f->id)
         row++;
-    if (row < BKT_COUNT(filter_rows))
+    if (f->flags >= 0)
+        flags = (unsigned)f->flags;
+    else if (row < BKT_COUNT(filter_rows))
         flags = f->optional ? H5Z_FLAG_OPTIONAL : filter_rows[row].flags;
     if (f->n_cd > 0)
         return H5Pset_filter(id, f->id, flags, f->n_cd, f->cd);
@@ -172,16 +212,15 @@ static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
 }
 
 /* The property list takes a copy of the value, so ours is reclaimed. */
-static int set_fill(hid_t id, struct bkt_vobj *dset, hid_t file_type, struct bkt_err *err)
+static int set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type, struct bkt_err *err)
 {
-    const struct bkt_dset *d     = &dset->obj->dset;
     struct bkt_slice       value = {d->fill.ptr, d->fill.len};
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     BKT_CLEANUP(bkt_freep) void *mem = calloc(1, H5Tget_size(file_type));
 
     if (scalar < 0 || !mem)
         BKT_NOMEM(err);
-    BKT_TRY(err, bkt_convert_values(dset, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err), "fill value");
+    BKT_TRY(err, bkt_convert_values(in_file, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err), "fill value");
     herr_t rc = H5Pset_fill_value(id, file_type, mem);
     int    code = rc < 0 ? bkt_h5err_capture(err, "setting the fill value") : BKT_OK;
     if (d->type->is_var)
@@ -189,17 +228,13 @@ static int set_fill(hid_t id, struct bkt_vobj *dset, hid_t file_type, struct bkt
     return code;
 }
 
-int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
-{
-    const struct bkt_dset *d = &dset->obj->dset;
-    hid_t                  file_type;
+static bool has_references(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
 
-    *out = encoded_list(dset->obj, H5P_DATASET_CREATE);
-    if (*out >= 0)
-        return BKT_OK;
-    BKT_PASS(bkt_convert_file_type(dset, &file_type, err));
+static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
-    if (id < 0 || set_object_properties(id, dset->obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
+    if (id < 0 || set_object_properties(id, obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
     /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length data. */
     int fill_time = d->fill_time;
@@ -208,8 +243,27 @@ int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
     if ((fill_time >= 0 && H5Pset_fill_time(id, (H5D_fill_time_t)fill_time) < 0) ||
         (d->alloc_time >= 0 && H5Pset_alloc_time(id, (H5D_alloc_time_t)d->alloc_time) < 0))
         return bkt_h5err_capture(err, "setting fill and allocation time");
-    if (d->has_fill && d->type->cls != BKT_T_REGREF)
-        BKT_PASS(set_fill(id, dset, file_type, err));
     *out = bkt_hid_take(&id);
     return BKT_OK;
+}
+
+/* An encoded list has the fill value in it, unless that has pointers (convert_from_plist.c). */
+int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &obj->dset;
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = encoded_list(obj, H5P_DATASET_CREATE);
+    bool encoded = id >= 0, pointers = d->type->is_var || has_references(file_type);
+    if (!encoded)
+        BKT_PASS(make_dcpl(obj, file_type, &id, err));
+    if (d->has_fill && d->type->cls != BKT_T_REGREF && (!encoded || pointers))
+        BKT_PASS(set_fill(id, in_file, d, file_type, err));
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
+{
+    hid_t file_type;
+    BKT_PASS(bkt_convert_file_type(dset, &file_type, err));
+    return bkt_convert_object_dcpl(dset, dset->obj, file_type, out, err);
 }

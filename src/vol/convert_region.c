@@ -1,9 +1,15 @@
-/* Region references: a dataset and a selection in it. */
+/* References that are stored as text (value.h): regions of datasets, and everything that H5T_STD_REF can say. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "convert_value.h"
+#include "map.h"
 #include "num.h"
+#include "object.h"
+#include "token.h"
 #include "value.h"
+
+/* ---- text -> H5R_ref_t ---- */
 
 static herr_t select_points(hid_t space, const struct bkt_regref *r)
 {
@@ -45,7 +51,7 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : select_blocks(space, r);
 }
 
-static int make(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
 {
     const struct bkt_object *dset = NULL;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
@@ -60,13 +66,196 @@ static int make(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t 
     return bkt_object_make_region(in_file, &r->dset, space, out, err);
 }
 
+static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+{
+    switch (r->kind) {
+        case BKT_REGION_OBJECT:
+            return bkt_object_make_ref(in_file, &r->dset, out, err);
+        case BKT_REGION_ATTR:
+            return bkt_object_make_attr_ref(in_file, &r->dset, r->attr, out, err);
+        case BKT_REGION_NULL:
+        case BKT_REGION_NONE:
+        case BKT_REGION_ALL:
+        case BKT_REGION_POINTS:
+        case BKT_REGION_BLOCKS:
+        default:
+            return make_region(in_file, r, out, err);
+    }
+}
+
 int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
                        struct bkt_err *err)
 {
     struct bkt_regref r;
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
     *made  = r.kind != BKT_REGION_NULL;
-    int rc = !*made ? BKT_OK : make(in_file, &r, out, err);
+    int rc = !*made ? BKT_OK : make_ref(in_file, &r, out, err);
     bkt_regref_fini(&r);
     return rc;
+}
+
+/* ---- H5R_ref_t -> text ---- */
+
+static bool is_null(const H5R_ref_t *ref)
+{
+    static const H5R_ref_t null;
+    return memcmp(ref, &null, sizeof null) == 0;
+}
+
+/* The object that a reference leads to, open, and its id in the domain of @p in_file. */
+static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, hid_t *obj, struct bkt_id *id, struct bkt_err *err)
+{
+    unsigned long fileno;
+    H5O_token_t   token;
+    *obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
+    if (*obj < 0)
+        return bkt_h5err_capture(err, "following a reference that is to be stored");
+    BKT_PASS(bkt_object_identify(*obj, &fileno, &token, err));
+    if (fileno != in_file->file->fileno)
+        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object of another file");
+    if (!bkt_token_id(in_file->file->dom, &token, id))
+        BKT_FAIL(err, BKT_EINVAL, "a reference to no object of the domain");
+    return BKT_OK;
+}
+
+int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
+    memset(out, 0, sizeof *out);
+    return is_null(ref) ? BKT_OK : target(in_file, ref, &obj, out, err);
+}
+
+static int attr_name(const H5R_ref_t *ref, char **out, struct bkt_err *err)
+{
+    ssize_t n = H5Rget_attr_name(ref, NULL, 0);
+    if (n < 0)
+        return bkt_h5err_capture(err, "asking for the attribute of a reference");
+    *out = calloc(1, (size_t)n + 1);
+    if (!*out)
+        BKT_NOMEM(err);
+    return H5Rget_attr_name(ref, *out, (size_t)n + 1) < 0 ? bkt_h5err_capture(err, "asking for the attribute of a reference") : BKT_OK;
+}
+
+/* H5Sget_select_hyper_blocklist() and H5Sget_select_elem_pointlist() write what a struct bkt_regref wants. */
+static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
+{
+    bool     blocks = r->kind == BKT_REGION_BLOCKS;
+    hssize_t n      = blocks ? H5Sget_select_hyper_nblocks(space) : H5Sget_select_elem_npoints(space);
+    size_t   values;
+    if (n < 0)
+        return bkt_h5err_capture(err, "asking for the selection of a region reference");
+    _Static_assert(sizeof(hsize_t) == sizeof *r->coords, "coordinates of the same kind");
+    r->coords = bkt_mul_size((size_t)n, 2 * (size_t)r->rank, &values) ? calloc(values + 1, sizeof *r->coords) : NULL;
+    if (!r->coords)
+        BKT_NOMEM(err);
+    r->n      = (size_t)n;
+    herr_t rc = n == 0   ? 0
+                : blocks ? H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n, (hsize_t *)r->coords)
+                         : H5Sget_select_elem_pointlist(space, 0, (hsize_t)n, (hsize_t *)r->coords);
+    return rc < 0 ? bkt_h5err_capture(err, "asking for the selection of a region reference") : BKT_OK;
+}
+
+int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
+{
+    int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 0)
+        return bkt_h5err_capture(err, "asking for the extent of a region reference");
+    r->rank = (unsigned)rank;
+    switch (H5Sget_select_type(space)) {
+        case H5S_SEL_NONE:
+            r->kind = BKT_REGION_NONE;
+            return BKT_OK;
+        case H5S_SEL_ALL:
+            r->kind = BKT_REGION_ALL;
+            return BKT_OK;
+        case H5S_SEL_POINTS:
+            r->kind = BKT_REGION_POINTS;
+            return region_coords(space, r, err);
+        case H5S_SEL_HYPERSLABS:
+            r->kind = BKT_REGION_BLOCKS;
+            return region_coords(space, r, err);
+        case H5S_SEL_ERROR:
+        case H5S_SEL_N:
+        default:
+            return bkt_h5err_capture(err, "asking for the selection of a region reference");
+    }
+}
+
+static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t obj   = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    H5R_type_t kind = H5Rget_type(ref);
+    BKT_PASS(target(in_file, ref, &obj, &r->dset, err));
+    r->kind = BKT_REGION_OBJECT;
+    if (kind == H5R_ATTR) {
+        r->kind = BKT_REGION_ATTR;
+        return attr_name(ref, &r->attr, err);
+    }
+    if (kind != H5R_DATASET_REGION2)
+        return BKT_OK;
+    space = H5Ropen_region((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
+    return space < 0 ? bkt_h5err_capture(err, "opening the region of a reference") : bkt_convert_from_region(space, r, err);
+}
+
+int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err)
+{
+    struct bkt_regref r = {.kind = BKT_REGION_NULL};
+    if (is_null(ref))
+        return BKT_OK;
+    int rc = describe(in_file, ref, &r, err);
+    if (rc == BKT_OK)
+        rc = bkt_regref_emit(&r, out, err);
+    bkt_regref_fini(&r);
+    return rc;
+}
+
+/* ---- old region references ---- */
+
+/* The 12 bytes only tell regions apart: HDF5 follows them in native files alone.  The last 4 are 0, no index into a heap, so
+ * that HDF5 gives up before it looks for one (H5HG_read). */
+static struct bkt_map *texts; /* first 8 bytes -> text; HDF5's global lock guards it */
+
+int bkt_convert_region_handle(const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
+{
+    size_t   n    = text->n ? strnlen((const char *)text->p, text->n) : 0;
+    uint64_t hash = 0;
+    memset(out, 0, H5R_DSET_REG_REF_BUF_SIZE);
+    if (n == 0)
+        return BKT_OK;
+    for (size_t k = 0; k < n; k++)
+        hash = hash * 31 + text->p[k];
+    if (!texts && !(texts = bkt_map_new()))
+        BKT_NOMEM(err);
+    for (;; hash++) {
+        bkt_put_le(out, 8, hash | 1);
+        const char *there = bkt_map_get(texts, out, 8);
+        if (there && strlen(there) == n && memcmp(there, text->p, n) == 0)
+            return BKT_OK;
+        if (!there)
+            break;
+    }
+    char *copy = strndup((const char *)text->p, n);
+    if (!copy || bkt_map_put(texts, out, 8, copy, NULL) < 0) {
+        free(copy);
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+int bkt_convert_region_text(const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out, struct bkt_err *err)
+{
+    static const unsigned char null[H5R_DSET_REG_REF_BUF_SIZE];
+    if (memcmp(handle, null, sizeof null) == 0)
+        return BKT_OK;
+    const char *text = texts ? bkt_map_get(texts, handle, 8) : NULL;
+    if (!text)
+        BKT_FAIL(err, BKT_EINVAL, "a region reference that leads nowhere in this file");
+    return bkt_buf_add_str(out, text) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+}
+
+void bkt_convert_regions_forget(void)
+{
+    bkt_map_free(texts, free);
+    texts = NULL;
 }

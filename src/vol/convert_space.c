@@ -20,6 +20,27 @@ int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err
     return *out < 0 ? bkt_h5err_capture(err, "making a dataspace") : BKT_OK;
 }
 
+int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err)
+{
+    hsize_t     dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
+    H5S_class_t cls = H5Sget_simple_extent_type(space);
+    memset(out, 0, sizeof *out);
+    if (cls == H5S_NULL || cls == H5S_SCALAR) {
+        out->cls = cls == H5S_NULL ? BKT_S_NULL : BKT_S_SCALAR;
+        return BKT_OK;
+    }
+    int rank = H5Sget_simple_extent_dims(space, dims, maxdims);
+    if (cls != H5S_SIMPLE || rank < 0)
+        return bkt_h5err_capture(err, "asking about a dataspace");
+    out->cls  = rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
+    out->rank = (unsigned)rank;
+    for (int i = 0; i < rank; i++) {
+        out->dims[i]    = dims[i];
+        out->maxdims[i] = maxdims[i] == H5S_UNLIMITED ? BKT_UNLIMITED : maxdims[i];
+    }
+    return BKT_OK;
+}
+
 static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];

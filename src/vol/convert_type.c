@@ -195,6 +195,8 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,   [BKT_T_STRING] = make_string, [BKT_T_VLEN] = make_vlen,
         [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array, [BKT_T_ENUM] = make_enum,     [BKT_T_OPAQUE] = make_opaque,
         [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref, [BKT_T_ENCODED] = make_encoded};
+    if (t->encoded.len)
+        return make_encoded(t, out, err);
     if ((size_t)t->cls >= BKT_COUNT(makers))
         BKT_FAIL(err, BKT_EUNSUP, "datatype class %d", (int)t->cls);
     return makers[t->cls](t, out, err);

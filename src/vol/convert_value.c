@@ -67,7 +67,7 @@ static void take_back(struct run *r)
         (void)H5Rdestroy((H5R_ref_t *)(void *)(r->refs.ptr + at));
 }
 
-static void gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to)
+void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to)
 {
     if (!col->slices && col->stride == size) {
         memcpy(to, col->base + first * size, n * size);
@@ -77,7 +77,7 @@ static void gather(const struct bkt_column *col, size_t first, size_t n, size_t 
         memcpy(to + i * size, element(col, first + i), size);
 }
 
-static void spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride)
+void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride)
 {
     if (dstride == size) {
         memcpy(dst, from, n * size);
@@ -92,7 +92,7 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column
 {
     (void)r;
     if (dstride == c->src)
-        gather(col, 0, n, c->src, dst);
+        bkt_column_gather(col, 0, n, c->src, dst);
     else
         for (size_t i = 0; i < n; i++)
             memcpy(dst + i * dstride, element(col, i), c->src);
@@ -114,12 +114,12 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
         size_t         k  = n - i < batch ? n - i : batch;
         unsigned char *to = there ? dst + i * dstride : tmp;
         if (bkg)
-            gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k, c->dst, bkg);
-        gather(col, i, k, c->src, to);
+            bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k, c->dst, bkg);
+        bkt_column_gather(col, i, k, c->src, to);
         if (H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) < 0)
             return bkt_h5err_capture(r->err, "converting values");
         if (!there)
-            spread(tmp, k, c->dst, dst + i * dstride, dstride);
+            bkt_column_spread(tmp, k, c->dst, dst + i * dstride, dstride);
     }
     return BKT_OK;
 }
@@ -185,12 +185,11 @@ static int count_elements(struct run *r, const struct bkt_conv *base, const stru
     return BKT_OK;
 }
 
-/* Cut @p count elements off @p rd. */
-static int cut(struct run *r, const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out)
+int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
-        BKT_PASS(bkt_value_skip(t, rd, r->err));
+        BKT_PASS(bkt_value_skip(t, rd, err));
         out[i].n = (size_t)(rd->p - out[i].p);
     }
     return BKT_OK;
@@ -219,7 +218,7 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
         if (base->src)
             memcpy(q->packed + at * base->src, s.p, s.n);
         else
-            BKT_PASS(cut(r, base->t, &rd, q->len[i], q->slices + at));
+            BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
     }
     return BKT_OK;
 }
@@ -262,7 +261,7 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
         unsigned char *packed = room(r, n, c->src);
         if (!packed)
             return BKT_ENOMEM;
-        gather(col, 0, n, c->src, packed);
+        bkt_column_gather(col, 0, n, c->src, packed);
         *owned = packed;
         *out   = (struct bkt_column){.base = packed, .stride = c->child[0].src};
         return BKT_OK;
@@ -273,7 +272,7 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(col->slices[i].p, col->slices[i].n);
-        BKT_PASS(cut(r, c->t->base, &rd, each, slices + i * each));
+        BKT_PASS(bkt_column_cut(c->t->base, &rd, each, slices + i * each, r->err));
     }
     *out = (struct bkt_column){.slices = slices};
     return BKT_OK;
@@ -296,9 +295,9 @@ static int array(struct run *r, const struct bkt_conv *c, const struct bkt_colum
     tmp = room(r, n, c->dst);
     if (!tmp)
         return BKT_ENOMEM;
-    gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->dst, tmp);
+    bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->dst, tmp);
     BKT_PASS(convert(r, base, &all, total, tmp, base->dst));
-    spread(tmp, n, c->dst, dst, dstride);
+    bkt_column_spread(tmp, n, c->dst, dst, dstride);
     return BKT_OK;
 }
 
@@ -311,7 +310,7 @@ static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bk
         packed = room(r, n, c->src);
         if (!packed)
             return BKT_ENOMEM;
-        gather(col, 0, n, c->src, packed);
+        bkt_column_gather(col, 0, n, c->src, packed);
         from = (struct bkt_column){.base = packed, .stride = c->src};
     }
     for (size_t i = 0; i < c->n_child; i++) {
@@ -336,7 +335,7 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
     for (size_t f = 0; f < c->n_child; f++) {
         for (size_t i = 0; i < n; i++) {
             struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
-            BKT_PASS(cut(r, c->t->fields[f].type, &rd, 1, &field[i]));
+            BKT_PASS(bkt_column_cut(c->t->fields[f].type, &rd, 1, &field[i], r->err));
             rest[i].p = rd.p;
             rest[i].n -= field[i].n;
         }
@@ -370,7 +369,7 @@ static int one_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
 {
     struct bkt_slice text;
     struct bkt_id    id;
-    if (c->t->cls == BKT_T_REGREF) {
+    if (c->t->cls != BKT_T_OBJREF) {
         BKT_PASS(region_text(r, c, col, i, &text));
         return bkt_convert_region(r->in_file, &text, out, made, r->err);
     }
@@ -396,24 +395,14 @@ static int new_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
     return BKT_OK;
 }
 
-/* The old kind only tells regions apart: HDF5 follows it in native files alone.  Its last 4 bytes are 0, no index into a
- * heap, so that HDF5 gives up before it looks for one (H5HG_read). */
 static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                    size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
-        struct bkt_slice  text;
-        struct bkt_regref ref;
-        unsigned char     handle[H5R_DSET_REG_REF_BUF_SIZE] = {0};
-        uint64_t          hash = 0;
+        struct bkt_slice text;
+        unsigned char    handle[H5R_DSET_REG_REF_BUF_SIZE];
         BKT_PASS(region_text(r, c, col, i, &text));
-        BKT_PASS(bkt_regref_parse(text.p, text.n, &ref, r->err));
-        if (ref.kind != BKT_REGION_NULL) {
-            for (size_t k = 0; k < text.n && text.p[k]; k++)
-                hash = hash * 31 + text.p[k];
-            bkt_put_le(handle, 8, hash | 1);
-        }
-        bkt_regref_fini(&ref);
+        BKT_PASS(bkt_convert_region_handle(&text, handle, r->err));
         memcpy(dst + i * dstride, handle, sizeof handle);
     }
     return BKT_OK;

@@ -1,5 +1,5 @@
-/* How stored elements become elements of the program's type: a tree made once per read (convert_match.c), run over
- * columns of elements (convert_value.c).
+/* How stored elements become elements of the program's type, and the other way round: a tree made once per read or write
+ * (convert_match.c), run over columns of elements (convert_value.c, convert_store.c).
  *
  * Only leaves go through H5Tconvert, many elements at a time; compounds, arrays, sequences, strings and references are
  * walked here.  So bytes of a compound that no field fills stay as they are, memory for sequences comes from the right
@@ -27,7 +27,8 @@ struct bkt_conv {
     const struct bkt_type *t;        /* the stored type; borrowed */
     size_t                 src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
     hid_t                  file, mem; /* LEAF; our own */
-    bool                   partial;  /* leaves some bytes of an element in memory as they were */
+    bool                   store;    /* memory -> stored */
+    bool                   partial;  /* leaves some bytes of an element as they were: in memory, or (store) stored ones */
     struct bkt_conv       *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
     size_t                 n_child;
     size_t                 offset;   /* of this field in the program's compound */
@@ -36,6 +37,9 @@ struct bkt_conv {
 /** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: types that don't convert; named */
 BKT_NODISCARD int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                                 struct bkt_err *err);
+/** The same for writing. */
+BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                                      struct bkt_err *err);
 void              bkt_conv_fini(struct bkt_conv *c);
 
 /** Stored elements: slices of one element each, or packed ones at @p stride bytes from one another. */
@@ -49,7 +53,35 @@ struct bkt_column {
 BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
                                void *dst, hid_t dxpl, struct bkt_err *err);
 
-/** convert_region.c: the text of a stored region reference -> H5R_ref_t; *made: it is no null reference, *out is set. */
+/** The program's elements -> stored form.
+ * @param old     what is stored now, for a tree that is partial: n elements; else NULL
+ * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed is not used) */
+BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
+                                 const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+                                 struct bkt_err *err);
+
+/* Between a column and packed elements of @p size */
+void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
+void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
+/** Cut @p count elements of type @p t off @p rd. */
+BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+                                 struct bkt_err *err);
+
+/* ---- convert_region.c: references that are stored as text (value.h) ---- */
+/** Text -> H5R_ref_t; *made: it is no null reference, *out is set. */
 BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
                                      struct bkt_err *err);
+/** H5R_ref_t -> text, appended, nothing for a null reference.  BKT_EUNSUP: it leads out of the file. */
+BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err);
+/** A selection as a region reference has it; r->kind and what follows, not r->dset.  bkt_regref_fini(). */
+struct bkt_regref;
+BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
+/** The same for references to objects only. */
+BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err);
+/** Old region references (H5T_STD_REF_DSETREG, 12 bytes) stand for a text that this process has seen. */
+BKT_NODISCARD int bkt_convert_region_handle(const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE],
+                                            struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_region_text(const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out,
+                                          struct bkt_err *err);
+void              bkt_convert_regions_forget(void); /* when the connector ends */
 #endif

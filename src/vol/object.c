@@ -14,13 +14,31 @@
 static const H5O_type_t object_types[] = {
     [BKT_GROUP] = H5O_TYPE_GROUP, [BKT_DATASET] = H5O_TYPE_DATASET, [BKT_DATATYPE] = H5O_TYPE_NAMED_DATATYPE};
 
+/* Asked for by bkt_object_identify(), below us on the stack: nobody will look at the number of links, which may be costly to
+ * find out.  HDF5's global lock guards it. */
+static bool identify_only;
+
+int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err)
+{
+    H5O_info2_t info;
+    identify_only = true;
+    herr_t rc     = H5Oget_info3(obj, &info, H5O_INFO_BASIC);
+    identify_only = false;
+    if (rc < 0)
+        return bkt_h5err_capture(err, "asking for an object's token");
+    *fileno = info.fileno;
+    *token  = info.token;
+    return BKT_OK;
+}
+
 int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err)
 {
     const struct bkt_object *obj = o->obj;
     memset(out, 0, sizeof *out);
     if (fields & H5O_INFO_BASIC) {
         uint64_t rc = 1;
-        BKT_PASS(bkt_domain_link_count(o->file->dom, &obj->id, &rc, err));
+        if (!identify_only)
+            BKT_PASS(bkt_domain_link_count(o->file->dom, &obj->id, &rc, err));
         out->fileno = o->file->fileno;
         out->type   = object_types[obj->kind];
         out->rc     = (unsigned)rc;
@@ -147,24 +165,40 @@ herr_t bkt_vol_object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_g
  * lock guards it. */
 static const struct bkt_id *lookup_answer;
 
-int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out, struct bkt_err *err)
+static int make_any_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr, H5R_ref_t *out,
+                        struct bkt_err *err)
 {
     struct bkt_vobj *root = NULL;
+    herr_t           rc;
     BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
     hid_t loc = bkt_vobj_register(root, err);
     if (loc < 0)
         return BKT_EHDF5;
     lookup_answer = id;
-    herr_t rc     = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out) : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
+    if (attr)
+        rc = H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out);
+    else
+        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out) : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
     lookup_answer = NULL;
     int code      = rc < 0 ? bkt_h5err_capture(err, "making a reference") : BKT_OK;
     (void)H5Idec_ref(loc);
     return code;
 }
 
+int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out, struct bkt_err *err)
+{
+    return make_any_ref(in_file, id, region, NULL, out, err);
+}
+
+int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id, const char *attr, H5R_ref_t *out,
+                             struct bkt_err *err)
+{
+    return make_any_ref(in_file, id, H5I_INVALID_HID, attr, out, err);
+}
+
 int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err)
 {
-    return bkt_object_make_region(in_file, id, H5I_INVALID_HID, out, err);
+    return make_any_ref(in_file, id, H5I_INVALID_HID, NULL, out, err);
 }
 
 /* ---- specific ---- */

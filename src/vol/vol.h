@@ -77,6 +77,9 @@ BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt
 BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out,
                                          struct bkt_err *err);
 
+BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id, const char *attr, H5R_ref_t *out,
+                                           struct bkt_err *err);
+
 /** An id for one of our objects, for handing to the program's callbacks; takes over @p o. */
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
 

@@ -1,0 +1,258 @@
+/* Creation property lists -> the model: into the schema's keys what they can say, and HDF5's own encoding of the list beside
+ * them where that is less than the list.  Whether it is less is found out by making the list again and comparing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+
+static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
+
+/* ---- groups, committed types, and what datasets share with them ---- */
+
+static int object_properties(hid_t id, struct bkt_object *o, struct bkt_err *err)
+{
+    unsigned order, compact, dense;
+    hbool_t  times = true;
+    if (H5Pget_attr_creation_order(id, &order) < 0 || H5Pget_attr_phase_change(id, &compact, &dense) < 0 ||
+        H5Pget_obj_track_times(id, &times) < 0)
+        return failed(err);
+    o->attr_track_order = (int)order;
+    o->track_times      = times ? -1 : 0;
+    o->attr_max_compact = o->attr_min_dense = -1;
+    if (compact != 8 || dense != 6) { /* HDF5's defaults */
+        o->attr_max_compact = (int)compact;
+        o->attr_min_dense   = (int)dense;
+    }
+    return BKT_OK;
+}
+
+static int encode(hid_t id, struct bkt_buf *out, struct bkt_err *err)
+{
+    size_t n = 0;
+    if (H5Pencode2(id, NULL, &n, H5P_DEFAULT) < 0)
+        return bkt_h5err_capture(err, "encoding a creation property list");
+    if (bkt_buf_resize(out, n) < 0)
+        BKT_NOMEM(err);
+    return H5Pencode2(id, out->ptr, &n, H5P_DEFAULT) < 0 ? bkt_h5err_capture(err, "encoding a creation property list") : BKT_OK;
+}
+
+int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t again = H5I_INVALID_HID;
+    unsigned order;
+    hid_t    cls = H5Pget_class(ocpl);
+    if (cls < 0)
+        return failed(err);
+    int rc = object_properties(ocpl, o, err);
+    if (rc == BKT_OK && o->kind == BKT_GROUP) {
+        rc             = H5Pget_link_creation_order(ocpl, &order) < 0 ? failed(err) : BKT_OK;
+        o->track_order = rc < 0 ? 0 : (int)order;
+    }
+    if (rc == BKT_OK)
+        rc = bkt_convert_object_ocpl(o, cls, &again, err);
+    (void)H5Pclose_class(cls);
+    if (rc < 0 || H5Pequal(ocpl, again) > 0)
+        return rc;
+    return encode(ocpl, &o->cpl, err);
+}
+
+/* ---- what HDF5 makes of a dataset's list ---- */
+
+static bool is_plain(hid_t dcpl, hid_t space)
+{
+    H5D_fill_value_t fill = H5D_FILL_VALUE_USER_DEFINED;
+    hsize_t          dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
+    int              rank = H5Sget_simple_extent_dims(space, dims, maxdims);
+    if (H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_nfilters(dcpl) != 0 || H5Pget_external_count(dcpl) != 0 ||
+        H5Pfill_value_defined(dcpl, &fill) < 0 || fill != H5D_FILL_VALUE_DEFAULT || rank < 0)
+        return false;
+    for (int i = 0; i < rank; i++)
+        if (dims[i] != maxdims[i])
+            return false;
+    return true;
+}
+
+static hid_t file_in_memory(void)
+{
+    hid_t f = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl >= 0 && H5Pset_fapl_core(fapl, 4096, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
+        f = H5Fcreate("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    return f;
+}
+
+/* Filters fill in their parameters when a dataset is created, and HDF5 refuses what makes no sense.  So that both are
+ * HDF5's own, the dataset is created in a file in memory. */
+static int as_created(hid_t dcpl, hid_t type, hid_t space, hid_t *out, struct bkt_err *err)
+{
+    H5D_alloc_time_t alloc;
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl);
+    if (list < 0 || H5Pget_alloc_time(list, &alloc) < 0)
+        return failed(err);
+    if (is_plain(dcpl, space)) {
+        *out = bkt_hid_take(&list);
+        return BKT_OK;
+    }
+    bool early = alloc == H5D_ALLOC_TIME_EARLY && H5Pget_layout(list) != H5D_COMPACT; /* nothing is to be allocated for this */
+    if (early && H5Pset_alloc_time(list, H5Pget_layout(list) == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR) < 0)
+        return failed(err);
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = file_in_memory();
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : H5Dcreate_anon(file, type, space, list, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t made = dset < 0 ? dset : H5Dget_create_plist(dset);
+    if (made < 0 || (early && H5Pset_alloc_time(made, alloc) < 0))
+        return bkt_h5err_capture(err, "HDF5 refuses a dataset with this creation property list");
+    *out = bkt_hid_take(&made);
+    return BKT_OK;
+}
+
+/* ---- layout, filters ---- */
+
+static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    int     rank;
+    switch (H5Pget_layout(id)) {
+        case H5D_COMPACT:
+            l->user_cls = BKT_D_COMPACT;
+            return BKT_OK;
+        case H5D_CHUNKED:
+            l->user_cls = BKT_D_CHUNKED;
+            rank        = H5Pget_chunk(id, H5S_MAX_RANK, dims);
+            if (rank < 0)
+                return failed(err);
+            l->user_rank = (unsigned)rank;
+            for (int i = 0; i < rank; i++)
+                l->user_dims[i] = dims[i];
+            return BKT_OK;
+        case H5D_CONTIGUOUS:
+        case H5D_VIRTUAL: /* the mappings are in the encoded list */
+            l->user_cls = BKT_D_CONTIGUOUS;
+            return BKT_OK;
+        case H5D_LAYOUT_ERROR:
+        case H5D_NLAYOUTS:
+        default:
+            return failed(err);
+    }
+}
+
+/* The keys that the schema has for some filters' parameters, besides the parameters themselves */
+static void named_parameters(struct bkt_filter_desc *f)
+{
+    f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type = f->scale_offset = -1;
+    if (f->id == H5Z_FILTER_DEFLATE && f->n_cd > 0) {
+        f->has_level = true;
+        f->level     = f->cd[0];
+    }
+    if (f->id == H5Z_FILTER_SZIP && f->n_cd >= 2) {
+        f->coding           = f->cd[0];
+        f->pixels_per_block = f->cd[1];
+        f->bits_per_pixel   = f->n_cd >= 4 ? (int64_t)f->cd[2] : -1;
+        f->pixels_per_scanline = f->n_cd >= 4 ? (int64_t)f->cd[3] : -1;
+    }
+    if (f->id == H5Z_FILTER_SCALEOFFSET && f->n_cd >= 2) {
+        f->scale_type   = f->cd[0];
+        f->scale_offset = f->cd[1];
+    }
+}
+
+static int from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err)
+{
+    unsigned flags = 0, none;
+    size_t   n     = 0;
+    if (H5Pget_filter2(id, i, &flags, &n, &none, 0, NULL, NULL) < 0)
+        return failed(err);
+    f->cd = calloc(n + 1, sizeof *f->cd);
+    if (!f->cd)
+        BKT_NOMEM(err);
+    f->n_cd = n;
+    f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->name, f->name, NULL);
+    if (f->id < 0)
+        return failed(err);
+    f->flags    = (int64_t)flags;
+    f->optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
+    named_parameters(f);
+    return BKT_OK;
+}
+
+static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
+{
+    int n = H5Pget_nfilters(id);
+    if (n < 0)
+        return failed(err);
+    d->filters = calloc((size_t)n + 1, sizeof *d->filters);
+    if (!d->filters)
+        BKT_NOMEM(err);
+    while (d->n_filters < (size_t)n) {
+        unsigned i = (unsigned)d->n_filters++;
+        BKT_PASS(from_filter(id, i, &d->filters[i], err));
+    }
+    return BKT_OK;
+}
+
+/* ---- fill value, times ---- */
+
+static bool has_pointers(hid_t type)
+{
+    return H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tdetect_class(type, H5T_STRING) > 0;
+}
+
+static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d, struct bkt_err *err)
+{
+    H5D_fill_value_t status;
+    if (H5Pfill_value_defined(id, &status) < 0)
+        return failed(err);
+    if (status != H5D_FILL_VALUE_USER_DEFINED)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) void *mem          = calloc(1, H5Tget_size(file_type));
+    BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
+    if (!mem || scalar < 0)
+        BKT_NOMEM(err);
+    if (H5Pget_fill_value(id, file_type, mem) < 0)
+        return bkt_h5err_capture(err, "asking for the fill value");
+    int rc = bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, H5P_DEFAULT, &d->fill, err);
+    if (has_pointers(file_type))
+        (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
+    d->has_fill = rc == BKT_OK;
+    return rc;
+}
+
+static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
+{
+    static const H5D_alloc_time_t usual[] = {
+        [BKT_D_COMPACT] = H5D_ALLOC_TIME_EARLY, [BKT_D_CONTIGUOUS] = H5D_ALLOC_TIME_LATE, [BKT_D_CHUNKED] = H5D_ALLOC_TIME_INCR};
+    H5D_fill_time_t  fill;
+    H5D_alloc_time_t alloc;
+    if (H5Pget_fill_time(id, &fill) < 0 || H5Pget_alloc_time(id, &alloc) < 0)
+        return failed(err);
+    d->fill_time  = fill == H5D_FILL_TIME_IFSET ? -1 : (int)fill;
+    d->alloc_time = alloc == usual[d->layout.user_cls] ? -1 : (int)alloc;
+    return BKT_OK;
+}
+
+/* ---- all of it ---- */
+
+/* H5Pencode2() writes a fill value's bytes as they are in memory, pointers and all. */
+static int encode_dcpl(hid_t list, hid_t file_type, const struct bkt_dset *d, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(list);
+    if (copy < 0 || (d->has_fill && has_pointers(file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
+        return failed(err);
+    return encode(copy, out, err);
+}
+
+int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t file_type, hid_t space, struct bkt_object *o,
+                          struct bkt_err *err)
+{
+    struct bkt_dset *d = &o->dset;
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID, again = H5I_INVALID_HID;
+    BKT_PASS(as_created(dcpl, file_type, space, &list, err));
+    BKT_PASS(object_properties(list, o, err));
+    BKT_PASS(from_layout(list, &d->layout, err));
+    BKT_PASS(from_filters(list, d, err));
+    BKT_PASS(from_times(list, d, err));
+    BKT_PASS(from_fill(in_file, list, file_type, d, err));
+    BKT_PASS(bkt_convert_object_dcpl(in_file, o, file_type, &again, err));
+    if (H5Pequal(list, again) > 0)
+        return BKT_OK;
+    return encode_dcpl(list, file_type, d, &o->cpl, err);
+}
