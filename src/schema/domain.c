@@ -157,6 +157,7 @@ static void destroy(struct bkt_domain *d)
     size_t      pos = 0, n;
     if (!d)
         return;
+    bkt_siblings_free(d->siblings);
     bkt_objects_free(d->objects);
     if (d->attached)
         d->detach(d->attached);
@@ -394,6 +395,18 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 {
     if (d->set.prefetch)
         bkt_objects_prefetch(d->objects, ids, n);
+}
+
+void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
+{
+    if (d->set.prefetch)
+        bkt_objects_follow(d->objects, start);
+}
+
+void bkt_domain_unfollow(struct bkt_domain *d)
+{
+    if (d->set.prefetch)
+        bkt_objects_unfollow(d->objects);
 }
 
 void *bkt_domain_attached(struct bkt_domain *d)

@@ -58,6 +58,17 @@ void                     bkt_object_release(const struct bkt_object *o);
 /** Begin to fetch those of @p ids that are neither cached nor under way; returns at once.  Failures show at get. */
 void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n);
 
+/** A traversal of everything below a group begins: the members of each group that arrives are fetched ahead of it, within
+ *  bounds, until as many calls of bkt_domain_unfollow().  Nothing under setting prefetch=no. */
+void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start);
+void bkt_domain_unfollow(struct bkt_domain *d);
+
+/** Someone opens the member of @p group that @p link, one of its links, leads to: when members are opened in order, the
+ *  next ones are fetched.  The calls of one domain must not overlap (HDF5's lock sees to that). */
+void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, const struct bkt_link *link);
+/** The datasets that such a walk, which stands at @p id, comes to next; gives their number, at most @p max. */
+size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct bkt_id *out, size_t max);
+
 /** Hard links to @p id in the groups of the domain, the root group counting one for itself (setting link_count:
  *  all groups, fetched in waves, once; or those known so far). */
 BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,

@@ -9,6 +9,7 @@
 #include "objects.h"
 
 struct bkt_links_count; /* links.c */
+struct bkt_siblings;    /* siblings.c */
 
 struct bkt_domain {
     struct bkt_domain *next; /* registry */
@@ -20,6 +21,7 @@ struct bkt_domain {
     struct bkt_domain_doc  doc;
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
+    struct bkt_siblings    *siblings; /* siblings.c; NULL: not used yet */
 
     pthread_mutex_t lock; /* guards what follows */
     void           *attached;
@@ -27,6 +29,8 @@ struct bkt_domain {
     struct bkt_map *stores; /* that references name: URI -> struct bkt_store */
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
+
+void bkt_siblings_free(struct bkt_siblings *s);
 
 /** Counter of hard links; counts what it is shown when the setting is "known". */
 struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d);

@@ -1,12 +1,14 @@
 #include "objects.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "domain.h"
+#include "follow.h"
 #include "forkguard.h"
 #include "map.h"
 #include "parse.h"
@@ -16,6 +18,10 @@
 #define ENTRY_COST    512  /* bytes beside the object's own */
 #define MAX_IN_FLIGHT 4096 /* prefetch asks for no more at once; what is left out is fetched when it is wanted */
 #define MAX_TRIES     4
+#define FOLLOW_WINDOW 1024  /* requests ahead of a traversal: four for each of 256 connections */
+#define FOLLOW_AHEAD  65536 /* objects that it has not come to yet */
+#define FOLLOW_BATCH  64
+#define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
 
 enum state { LOADING, READY, FAILED };
 
@@ -23,6 +29,7 @@ struct entry {
     struct bkt_id            id;
     enum state               state;
     unsigned                 waiters;
+    bool                     unused; /* fetched ahead of a traversal, not asked for yet */
     const struct bkt_object *object; /* READY; the cache's reference */
     int                      rc;     /* FAILED */
     struct bkt_err          *err;
@@ -41,6 +48,10 @@ struct bkt_objects {
     struct entry    lru;     /* ring */
     uint64_t        used;
     size_t          in_flight;
+    size_t          n_unused;
+    struct bkt_follow follow;
+    bool            follow_busy, follow_again;
+    atomic_uint     tours; /* traversals under way */
     pid_t           pid;
 };
 
@@ -53,6 +64,7 @@ struct load {
     struct bkt_id       id;
     struct bkt_buf      key;
     unsigned            tries;
+    bool                scanned; /* its members are queued already */
 };
 
 bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
@@ -111,6 +123,7 @@ static void entry_free(void *p)
 static void entry_drop(struct bkt_objects *c, struct entry *e)
 {
     ring_del(e);
+    c->n_unused -= e->unused;
     c->used -= cost_of(e);
     (void)bkt_map_del(c->entries, e->id.text, BKT_ID_LEN);
     entry_free(e);
@@ -134,13 +147,82 @@ static void load_free(struct load *l)
     free(l);
 }
 
+/* ---- ahead of a traversal ---- */
+
+static void begin(struct bkt_objects *c, struct entry *e);
+
+/* Entries for the next members that are worth asking for now; the lock is held. */
+static size_t follow_batch(struct bkt_objects *c, struct entry **out)
+{
+    struct bkt_id id;
+    size_t        n = 0;
+    while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD && c->used < c->limit / 4 * 3 &&
+           bkt_follow_next(&c->follow, &id)) {
+        struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : entry_new(c, &id);
+        if (!e)
+            continue;
+        e->unused = true;
+        c->n_unused++;
+        out[n++] = e;
+    }
+    return n;
+}
+
+/* Ask for as many as there is room for.  One thread at a time: a request may end, and come here, within its own start. */
+static void follow_more(struct bkt_objects *c)
+{
+    struct entry *batch[FOLLOW_BATCH];
+    size_t        n;
+    (void)pthread_mutex_lock(&c->lock);
+    c->follow_again = true;
+    while (!c->follow_busy && c->follow_again) {
+        c->follow_busy  = true;
+        c->follow_again = false;
+        while ((n = follow_batch(c, batch)) > 0) {
+            (void)pthread_mutex_unlock(&c->lock);
+            for (size_t i = 0; i < n; i++)
+                begin(c, batch[i]);
+            (void)pthread_mutex_lock(&c->lock);
+        }
+        c->follow_busy = false;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
+{
+    if (!p)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    bkt_follow_push(&c->follow, p);
+    (void)pthread_mutex_unlock(&c->lock);
+    follow_more(c);
+}
+
+void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start)
+{
+    (void)atomic_fetch_add(&c->tours, 1);
+    follow_part(c, bkt_follow_members(start));
+}
+
+void bkt_objects_unfollow(struct bkt_objects *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (atomic_fetch_sub(&c->tours, 1) == 1)
+        bkt_follow_clear(&c->follow);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 /* Publish the outcome; takes over object and err. */
 static void finish(struct load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
 {
-    struct bkt_objects *c = l->cache;
-    struct entry       *e = l->entry;
+    struct bkt_objects     *c    = l->cache;
+    struct entry           *e    = l->entry;
+    struct bkt_follow_part *part = NULL;
     if (rc == BKT_OK && c->note)
         c->note(object, c->arg);
+    if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
+        part = bkt_follow_members(object);
     load_free(l);
     (void)pthread_mutex_lock(&c->lock);
     e->state  = rc == BKT_OK ? READY : FAILED;
@@ -149,8 +231,17 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
     e->err    = err;
     c->used += cost_of(e);
     ring_add(c, e);
-    c->in_flight--;
     evict(c);
+    if (part || c->follow.head) { /* counts as in flight until then: the cache must not go away */
+        (void)pthread_cond_broadcast(&c->change);
+        (void)pthread_mutex_unlock(&c->lock);
+        if (part)
+            follow_part(c, part);
+        else
+            follow_more(c);
+        (void)pthread_mutex_lock(&c->lock);
+    }
+    c->in_flight--;
     (void)pthread_cond_broadcast(&c->change);
     (void)pthread_mutex_unlock(&c->lock);
 }
@@ -181,7 +272,11 @@ static void run_parse(struct bkt_job *job)
     struct load       *l      = (struct load *)(void *)((char *)job - offsetof(struct load, job));
     struct bkt_object *object = NULL;
     struct bkt_err     err    = {.n = 0};
-    int                rc     = parse(l, &object, &err);
+    if (l->req.body.len >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned && atomic_load(&l->cache->tours)) {
+        l->scanned = true;
+        follow_part(l->cache, bkt_follow_scan(l->req.body.ptr, l->req.body.len, &l->id));
+    }
+    int rc = parse(l, &object, &err);
     if (rc == BKT_OK && !object) {
         bkt_trace(BKT_TRACE_SCHEMA, "%s is incomplete, reading it again", bkt_buf_str(&l->key));
         send(l);
@@ -246,11 +341,14 @@ static void after_fork(struct bkt_objects *c)
     void       *v;
     if (c->pid == getpid())
         return;
-    c->pid       = getpid();
-    c->in_flight = 0;
+    c->pid         = getpid();
+    c->in_flight   = 0;
+    c->follow_busy = false;
+    bkt_follow_clear(&c->follow);
     while (bkt_map_next(c->entries, &pos, &key, &n, &v)) {
         struct entry *e = v;
         if (e->state == LOADING) {
+            c->n_unused -= e->unused;
             (void)bkt_map_del(c->entries, e->id.text, BKT_ID_LEN);
             pos = 0;
         }
@@ -290,7 +388,10 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
         e->waiters--;
     }
     wait_for(c, e);
-    int rc = e->rc;
+    bool more = e->unused && c->follow.head;
+    c->n_unused -= e->unused;
+    e->unused = false;
+    int rc    = e->rc;
     if (e->state == READY) {
         *out = bkt_object_retain(e->object);
         ring_del(e);
@@ -305,6 +406,8 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
     }
     evict(c);
     (void)pthread_mutex_unlock(&c->lock);
+    if (more)
+        follow_more(c);
     return rc;
 }
 
@@ -350,6 +453,7 @@ void bkt_objects_free(struct bkt_objects *c)
         return;
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
+    bkt_follow_clear(&c->follow);
     while (c->in_flight)
         (void)pthread_cond_wait(&c->change, &c->lock);
     (void)pthread_mutex_unlock(&c->lock);

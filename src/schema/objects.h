@@ -21,6 +21,10 @@ BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id
                                   struct bkt_err *err);
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
 
+/** From now on the members of groups that arrive are fetched too, and those of @p start; see follow.h. */
+void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
+void bkt_objects_unfollow(struct bkt_objects *c);
+
 /** HSDS's directory driver writes in place, so a reader can come while an object is empty or cut.  Pauses before it is
  *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough, or when the store is no directory:
  *  what a server sends is whole. */

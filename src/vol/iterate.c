@@ -203,6 +203,8 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
         BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
     else {
         uint64_t links = 1;
+        if (t->recursive)
+            bkt_domain_follow(mine->file->dom, mine->obj);
         (void)first_time(t->entered, &start->obj->id);
         /* H5Ovisit takes note of the start only if more than one link leads to it */
         if (t->object_op && (bkt_domain_link_count(start->file->dom, &start->obj->id, &links, NULL) < 0 || links > 1))
@@ -210,6 +212,8 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
         ret = t->object_op ? report_object(t, start, ".") : 0;
         if (ret == 0 && start->obj->kind == BKT_GROUP)
             ret = tour_group(t, start, idx_p);
+        if (t->recursive)
+            bkt_domain_unfollow(mine->file->dom); /* the program may have closed its own */
     }
     bkt_map_free(t->entered, NULL);
     bkt_map_free(t->reported, NULL);

@@ -55,6 +55,7 @@ static int spend_link(struct walk *w, const char *name, struct bkt_err *err)
 static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
 {
     const struct bkt_object *next = NULL;
+    bkt_domain_walked(w->f->dom, w->obj, l);
     BKT_TRY(err, bkt_domain_get(w->f->dom, &l->id, &next, err), "%s: link '%s'", w->f->name, l->name);
     bkt_object_release(w->obj);
     w->obj = next;
