@@ -1,0 +1,61 @@
+#include "h5.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "vol.h"
+
+void h5_closep(hid_t *id)
+{
+    if (*id > 0 && H5Iis_valid(*id) > 0)
+        (void)H5Idec_ref(*id);
+    *id = H5I_INVALID_HID;
+}
+
+struct innermost {
+    char text[BKT_ERR_MSG];
+};
+
+static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    struct innermost *in = arg;
+    if (n == 0)
+        (void)snprintf(in->text, sizeof in->text, "%s", e->desc ? e->desc : "");
+    return 0;
+}
+
+int h5_fail(struct bkt_err *err, const char *what)
+{
+    struct innermost in = {{0}};
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
+    (void)H5Eclear2(H5E_DEFAULT);
+    if (*in.text)
+        (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
+    BKT_FAIL(err, BKT_EHDF5, "%s", what);
+}
+
+int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
+{
+    *out = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    if (*out < 0)
+        return h5_fail(err, name);
+    return BKT_OK;
+}
+
+int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
+{
+    static hid_t connector = H5I_INVALID_HID;
+    void        *parsed    = NULL;
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (connector < 0 || H5Iis_valid(connector) <= 0)
+        connector = H5VLregister_connector(&bkt_vol_class, H5P_DEFAULT);
+    if (connector < 0)
+        return h5_fail(err, "HDF5 does not take the bucket connector");
+    if (info && *info && H5VLconnector_str_to_info(info, connector, &parsed) < 0)
+        return h5_fail(err, info);
+    *fapl     = H5Pcreate(H5P_FILE_ACCESS);
+    herr_t rc = *fapl < 0 ? -1 : H5Pset_vol(*fapl, connector, parsed);
+    if (parsed)
+        (void)H5VLfree_connector_info(connector, parsed);
+    return rc < 0 ? h5_fail(err, "making an access list for the bucket connector") : BKT_OK;
+}

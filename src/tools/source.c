@@ -1,0 +1,290 @@
+#include "source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "h5.h"
+#include "num.h"
+#include "vfd.h"
+
+char *source_uri(const char *name)
+{
+    if (vfd_takes(name))
+        return strdup(strncmp(name, "hsds+", 5) == 0 ? name + 5 : name);
+    BKT_CLEANUP(bkt_freep) char *real = realpath(name, NULL);
+    BKT_CLEANUP(bkt_freep) char *cwd  = !real && *name != '/' ? getcwd(NULL, 0) : NULL;
+    char                        *uri  = NULL;
+    if (asprintf(&uri, "file://%s%s%s", real ? "" : cwd ? cwd : "", cwd ? "/" : "", real ? real : name) < 0)
+        return NULL;
+    return uri;
+}
+
+/* ---- parts ---- */
+
+static int stat_part(const struct source *s, struct source_part *p, struct bkt_err *err)
+{
+    BKT_PASS(vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err));
+    return BKT_OK;
+}
+
+static int add_part(struct source *s, const char *name, uint64_t start, uint64_t size, struct bkt_err *err)
+{
+    struct source_part *p = reallocarray(s->parts, s->n_parts + 1, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    s->parts                = p;
+    s->parts[s->n_parts]    = (struct source_part){.uri = source_uri(name), .start = start, .size = size};
+    if (!s->parts[s->n_parts].uri)
+        BKT_NOMEM(err);
+    return stat_part(s, &s->parts[s->n_parts++], err);
+}
+
+static bool exists(const char *name, const struct bkt_settings *set)
+{
+    uint64_t size;
+    char     etag[96];
+    return vfd_takes(name) ? vfd_stat(name, set, &size, etag, sizeof etag, NULL) == BKT_OK : access(name, F_OK) == 0;
+}
+
+/* ---- opening ---- */
+
+static int member_list(const char *name, const struct bkt_settings *set, hid_t *out, struct bkt_err *err)
+{
+    *out = H5Pcreate(H5P_FILE_ACCESS);
+    if (*out < 0 || H5Pset_vol(*out, H5VL_NATIVE, NULL) < 0)
+        return h5_fail(err, "making an access list");
+    if (vfd_takes(name) && strncmp(name, "file:", 5) != 0)
+        return vfd_set(*out, set, err);
+    if (H5Pset_fapl_sec2(*out) < 0 || H5Pset_file_locking(*out, false, true) < 0)
+        return h5_fail(err, "making an access list");
+    return BKT_OK;
+}
+
+/* file:///x is /x for HDF5's own driver. */
+static const char *plain(const char *name) { return strncmp(name, "file:///", 8) == 0 ? name + 7 : name; }
+
+static int open_plain(struct source *s, hid_t member, struct bkt_err *err)
+{
+    s->fapl = H5Pcopy(member);
+    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    return add_part(s, s->name, 0, UINT64_MAX, err);
+}
+
+static bool family_member(const char *format, unsigned i, char **out)
+{
+    const char *at  = strchr(format, '%');
+    size_t      len = 0;
+    while (at && (at[1 + len] == '0' || (at[1 + len] >= '1' && at[1 + len] <= '9')))
+        len++;
+    if (!at || (at[1 + len] != 'd' && at[1 + len] != 'u' && at[1 + len] != 'x'))
+        return false;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf spec = {0}, all = {0};
+    if (bkt_buf_addf(&spec, "%.*s", (int)len, at + 1) < 0)
+        return false;
+    bool zero  = spec.len && spec.ptr[0] == '0';
+    int  width = spec.len ? atoi(bkt_buf_str(&spec)) : 0;
+    bool hex   = at[1 + len] == 'x';
+    int  rc    = bkt_buf_addf(&all, "%.*s", (int)(at - format), format);
+    if (rc == BKT_OK)
+        rc = hex ? (zero ? bkt_buf_addf(&all, "%0*x", width, i) : bkt_buf_addf(&all, "%*x", width, i))
+                 : (zero ? bkt_buf_addf(&all, "%0*u", width, i) : bkt_buf_addf(&all, "%*u", width, i));
+    if (rc < 0 || bkt_buf_add_str(&all, at + len + 2) < 0)
+        return false;
+    *out = bkt_buf_steal(&all);
+    return *out != NULL;
+}
+
+/* A family's members are all as long as the first, but for the last. */
+static int open_family(struct source *s, hid_t member, struct bkt_err *err)
+{
+    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member) < 0)
+        return h5_fail(err, "making an access list for a family");
+    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    hsize_t size = 0;
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5Fget_access_plist(s->file);
+    if (fapl < 0 || H5Pget_fapl_family(fapl, &size, NULL) < 0 || size == 0)
+        return h5_fail(err, "asking for a family's member size");
+    for (unsigned i = 0;; i++) {
+        BKT_CLEANUP(bkt_freep) char *name = NULL;
+        if (!family_member(plain(s->name), i, &name))
+            BKT_FAIL(err, BKT_EINVAL, "%s: a family's name holds one %%d", s->name);
+        if (!exists(name, s->set))
+            return BKT_OK;
+        BKT_PASS(add_part(s, name, i * size, size, err));
+    }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct source_part *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int multi_parts(struct source *s, struct bkt_err *err)
+{
+    H5FD_mem_t map[H5FD_MEM_NTYPES];
+    hid_t      fapls[H5FD_MEM_NTYPES];
+    char      *names[H5FD_MEM_NTYPES];
+    haddr_t    addrs[H5FD_MEM_NTYPES];
+    hbool_t    relax;
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5Fget_access_plist(s->file);
+    if (fapl < 0 || H5Pget_fapl_multi(fapl, map, fapls, names, addrs, &relax) < 0)
+        return h5_fail(err, "asking for the members of a multi file");
+    int rc = BKT_OK;
+    for (int t = H5FD_MEM_SUPER; t < H5FD_MEM_NTYPES; t++) {
+        int                                      m    = map[t] == H5FD_MEM_DEFAULT ? t : (int)map[t];
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+        const char                              *at   = names[m] ? strstr(names[m], "%s") : NULL;
+        bool                                     seen = !names[m];
+        for (size_t i = 0; i < s->n_parts; i++)
+            seen |= s->parts[i].start == addrs[m];
+        if (seen || rc < 0)
+            continue;
+        rc = at ? bkt_buf_addf(&name, "%.*s%s%s", (int)(at - names[m]), names[m], plain(s->name), at + 2)
+                : bkt_buf_add_str(&name, names[m]);
+        if (rc == BKT_OK && exists(bkt_buf_str(&name), s->set))
+            rc = add_part(s, bkt_buf_str(&name), addrs[m], UINT64_MAX, err);
+    }
+    for (int t = 0; t < H5FD_MEM_NTYPES; t++) {
+        if (fapls[t] > 0)
+            (void)H5Pclose(fapls[t]);
+        free(names[t]);
+    }
+    qsort(s->parts, s->n_parts, sizeof *s->parts, by_start);
+    for (size_t i = 0; i + 1 < s->n_parts; i++)
+        s->parts[i].size = s->parts[i + 1].start - s->parts[i].start;
+    return rc;
+}
+
+static int open_split(struct source *s, hid_t member, struct bkt_err *err)
+{
+    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_split(s->fapl, "-m.h5", member, "-r.h5", member) < 0)
+        return h5_fail(err, "making an access list for a split file");
+    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    return multi_parts(s, err);
+}
+
+static int open_multi(struct source *s, hid_t member, struct bkt_err *err)
+{
+    hid_t      fapls[H5FD_MEM_NTYPES];
+    H5FD_mem_t map[H5FD_MEM_NTYPES];
+    haddr_t    addrs[H5FD_MEM_NTYPES];
+    char       text[H5FD_MEM_NTYPES][16];
+    const char *names[H5FD_MEM_NTYPES], letters[] = "Xsbrglo";
+    for (int t = 0; t < H5FD_MEM_NTYPES; t++) { /* what HDF5's own tools take for a multi file */
+        fapls[t] = member, map[t] = H5FD_MEM_DEFAULT, names[t] = text[t];
+        (void)snprintf(text[t], sizeof text[t], "%%s-%c.h5", letters[t]);
+        addrs[t] = (haddr_t)(t > 0 ? t - 1 : 0) * (HADDR_MAX / (H5FD_MEM_NTYPES - 1));
+    }
+    s->fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (s->fapl < 0 || H5Pset_vol(s->fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_multi(s->fapl, map, fapls, names, addrs, true) < 0)
+        return h5_fail(err, "making an access list for a multi file");
+    BKT_PASS(h5_open_native(plain(s->name), s->fapl, &s->file, err));
+    return multi_parts(s, err);
+}
+
+typedef int open_fn(struct source *s, hid_t member, struct bkt_err *err);
+static const struct {
+    const char *name;
+    open_fn    *open;
+} drivers[] = {{"sec2", open_plain}, {"family", open_family}, {"split", open_split}, {"multi", open_multi}};
+
+static bool has_member(const struct source *s, const char *end)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    return bkt_buf_addf(&name, "%s%s", plain(s->name), end) == BKT_OK && exists(bkt_buf_str(&name), s->set);
+}
+
+static const char *guess(const struct source *s)
+{
+    if (strchr(s->name, '%') && !exists(plain(s->name), s->set))
+        return "family";
+    if (!exists(plain(s->name), s->set)) {
+        if (has_member(s, "-m.h5"))
+            return "split";
+        if (has_member(s, "-s.h5"))
+            return "multi";
+    }
+    return "sec2";
+}
+
+int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out, struct bkt_err *err)
+{
+    struct source               *s      = calloc(1, sizeof *s);
+    BKT_CLEANUP(h5_closep) hid_t member = H5I_INVALID_HID;
+    int                          rc     = BKT_EINVAL;
+    if (!s || !(s->name = strdup(name))) {
+        free(s);
+        BKT_NOMEM(err);
+    }
+    s->set  = set;
+    s->file = s->fapl = H5I_INVALID_HID;
+    if (!driver)
+        driver = guess(s);
+    rc = member_list(name, set, &member, err);
+    if (rc == BKT_OK) {
+        size_t i = 0;
+        while (i < BKT_COUNT(drivers) && strcmp(drivers[i].name, driver) != 0)
+            i++;
+        rc = i < BKT_COUNT(drivers) ? drivers[i].open(s, member, err)
+                                    : BKT_ERR(err, BKT_EINVAL, "file driver %s is none of sec2, family, split, multi", driver);
+    }
+    if (rc < 0) {
+        source_close(s);
+        return rc;
+    }
+    *out = s;
+    return BKT_OK;
+}
+
+void source_close(struct source *s)
+{
+    if (!s)
+        return;
+    h5_closep(&s->file);
+    h5_closep(&s->fapl);
+    for (size_t i = 0; i < s->n_parts; i++)
+        free(s->parts[i].uri);
+    free(s->parts);
+    free(s->name);
+    free(s);
+}
+
+/* ---- addresses ---- */
+
+static const struct source_part *part_at(const struct source *s, uint64_t addr)
+{
+    for (size_t i = s->n_parts; i-- > 0;)
+        if (addr >= s->parts[i].start && addr - s->parts[i].start < s->parts[i].size)
+            return &s->parts[i];
+    return NULL;
+}
+
+const struct source_part *source_part_of(const struct source *s, uint64_t addr, uint64_t size)
+{
+    const struct source_part *p = part_at(s, addr);
+    return p && size <= p->size - (addr - p->start) ? p : NULL;
+}
+
+int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n, struct bkt_err *err)
+{
+    while (size) {
+        const struct source_part *p = part_at(s, addr);
+        if (!p)
+            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu lies in none of its files", s->name, (unsigned long long)addr);
+        uint64_t           off = addr - p->start, m = bkt_min_u64(size, p->size - off);
+        struct source_seg *v   = reallocarray(*segs, *n + 1, sizeof *v);
+        if (!v)
+            BKT_NOMEM(err);
+        *segs     = v;
+        v[(*n)++] = (struct source_seg){p->uri, off, m};
+        addr += m, size -= m;
+    }
+    return BKT_OK;
+}

@@ -1,0 +1,47 @@
+/* An HDF5 file as `load` and `chunks` take it: one file, a family, a split or a multi file; on disk, in S3, behind HTTP.
+ * Whatever it is made of, HDF5 sees one range of addresses; a source knows which file each address lies in. */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include <hdf5.h>
+
+#include "err.h"
+#include "settings.h"
+
+/** A run of bytes in one file. */
+struct source_seg {
+    const char *uri; /* absolute name of the file; borrowed.  NULL: nothing is stored there, it reads as zeros */
+    uint64_t    off, size;
+};
+struct source_part { /* addresses start .. start+size-1 are bytes 0 .. of the file */
+    char    *uri;
+    uint64_t start, size; /* size: up to the next part */
+    uint64_t file_size;
+    char     etag[96];    /* "" unknown */
+};
+struct source {
+    char               *name;
+    hid_t               file, fapl; /* fapl: what it was opened with */
+    struct source_part *parts;      /* by start */
+    size_t              n_parts;
+    const struct bkt_settings *set; /* borrowed */
+};
+
+/** Open read-only with HDF5's native connector.
+ * @param driver  "sec2", "family", "split", "multi", or NULL: told from the name and what lies there
+ * @return BKT_OK; BKT_ENOENT; BKT_EFORMAT: no HDF5 file; … */
+BKT_NODISCARD int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out,
+                              struct bkt_err *err);
+void              source_close(struct source *s); /* NULL is fine */
+
+/** The files behind addresses @p addr .. +size-1, in order, appended to *segs (free()).  BKT_EFORMAT: outside of all. */
+BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
+                             struct bkt_err *err);
+
+/** The part that holds addr .. +size-1 whole; NULL: none, they straddle. */
+const struct source_part *source_part_of(const struct source *s, uint64_t addr, uint64_t size);
+
+/** An absolute name with a scheme: what `file:///…`, `s3://…` and `https://…` are left as, a path made so.  free(). */
+char *source_uri(const char *name);
+
+#endif

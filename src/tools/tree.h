@@ -1,0 +1,37 @@
+/* Copying a file's objects through HDF5's public calls, in either direction: an HDF5 file into a domain (load), a domain
+ * into an HDF5 file (get).
+ *
+ * Groups, datasets, committed types (also those that no link leads to), links of every kind in their order, attributes,
+ * comments and creation lists are made again; an object with several links is made once.  References are followed in the
+ * source and made again for the object's copy, when all objects are there.  Data go the way that the `data` hook takes
+ * them, or are moved as stored chunks, or read and written in blocks. */
+#ifndef TREE_H
+#define TREE_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#include "err.h"
+
+struct tree_hooks {
+    void *arg;
+    /** Before a dataset is made: its creation list may be changed.  May be NULL. */
+    int (*prepare)(void *arg, hid_t src_dset, const char *path, hid_t dcpl, struct bkt_err *err);
+    /** The data of one dataset: 1: taken care of, 0: copy them, negative: failed.  May be NULL. */
+    int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
+    /** Something that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
+    void (*tell)(void *arg, const char *path, const char *what);
+    /** An object is done: for progress.  May be NULL. */
+    void (*done)(void *arg, const char *path, H5I_type_t type);
+};
+struct tree_options {
+    struct tree_hooks hooks;
+    bool              dst_native; /* dst is a file of HDF5's own: references are made as HDF5 stores them */
+    bool              src_native;
+    bool              no_data;    /* --nodata */
+};
+
+/** Copy everything in @p src below @p dst (both open files or groups). */
+BKT_NODISCARD int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err *err);
+
+#endif

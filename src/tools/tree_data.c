@@ -1,0 +1,187 @@
+/* A dataset's data: stored chunks as they are, or elements in blocks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "num.h"
+#include "tree_impl.h"
+
+#define BLOCK_BYTES ((uint64_t)16 << 20)
+
+/* ---- stored chunks ---- */
+
+struct chunk {
+    hsize_t  offset[H5S_MAX_RANK];
+    hsize_t  size;
+    unsigned mask;
+};
+struct chunks {
+    struct chunk *v;
+    size_t        n, cap;
+    unsigned      rank;
+    bool          native; /* HDF5's own files list chunks without an address that they don't hold */
+};
+
+static int list_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+{
+    struct chunks *c = arg;
+    if (c->native && addr == HADDR_UNDEF)
+        return H5_ITER_CONT;
+    if (c->n == c->cap) {
+        size_t        cap = c->cap ? c->cap * 2 : 64;
+        struct chunk *v   = reallocarray(c->v, cap, sizeof *v);
+        if (!v)
+            return H5_ITER_ERROR;
+        c->v = v, c->cap = cap;
+    }
+    memcpy(c->v[c->n].offset, offset, c->rank * sizeof *offset);
+    c->v[c->n].mask   = mask;
+    c->v[c->n++].size = size;
+    return H5_ITER_CONT;
+}
+
+static void chunks_fini(struct chunks *c) { free(c->v); }
+
+/* Stored bytes mean the same on both sides: neither references nor heap addresses are in them. */
+static bool is_plain(hid_t type)
+{
+    return H5Tdetect_class(type, H5T_REFERENCE) <= 0 && !tree_is_var(type);
+}
+
+/* False: not possible this way. */
+static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
+{
+    BKT_CLEANUP(h5_closep) hid_t              dcpl = H5Dget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t              type = H5Dget_type(src);
+    BKT_CLEANUP(chunks_fini) struct chunks    c    = {.native = t->o->src_native};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
+    hsize_t                                   dims[H5S_MAX_RANK];
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !is_plain(type))
+        return false;
+    int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, dims);
+    c.rank   = rank < 0 ? 0 : (unsigned)rank;
+    if (rank <= 0 || H5Dchunk_iter(src, H5P_DEFAULT, list_chunk, &c) < 0) {
+        (void)H5Eclear2(H5E_DEFAULT);
+        return false;
+    }
+    for (size_t i = 0; i < c.n; i++) {
+        uint32_t mask = c.v[i].mask;
+        if (bkt_buf_resize(&bytes, (size_t)c.v[i].size) < 0 || H5Dread_chunk(src, H5P_DEFAULT, c.v[i].offset, &mask, bytes.ptr) < 0 ||
+            H5Dwrite_chunk(dst, H5P_DEFAULT, mask, c.v[i].offset, (size_t)c.v[i].size, bytes.ptr) < 0) {
+            (void)H5Eclear2(H5E_DEFAULT); /* filters that one side lacks, an index that can't: by elements, then */
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- blocks of elements ---- */
+
+struct block {
+    unsigned rank;
+    hsize_t  dims[H5S_MAX_RANK], step[H5S_MAX_RANK], at[H5S_MAX_RANK];
+};
+
+/* As many whole chunks as fit; the last dimension grows first. */
+static void choose_block(struct block *b, const hsize_t *chunk, uint64_t elems)
+{
+    uint64_t n = 1;
+    for (unsigned d = 0; d < b->rank; d++) {
+        b->step[d] = chunk ? (hsize_t)bkt_min_u64(chunk[d], b->dims[d]) : 1;
+        n *= b->step[d];
+    }
+    for (unsigned d = b->rank; d-- > 0 && n < elems;) {
+        uint64_t times = bkt_min_u64(elems / n, bkt_ceil_div(b->dims[d], b->step[d]));
+        if (times > 1) {
+            n          = n * times;
+            b->step[d] = bkt_min_u64(b->step[d] * times, b->dims[d]);
+        }
+    }
+}
+
+static bool next_block(struct block *b)
+{
+    for (unsigned d = b->rank; d-- > 0;) {
+        b->at[d] += b->step[d];
+        if (b->at[d] < b->dims[d])
+            return true;
+        b->at[d] = 0;
+    }
+    return false;
+}
+
+struct io {
+    struct tree     *t;
+    hid_t            src, dst, space, block; /* block: the memory's */
+    struct tree_mem  mem;
+    const char      *path;
+    size_t           n;
+};
+
+static int move_block(const struct io *io, struct bkt_err *err)
+{
+    size_t                       a  = H5Tget_size(io->mem.in), b = H5Tget_size(io->mem.out);
+    BKT_CLEANUP(bkt_freep) void *in  = calloc(io->n, a);
+    BKT_CLEANUP(bkt_freep) void *out = io->mem.has_ref ? calloc(io->n, b) : NULL;
+    int                          rc  = BKT_OK;
+    if (!in || (io->mem.has_ref && !out))
+        BKT_NOMEM(err);
+    if (H5Dread(io->src, io->mem.in, io->block, io->space, H5P_DEFAULT, in) < 0)
+        return h5_fail(err, "reading data");
+    if (out)
+        rc = tree_translate(io->t, &io->mem, io->path, in, out, io->n, err);
+    if (rc == BKT_OK && H5Dwrite(io->dst, io->mem.out, io->block, io->space, H5P_DEFAULT, out ? out : in) < 0)
+        rc = h5_fail(err, "writing data");
+    tree_reclaim(&io->mem, io->block, in, out, io->n);
+    return rc;
+}
+
+static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
+{
+    struct block b = {.rank = 0};
+    hsize_t      chunk[H5S_MAX_RANK];
+    int          rank = H5Sget_simple_extent_dims(io->space, b.dims, NULL);
+    if (rank < 0)
+        return h5_fail(err, "asking for an extent");
+    b.rank = (unsigned)rank;
+    for (unsigned d = 0; d < b.rank; d++)
+        if (b.dims[d] == 0)
+            return BKT_OK;
+    bool     chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
+    uint64_t elems   = BLOCK_BYTES / H5Tget_size(io->mem.in);
+    choose_block(&b, chunked ? chunk : NULL, elems ? elems : 1);
+    do {
+        hsize_t count[H5S_MAX_RANK], n = 1;
+        for (unsigned d = 0; d < b.rank; d++)
+            n *= count[d] = bkt_min_u64(b.step[d], b.dims[d] - b.at[d]);
+        BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
+        if (mem < 0 || (b.rank && H5Sselect_hyperslab(io->space, H5S_SELECT_SET, b.at, NULL, count, NULL) < 0))
+            return h5_fail(err, "selecting a block");
+        io->n = (size_t)n, io->block = mem;
+        BKT_PASS(move_block(io, err));
+    } while (next_block(&b));
+    return BKT_OK;
+}
+
+int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(src);
+    struct io                    io    = {.t = t, .src = src, .dst = dst, .space = space, .mem = {-1, -1, false, false}, .path = path};
+    if (type < 0 || space < 0 || dcpl < 0)
+        return h5_fail(err, "opening a dataset");
+    if (H5Pget_layout(dcpl) == H5D_VIRTUAL) /* its data are other datasets' */
+        return BKT_OK;
+    H5D_space_status_t status;
+    if (H5Dget_space_status(src, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED && H5Pget_external_count(dcpl) == 0)
+        return BKT_OK;
+    (void)H5Eclear2(H5E_DEFAULT);
+    if (move_chunks(t, src, dst))
+        return BKT_OK;
+    int rc = tree_mem_of(t, type, &io.mem, err);
+    if (rc == BKT_OK)
+        rc = move_simple(&io, dcpl, err);
+    tree_mem_fini(&io.mem);
+    return rc;
+}

@@ -1,0 +1,57 @@
+/* What the files of the tree copier share. */
+#ifndef TREE_IMPL_H
+#define TREE_IMPL_H
+
+#include "h5.h"
+#include "map.h"
+#include "tree.h"
+
+/** Where the copy of an object is. */
+struct tree_place {
+    char *path; /* NULL: no link leads to it yet */
+    hid_t held; /* open until a link is made, else H5I_INVALID_HID */
+};
+struct tree_pending { /* a value with references: written when all objects are there */
+    char *path, *attr; /* attr NULL: the dataset's data */
+};
+struct tree {
+    hid_t                      src, dst;
+    const struct tree_options *o;
+    struct bkt_map            *places; /* token -> struct tree_place */
+    struct tree_pending       *pending;
+    size_t                     n_pending;
+    hid_t                      src_pair, dst_pair; /* while a pending value is written: owner of it */
+};
+
+/* ---- tree.c ---- */
+void               tree_tell(const struct tree *t, const char *path, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct tree_place *tree_place_of(const struct tree *t, hid_t obj);
+BKT_NODISCARD int  tree_postpone(struct tree *t, const char *path, const char *attr, struct bkt_err *err);
+/** The type to make something with: a committed one's copy, or a transient copy. */
+BKT_NODISCARD int tree_type(struct tree *t, hid_t src_type, hid_t *out, struct bkt_err *err);
+
+/* ---- tree_object.c ---- */
+BKT_NODISCARD int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);
+BKT_NODISCARD int tree_dataset(struct tree *t, hid_t src, hid_t dst_group, const char *name, const char *path, hid_t lcpl,
+                               hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int tree_write_pending(struct tree *t, const struct tree_pending *p, struct bkt_err *err);
+
+/* ---- tree_value.c ---- */
+/** Both sides' memory types of a stored type: equal unless there are references in it. */
+struct tree_mem {
+    hid_t in, out;
+    bool  has_ref, is_var; /* is_var: memory hangs off the values */
+};
+/** Whether a type has variable-length lists or strings anywhere. */
+bool tree_is_var(hid_t type);
+BKT_NODISCARD int tree_mem_of(const struct tree *t, hid_t stored, struct tree_mem *m, struct bkt_err *err);
+void              tree_mem_fini(struct tree_mem *m);
+/** n values as read -> as to be written; vlen parts of @p to are own memory, freed by tree_reclaim(). */
+BKT_NODISCARD int tree_translate(struct tree *t, const struct tree_mem *m, const char *path, const void *from, void *to, size_t n,
+                                 struct bkt_err *err);
+void              tree_reclaim(const struct tree_mem *m, hid_t space, void *from, void *to, size_t n);
+
+/* ---- tree_data.c ---- */
+BKT_NODISCARD int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);
+
+#endif

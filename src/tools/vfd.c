@@ -1,0 +1,338 @@
+#include "vfd.h"
+
+#include <H5FDdevelop.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "h5err.h"
+#include "num.h"
+#include "store.h"
+
+#define BLOCK      ((uint64_t)256 << 10)
+#define FIRST      4   /* blocks fetched when the file is opened */
+#define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
+#define KEEP       128 /* blocks kept: 32 MiB */
+#define PART       ((uint64_t)8 << 20)
+#define DRIVER_ID  ((H5FD_class_value_t)0x1b5)
+
+struct block {
+    uint64_t       no;
+    uint64_t       used; /* tick of the last use */
+    size_t         len;
+    unsigned char *data; /* NULL: free */
+};
+
+struct vfd_file {
+    H5FD_t            pub; /* first, as HDF5 wants it */
+    struct bkt_store *st;
+    char             *name, *key;
+    uint64_t          size;
+    char              etag[BKT_ETAG_MAX];
+    haddr_t           eoa;
+    struct block      blocks[KEEP];
+    uint64_t          tick, next; /* next: block behind the last miss */
+    unsigned          ahead;
+};
+
+struct vfd_info {
+    const struct bkt_settings *set;
+};
+
+static struct vfd_stats totals;
+static hid_t            driver = H5I_INVALID_HID;
+
+struct vfd_stats vfd_stats(void) { return totals; }
+
+static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
+
+bool vfd_takes(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The bucket, host or directory is the store, what follows the key. */
+static int open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
+{
+    const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
+    const char *rest  = strstr(full, "://");
+    bool        local = strncasecmp(full, "file:", 5) == 0;
+    rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
+    const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
+    if (!cut || !cut[1])
+        BKT_FAIL(err, BKT_EINVAL, "%s: names no file", name);
+    BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
+    *key                             = strdup(cut + 1);
+    int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        free(*key);
+        *key = NULL;
+    }
+    return rc;
+}
+
+int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag, struct bkt_err *err)
+{
+    struct bkt_store            *st  = NULL;
+    BKT_CLEANUP(bkt_freep) char *key = NULL;
+    BKT_PASS(open_store(name, set, &st, &key, err));
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    int            rc  = bkt_store_run(st, &req, 1, err);
+    if (rc == BKT_OK) {
+        *size = req.size;
+        (void)snprintf(etag, n_etag, "%s", req.etag);
+    }
+    bkt_req_fini(&req);
+    bkt_store_close(st);
+    return rc;
+}
+
+/* ---- blocks ---- */
+
+static struct block *find(struct vfd_file *f, uint64_t no)
+{
+    for (size_t i = 0; i < KEEP; i++)
+        if (f->blocks[i].data && f->blocks[i].no == no) {
+            f->blocks[i].used = ++f->tick;
+            return &f->blocks[i];
+        }
+    return NULL;
+}
+
+static struct block *oldest(struct vfd_file *f)
+{
+    struct block *old = &f->blocks[0];
+    for (size_t i = 0; i < KEEP; i++) {
+        if (!f->blocks[i].data)
+            return &f->blocks[i];
+        if (f->blocks[i].used < old->used)
+            old = &f->blocks[i];
+    }
+    return old;
+}
+
+static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
+{
+    totals.requests++;
+    totals.bytes += len;
+    return (struct bkt_req){.op = BKT_GET, .key = f->key, .off = off, .len = len, .dst = dst,
+                            .if_match = f->etag[0] ? f->etag : NULL};
+}
+
+/* Blocks no .. no+n-1 as one request; those that are there already are fetched again, which is rare. */
+static int fetch(struct vfd_file *f, uint64_t no, uint64_t n, struct bkt_err *err)
+{
+    uint64_t                              off = no * BLOCK, len = bkt_min_u64(n * BLOCK, f->size - off);
+    BKT_CLEANUP(bkt_freep) unsigned char *all = malloc((size_t)len);
+    if (!all)
+        BKT_NOMEM(err);
+    struct bkt_req req = range(f, off, len, all);
+    int            rc  = bkt_store_run(f->st, &req, 1, err);
+    bkt_req_fini(&req);
+    if (rc < 0)
+        return rc;
+    for (uint64_t at = 0; at < len; at += BLOCK, no++) {
+        struct block *b = find(f, no);
+        b               = b ? b : oldest(f);
+        size_t         m = (size_t)bkt_min_u64(BLOCK, len - at);
+        unsigned char *p = realloc(b->data, m);
+        if (!p)
+            BKT_NOMEM(err);
+        memcpy(p, all + at, m);
+        *b = (struct block){no, ++f->tick, m, p};
+    }
+    return BKT_OK;
+}
+
+/* The block, and after misses in a row more and more of what follows it. */
+static int block_of(struct vfd_file *f, uint64_t no, struct block **out, struct bkt_err *err)
+{
+    *out = find(f, no);
+    if (*out)
+        return BKT_OK;
+    uint64_t last = (f->size - 1) / BLOCK;
+    f->ahead      = no == f->next ? (unsigned)bkt_min_u64(AHEAD_MAX, f->ahead * 2u) : 2;
+    uint64_t n    = bkt_min_u64(f->ahead, last - no + 1);
+    BKT_PASS(fetch(f, no, n, err));
+    f->next = no + n;
+    *out    = find(f, no);
+    return *out ? BKT_OK : BKT_ENOMEM;
+}
+
+static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
+{
+    size_t                                 n    = (size_t)bkt_ceil_div(len, PART);
+    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
+    if (!reqs)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        reqs[i] = range(f, off + i * PART, bkt_min_u64(PART, len - i * PART), to + i * PART);
+    int rc = bkt_store_run(f->st, reqs, n, err);
+    for (size_t i = 0; i < n; i++)
+        bkt_req_fini(&reqs[i]);
+    return rc;
+}
+
+static int read_blocks(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
+{
+    while (len) {
+        struct block *b;
+        BKT_PASS(block_of(f, off / BLOCK, &b, err));
+        uint64_t in = off % BLOCK, n = bkt_min_u64(len, b->len - in);
+        memcpy(to, b->data + in, (size_t)n);
+        off += n, len -= n, to += n;
+    }
+    return BKT_OK;
+}
+
+/* ---- HDF5's side ---- */
+
+
+static int start(struct vfd_file *f, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *first = malloc(FIRST * BLOCK);
+    if (!first)
+        BKT_NOMEM(err);
+    struct bkt_req req = range(f, 0, FIRST * BLOCK, first);
+    req.may_be_short   = true;
+    int rc             = bkt_store_run(f->st, &req, 1, err);
+    f->size            = req.size;
+    memcpy(f->etag, req.etag, sizeof f->etag);
+    uint64_t n = req.n;
+    bkt_req_fini(&req);
+    if (rc < 0)
+        return rc;
+    if (f->size == UINT64_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not tell how long it is", f->name);
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        struct block *b = oldest(f);
+        size_t        m = (size_t)bkt_min_u64(BLOCK, n - at);
+        if (!(b->data = malloc(m)))
+            BKT_NOMEM(err);
+        memcpy(b->data, first + at, m);
+        b->no = at / BLOCK, b->len = m, b->used = ++f->tick;
+    }
+    f->next = FIRST, f->ahead = 1;
+    return BKT_OK;
+}
+
+static void file_free(struct vfd_file *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < KEEP; i++)
+        free(f->blocks[i].data);
+    bkt_store_close(f->st);
+    free(f->name);
+    free(f->key);
+    free(f);
+}
+
+static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
+{
+    struct bkt_err         err  = {.n = 0};
+    const struct vfd_info *info = H5Pget_driver_info(fapl);
+    struct vfd_file       *f    = calloc(1, sizeof *f);
+    int                    rc   = BKT_ENOMEM;
+    (void)maxaddr;
+    if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
+        rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
+    else if (f && info && (f->name = strdup(name)))
+        rc = open_store(name, info->set, &f->st, &f->key, &err);
+    if (rc == BKT_OK)
+        rc = start(f, &err);
+    if (rc == BKT_OK)
+        return &f->pub;
+    file_free(f);
+    err.code = rc;
+    (void)bkt_h5err_publish(&err);
+    return NULL;
+}
+
+static herr_t vfd_close(H5FD_t *file)
+{
+    file_free((struct vfd_file *)file);
+    return 0;
+}
+
+static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
+{
+    const struct vfd_file *x = (const struct vfd_file *)a, *y = (const struct vfd_file *)b;
+    return strcmp(x->name, y->name);
+}
+
+static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)
+{
+    (void)file;
+    *flags = H5FD_FEAT_DATA_SIEVE;
+    return 0;
+}
+
+static haddr_t vfd_get_eoa(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct vfd_file *)file)->eoa;
+}
+
+static herr_t vfd_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t addr)
+{
+    (void)type;
+    ((struct vfd_file *)file)->eoa = addr;
+    return 0;
+}
+
+static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct vfd_file *)file)->size;
+}
+
+static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf)
+{
+    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_err   err = {.n = 0};
+    (void)type, (void)dxpl;
+    uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
+    memset((unsigned char *)buf + n, 0, size - (size_t)n); /* as HDF5's own drivers do behind the end */
+    int rc = n > BLOCK * 2 ? read_long(f, addr, n, buf, &err) : n ? read_blocks(f, addr, n, buf, &err) : BKT_OK;
+    err.code = rc;
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+}
+
+static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
+{
+    (void)file, (void)type, (void)dxpl, (void)addr, (void)size, (void)buf;
+    return -1;
+}
+
+static const H5FD_class_t vfd_class = {
+    .version   = H5FD_CLASS_VERSION,
+    .value     = DRIVER_ID,
+    .name      = "h5bucket_store",
+    .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(struct vfd_info),
+    .open      = vfd_open,
+    .close     = vfd_close,
+    .cmp       = vfd_cmp,
+    .query     = vfd_query,
+    .get_eoa   = vfd_get_eoa,
+    .set_eoa   = vfd_set_eoa,
+    .get_eof   = vfd_get_eof,
+    .read      = vfd_read,
+    .write     = vfd_write,
+    .fl_map    = H5FD_FLMAP_DICHOTOMY,
+};
+
+int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
+{
+    struct vfd_info info = {set};
+    if (driver < 0)
+        driver = H5FDregister(&vfd_class);
+    if (driver < 0 || H5Pset_driver(fapl, driver, &info) < 0)
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 does not take the driver for stores");
+    return BKT_OK;
+}

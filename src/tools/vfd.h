@@ -1,0 +1,32 @@
+/* An HDF5 file driver over a store: a file in S3 or behind HTTP is read in place, by ranges.
+ *
+ * Blocks are kept in a bounded cache.  Metadata misses fetch more the longer they go on in one direction, several
+ * blocks at once; reads longer than a block go past the cache, split over many requests.  Read-only.  All ranges are
+ * of one version: they carry the ETag of the first answer. */
+#ifndef VFD_H
+#define VFD_H
+
+#include <hdf5.h>
+
+#include "err.h"
+#include "settings.h"
+
+/** Make a file access list open its files through the driver, with HDF5's native connector.
+ *  Names are s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.
+ * @param set  borrowed: it must outlive every file opened */
+BKT_NODISCARD int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err);
+
+/** Whether a name is one for this driver: it has a scheme. */
+bool vfd_takes(const char *name);
+
+/** Size and ETag ("" unknown) of a file, as a store tells them.  BKT_ENOENT. */
+BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
+                           struct bkt_err *err);
+
+/** What the driver asked for so far, for tests and -v. */
+struct vfd_stats {
+    uint64_t requests, bytes;
+};
+struct vfd_stats vfd_stats(void);
+
+#endif
