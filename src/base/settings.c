@@ -26,9 +26,12 @@ static const struct {
     const char *name, *words[4];
 } choices[] = {
     {"addressing", {"auto", "path", "virtual", NULL}},
+    {"conditional", {"auto", "quoted", "bare", NULL}},
     {"link_count", {"all", "known", NULL, NULL}},
     {"native_calls", {"auto", "yes", "no", NULL}},
     {"shuffle_only", {"raw", "shuffled", NULL, NULL}},
+    {"sign_payload", {"auto", "yes", "no", NULL}},
+    {"writers", {"many", "one", NULL, NULL}},
 };
 
 static const struct setting *find(const char *name)

@@ -38,6 +38,14 @@
     X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "64K", 0, 67108864, "ranges of one file nearer than this are fetched as one") \
     X(UINT, near, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \
     X(UINT, max_object, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
+    X(TEXT, writers, "H5BUCKET_WRITERS", "many", 0, 0,                                                               \
+      "many or one: programs that write one domain at a time; one needs no conditional PUT of the server, and none is sent") \
+    X(TEXT, conditional, "H5BUCKET_CONDITIONAL", "auto", 0, 0,                                                       \
+      "auto, quoted or bare: how an S3 server wants the ETag of a conditional PUT; auto finds out by trying in a scratch object") \
+    X(TEXT, sign_payload, "H5BUCKET_SIGN_PAYLOAD", "auto", 0, 0,                                                     \
+      "auto, yes or no: whether the signature of a PUT covers its bytes; auto: over http, as https protects them anyway") \
+    X(UINT, upload_part, "H5BUCKET_UPLOAD_PART", "32M", 65536, 5368709120,                                           \
+      "longer objects are uploaded in parts of this size, in parallel; S3 wants at least 5M")                        \
     X(BOOL, fsync, "H5BUCKET_FSYNC", "yes", 0, 1,                                                                    \
       "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")                    \
     X(TEXT, allow, "H5BUCKET_ALLOW", NULL, 0, 0,                                                                     \

@@ -27,6 +27,9 @@ static struct engine  *engine;
 static struct engine  *abandoned; /* the parent's, in a forked child: kept reachable, never touched */
 static int             sockets[2048];
 static size_t          n_sockets;
+static _Thread_local bool is_io_thread;
+
+bool bkt_engine_is_io_thread(void) { return is_io_thread; }
 
 uint64_t bkt_engine_now(void)
 {
@@ -350,6 +353,7 @@ static void fail_all(struct engine *e)
 static void *run(void *arg)
 {
     struct engine *e = arg;
+    is_io_thread     = true;
     (void)pthread_setname_np(pthread_self(), "h5bucket-io");
     for (bool stop = false; !stop;) {
         turn(e);

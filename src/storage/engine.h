@@ -30,7 +30,7 @@ void              bkt_net_fini(struct bkt_net *net);
 struct bkt_xfer {
     /* in; unchanged until done() */
     const struct bkt_net *net;
-    const char           *method; /* GET, HEAD, PUT, DELETE */
+    const char           *method; /* GET, HEAD, PUT, DELETE, POST */
     const void           *put;
     size_t                put_len;
     uint64_t              not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
@@ -68,6 +68,9 @@ struct bkt_xfer {
 
 /** Queue an exchange; any thread. */
 void bkt_engine_submit(struct bkt_xfer *x);
+
+/** Whether this is the I/O thread, which must not be kept. */
+bool bkt_engine_is_io_thread(void);
 
 /** Milliseconds on a monotonic clock, never 0. */
 uint64_t bkt_engine_now(void);

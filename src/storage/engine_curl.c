@@ -65,6 +65,9 @@ static int on_seek(void *arg, curl_off_t off, int origin)
     struct bkt_xfer *x = arg;
     if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
         return CURL_SEEKFUNC_CANTSEEK;
+    /* libcurl would send it again by itself when a kept connection breaks: a PUT that may have arrived is ours to judge */
+    if (x->put_at)
+        return CURL_SEEKFUNC_FAIL;
     x->put_at = (size_t)off;
     return CURL_SEEKFUNC_OK;
 }
@@ -134,6 +137,7 @@ static const struct {
     {CURLE_PARTIAL_FILE, BKT_WIRE_SHORT},
     {CURLE_GOT_NOTHING, BKT_WIRE_RESET},
     {CURLE_SEND_ERROR, BKT_WIRE_RESET},
+    {CURLE_SEND_FAIL_REWIND, BKT_WIRE_RESET},
     {CURLE_RECV_ERROR, BKT_WIRE_RESET},
 };
 
@@ -189,8 +193,9 @@ void bkt_engine_options(struct engine *e, CURL *h, struct bkt_xfer *x)
         SET(CAINFO, x->net->ca_bundle);
     if (strcmp(x->method, "HEAD") == 0) {
         SET(NOBODY, 1L);
-    } else if (strcmp(x->method, "PUT") == 0) {
+    } else if (strcmp(x->method, "PUT") == 0 || strcmp(x->method, "POST") == 0) {
         SET(UPLOAD, 1L);
+        SET(CUSTOMREQUEST, x->method);
         SET(READFUNCTION, on_upload);
         SET(READDATA, x);
         SET(SEEKFUNCTION, on_seek);

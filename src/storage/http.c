@@ -63,13 +63,19 @@ static int add_range(struct bkt_http_op *op)
 
 static int add_conditions(struct bkt_http_op *op)
 {
-    const struct bkt_req *req = op->req;
     if (op->got)
         return bkt_http_header(op, "If-Match", op->etag);
-    if (req->if_match)
-        BKT_PASS(bkt_http_header(op, "If-Match", req->if_match));
-    if (req->if_none_match)
-        BKT_PASS(bkt_http_header(op, "If-None-Match", req->if_none_match));
+    if (op->put.looking)
+        return BKT_OK;
+    char   match[BKT_ETAG_MAX] = "";
+    size_t n                   = op->if_match ? strlen(op->if_match) : 0;
+    bool   strip               = op->bare && n > 2 && op->if_match[0] == '"' && op->if_match[n - 1] == '"';
+    if (op->if_match)
+        (void)snprintf(match, sizeof match, "%.*s", (int)(n - 2 * (size_t)strip), op->if_match + strip);
+    if (op->if_match)
+        BKT_PASS(bkt_http_header(op, "If-Match", match));
+    if (op->if_none_match)
+        BKT_PASS(bkt_http_header(op, "If-None-Match", op->if_none_match));
     return BKT_OK;
 }
 
@@ -79,21 +85,28 @@ static void drop_headers(struct bkt_http_op *op)
     op->x.headers = NULL;
 }
 
+static void report(struct bkt_http *h, struct bkt_req *req, bool own)
+{
+    if (!own)
+        bkt_store_finish(&h->base, req);
+    else if (req->batch)
+        bkt_batch_end_one(req->batch);
+    else
+        req->done(req);
+}
+
 static void finish(struct bkt_http_op *op)
 {
     struct bkt_http *h     = op->http;
     struct bkt_req  *req   = op->req;
-    bool             query = op->query != NULL;
+    bool             own   = op->own;
     drop_headers(op);
     bkt_buf_fini(&op->url);
     bkt_buf_fini(&op->trouble);
     free(op->location);
     free(op->x.redirect);
     free(op);
-    if (query)
-        bkt_batch_end_one(req->batch);
-    else
-        bkt_store_finish(&h->base, req);
+    report(h, req, own);
 }
 
 static bool on_begin(struct bkt_xfer *x)
@@ -270,13 +283,13 @@ static void keep_or_start_over(struct bkt_http_op *op)
 {
     const char *etag = op->reply.etag;
     bool        same = op->etag[0] == 0 || strcmp(op->etag, etag) == 0 || etag[0] == 0;
-    if (op->got && op->body_begun && etag[0] == '"' && same)
+    if (op->got && op->body_begun && etag[0] == '"' && same && !op->query)
         memcpy(op->etag, etag, sizeof op->etag);
     else if (op->body_begun || !op->etag[0])
         start_over(op);
 }
 
-static int send_again(struct bkt_http_op *op, uint64_t wait)
+int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
 {
     op->x.not_before_ms = wait ? bkt_engine_now() + wait : 0;
     bkt_stats_add(BKT_STAT(retries), 1);
@@ -284,8 +297,7 @@ static int send_again(struct bkt_http_op *op, uint64_t wait)
     return BKT_HTTP_AGAIN;
 }
 
-/* BKT_HTTP_AGAIN: under way again. */
-static int retry(struct bkt_http_op *op, enum bkt_wire wire)
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
 {
     uint64_t             wait;
     enum bkt_retry_class class = bkt_retry_classify(wire, op->x.status);
@@ -295,10 +307,10 @@ static int retry(struct bkt_http_op *op, enum bkt_wire wire)
         return BKT_OK;
     bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method, op->req->key, wait,
               op->got);
-    return send_again(op, wait);
+    return bkt_http_send_again(op, wait);
 }
 
-static int wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
+int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
 {
     static const char *const what[] = {
         [BKT_WIRE_OK] = "",
@@ -332,7 +344,7 @@ static int end_get(struct bkt_http_op *op)
                             op->refused);
     if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
         start_over(op); /* no body at all, or another object's rest */
-        return retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : wire_failure(op, BKT_WIRE_SHORT);
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     memcpy(req->etag, r->etag, sizeof req->etag);
     req->mtime     = r->mtime;
@@ -342,7 +354,7 @@ static int end_get(struct bkt_http_op *op)
         return req->rc;
     if (op->got < want && total != UINT64_MAX) {
         (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes came", op->got, want);
-        return retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : wire_failure(op, BKT_WIRE_SHORT);
+        return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->got < want && !is_whole(op) && !req->may_be_short)
         return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes came", op->http->base.uri,
@@ -351,12 +363,12 @@ static int end_get(struct bkt_http_op *op)
     return BKT_OK;
 }
 
-static int end_other(struct bkt_http_op *op)
+int bkt_http_take(struct bkt_http_op *op)
 {
     struct bkt_req *req = op->req;
     memcpy(req->etag, op->reply.etag, sizeof req->etag);
     req->mtime = op->reply.mtime;
-    if (req->op == BKT_HEAD)
+    if (strcmp(op->x.method, "HEAD") == 0)
         req->size = op->reply.length;
     return BKT_OK;
 }
@@ -367,7 +379,7 @@ static int end_condition(struct bkt_http_op *op)
     struct bkt_req *req = op->req;
     if (op->got && op->x.status != 304) { /* the object changed while we read it: read the new one */
         start_over(op);
-        return ++op->detours <= 3 ? send_again(op, 0)
+        return ++op->detours <= 3 ? bkt_http_send_again(op, 0)
                                   : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
                                                  op->http->base.uri, req->key);
     }
@@ -387,18 +399,20 @@ static int judge(struct bkt_http_op *op)
 {
     enum bkt_wire wire   = op->x.wire;
     long          status = op->x.status;
+    if (op->req->op == BKT_PUT && op->put.id[0])
+        return bkt_http_put_judge(op);
     if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))
-        return retry(op, wire) ? BKT_HTTP_AGAIN : wire_failure(op, wire);
+        return bkt_http_retry(op, wire) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, wire);
     if (status == 200 || status == 206)
-        return op->req->op == BKT_GET ? end_get(op) : end_other(op);
+        return op->req->op == BKT_GET ? end_get(op) : bkt_http_take(op);
     if (status >= 200 && status < 300)
-        return op->req->op == BKT_GET ? bkt_http_say(op, BKT_EFORMAT, "", "", "that answers no GET") : end_other(op);
+        return op->req->op == BKT_GET ? bkt_http_say(op, BKT_EFORMAT, "", "", "that answers no GET") : bkt_http_take(op);
     if (status == 304 || status == 412 || status == 416)
         return end_condition(op);
-    if (retry(op, wire))
+    if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);
-    return rc == BKT_HTTP_AGAIN ? send_again(op, 0) : rc;
+    return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
 }
 
 static void on_done(struct bkt_xfer *x)
@@ -412,6 +426,8 @@ static void on_done(struct bkt_xfer *x)
     if (rc == BKT_HTTP_AGAIN)
         return;
     op->req->rc = rc;
+    if (op->seen_id)
+        memcpy(op->seen_id, op->reply.put_id, BKT_PUT_ID);
     finish(op);
 }
 
@@ -425,29 +441,36 @@ void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *er
     finish(op);
 }
 
-void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const char *query)
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call)
 {
     struct bkt_http_op *op = calloc(1, sizeof *op);
     if (!op) {
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "%s %s: out of memory", bkt_op_name(req->op), req->key);
-        if (query)
-            bkt_batch_end_one(req->batch);
-        else
-            bkt_store_finish(&h->base, req);
+        report(h, req, call != NULL);
         return;
     }
-    op->http  = h;
-    op->req   = req;
-    op->query = query;
-    op->x     = (struct bkt_xfer){.net     = &h->net,
-                                  .method  = bkt_op_name(req->op),
-                                  .put     = req->put,
-                                  .put_len = req->op == BKT_PUT ? req->put_len : 0,
-                                  .cancel  = req->cancel,
-                                  .begin   = on_begin,
-                                  .header  = on_header,
-                                  .data    = on_data,
-                                  .done    = on_done};
+    bool put          = req->op == BKT_PUT;
+    op->http          = h;
+    op->req           = req;
+    op->own           = call != NULL;
+    op->bucket        = call && call->bucket;
+    op->seen_id       = call ? call->seen_id : NULL;
+    op->query         = call ? call->query : NULL;
+    op->if_match      = req->if_match;
+    op->if_none_match = req->if_none_match;
+    op->x             = (struct bkt_xfer){.net     = &h->net,
+                                          .method  = call && call->method ? call->method : bkt_op_name(req->op),
+                                          .put     = put ? req->put : call ? call->body : NULL,
+                                          .put_len = put ? req->put_len : call ? call->len : 0,
+                                          .cancel  = req->cancel,
+                                          .begin   = on_begin,
+                                          .header  = on_header,
+                                          .data    = on_data,
+                                          .done    = on_done};
+    if (put && !op->own)
+        bkt_http_put_init(op);
+    if (call && call->put_id)
+        (void)snprintf(op->put.id, sizeof op->put.id, "%s", call->put_id);
     if (h->ops->init)
         h->ops->init(h, op);
     bkt_engine_submit(&op->x);

@@ -13,13 +13,29 @@
 #define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
 #define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op and calls bkt_http_submit() later */
 
+/** A PUT leaves its random id with the object, so that a writer whose answer was lost can tell whether it arrived. */
+#define BKT_PUT_ID        20
+#define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
+
 struct bkt_http;
+
+/** A request of the store's own: it ends by its batch or its done(), and is not the caller's to see. */
+struct bkt_http_call {
+    const char *method; /* NULL: the operation's own */
+    const char *query;  /* NULL: the object itself */
+    bool        bucket; /* the bucket itself, whatever the key says (lists) */
+    const char *put_id; /* sent with a PUT, which is judged as a caller's is (http_put.c), or the begin of an upload; NULL: none */
+    char       *seen_id; /* gets the id of the PUT that the answer names, BKT_PUT_ID bytes; may be NULL */
+    const void *body;   /* what a POST sends; its answer comes as a GET's does */
+    size_t      len;
+};
 
 struct bkt_http_reply {
     uint64_t length;             /* Content-Length; UINT64_MAX: none */
     uint64_t first, last, total; /* Content-Range; total UINT64_MAX: not said */
     bool     has_range, bad_range;
     char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
+    char     put_id[BKT_PUT_ID]; /* which PUT stored the object; "" unknown */
     double   mtime;
     long     date; /* Date, Unix seconds; 0: none */
 };
@@ -28,7 +44,8 @@ struct bkt_http_op {
     struct bkt_xfer  x; /* first */
     struct bkt_http *http;
     struct bkt_req  *req;
-    const char      *query; /* a list's page; NULL: an object */
+    const char      *query; /* a list's page, a part of an upload; NULL: an object */
+    bool             own, bucket; /* the store's own request, see struct bkt_http_call */
 
     struct bkt_retry      retry;
     struct bkt_http_reply reply;
@@ -42,6 +59,17 @@ struct bkt_http_op {
     unsigned              detours; /* redirects, changes of region */
     unsigned              renewals; /* of credentials or clock */
     char                 *location; /* where a redirect leads */
+    const char           *if_match, *if_none_match; /* what is sent: the site may want something else than the request says */
+    bool                  bare;     /* If-Match without quotes */
+    char                 *seen_id;  /* the call's */
+    struct {                        /* http_put.c's */
+        char id[BKT_PUT_ID];        /* "": none is sent */
+        bool looking;               /* asking by HEAD what became of it */
+        bool unsure;                /* an attempt may have been carried out though its answer says nothing, or never came */
+        bool refused;               /* the last one was not */
+        bool arrived;
+        int  failed;                /* what to report unless it arrived; its story is in the request */
+    } put;
     char                  region[40], payload_hash[65], access_key[132]; /* S3: what this attempt was signed for and with */
 };
 
@@ -71,9 +99,9 @@ BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *
 /** Free what bkt_http_init() made; the uri is bkt_store_close()'s. */
 void bkt_http_fini(struct bkt_http *h);
 
-/** Begin @p req; @p query NULL for an object.  The request's end is reported by bkt_store_finish(), a query's by its
- *  batch alone. */
-void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const char *query);
+/** Begin @p req; @p call NULL: a caller's, whose end is reported by bkt_store_finish().  @p call's texts and bytes are
+ *  borrowed until the end. */
+void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
 /** As bkt_store_ops.start. */
 void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
 /** For prepare() that answered BKT_HTTP_LATER. */
@@ -93,5 +121,16 @@ BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const ch
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
  *  @p code_text, @p message, @p hint may be "" or NULL. */
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
+
+/** Parts of judging an answer.  BKT_HTTP_AGAIN: under way again. */
+int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: not any more */
+int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
+/** Take ETag, time and size over from the answer's headers. */
+int bkt_http_take(struct bkt_http_op *op);
+
+/** http_put.c: a PUT with an id, from its start, and after each answer. */
+void bkt_http_put_init(struct bkt_http_op *op);
+int  bkt_http_put_judge(struct bkt_http_op *op);
 
 #endif

@@ -60,6 +60,7 @@ static void copy(char *to, size_t room, const char *v)
 static void set_etag(struct bkt_http_reply *r, const char *v) { copy(r->etag, sizeof r->etag, v); }
 static void set_region(struct bkt_http_reply *r, const char *v) { copy(r->region, sizeof r->region, v); }
 static void set_id(struct bkt_http_reply *r, const char *v) { copy(r->request_id, sizeof r->request_id, v); }
+static void set_put_id(struct bkt_http_reply *r, const char *v) { copy(r->put_id, sizeof r->put_id, v); }
 static void set_id2(struct bkt_http_reply *r, const char *v) { copy(r->request_id2, sizeof r->request_id2, v); }
 
 static long seconds(const char *v)
@@ -77,6 +78,7 @@ static const struct {
     {"content-length", set_length}, {"content-range", set_range},           {"etag", set_etag},
     {"last-modified", set_mtime},   {"x-amz-bucket-region", set_region},    {"x-amz-request-id", set_id},
     {"x-request-id", set_id},       {"x-amz-id-2", set_id2},                {"date", set_date},
+    {BKT_PUT_ID_HEADER, set_put_id},
 };
 
 void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const char *value)

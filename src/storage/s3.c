@@ -8,52 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-
 #include "cred.h"
-#include "http.h"
-#include "s3_auth.h"
+#include "s3_impl.h"
 #include "s3_region.h"
-#include "s3_url.h"
+#include "s3_sign.h"
 #include "s3_xml.h"
-#include "store_impl.h"
 
 #define MAX_DETOURS    3
-#define EMPTY_SHA256   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define DEFAULT_REGION "us-east-1"
-
-struct s3 {
-    struct bkt_http     http;
-    struct bkt_s3_place place;
-    struct bkt_s3_auth *auth;
-    char                region[40]; /* under bkt_state_lock() */
-    bool                requester_pays, https;
-};
-
-/* ---- requests ---- */
-
-static void payload_hash(struct bkt_http *h, struct bkt_http_op *op)
-{
-    const struct s3      *s   = (const struct s3 *)h;
-    const struct bkt_req *req = op->req;
-    unsigned char         md[EVP_MAX_MD_SIZE];
-    unsigned              n = 0;
-    const char *text = req->op == BKT_PUT && s->https ? "UNSIGNED-PAYLOAD" /* TLS protects it */ : EMPTY_SHA256;
-    (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", text);
-    if (req->op == BKT_PUT && !s->https && EVP_Digest(req->put, req->put_len, md, &n, EVP_sha256(), NULL) == 1)
-        for (unsigned i = 0; i < n && i < 32; i++)
-            (void)snprintf(op->payload_hash + 2 * (size_t)i, 3, "%02x", md[i]);
-}
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
-    struct s3                               *s    = (struct s3 *)h;
+    struct bkt_s3                               *s    = (struct bkt_s3 *)h;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf host = {0}, path = {0};
     bkt_state_lock();
     memcpy(op->region, s->region, sizeof op->region);
     bkt_state_unlock();
     if (bkt_s3_place_host(&s->place, op->region, &host) < 0 ||
-        bkt_s3_place_path(&s->place, op->query ? NULL : op->req->key, &path) < 0 ||
+        bkt_s3_place_path(&s->place, op->bucket ? NULL : op->req->key, &path) < 0 ||
         bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
                      op->query ? "?" : "", op->query ? op->query : "") < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
@@ -61,15 +33,16 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
                               .path           = bkt_buf_str(&path),
                               .query          = op->query ? op->query : "",
                               .region         = op->region,
-                              .payload_hash   = op->payload_hash,
-                              .requester_pays = s->requester_pays};
+                              .payload_hash   = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
+                              .requester_pays = s->requester_pays,
+                              .put_id         = op->put.id[0] && !op->put.looking ? op->put.id : NULL};
     return bkt_s3_auth_sign(s->auth, op, &t);
 }
 
 /* ---- answers ---- */
 
 /* The server says where the bucket is: in a header, or in the document of an error. */
-static bool new_region(struct s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
+static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     bool        malformed = strcmp(e->code, "AuthorizationHeaderMalformed") == 0;
     const char *region    = op->reply.region[0] ? op->reply.region : malformed ? e->region : "";
@@ -101,11 +74,12 @@ static const struct {
     {307, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
     {400, "AuthorizationHeaderMalformed", BKT_EINVAL, "set region (AWS_REGION) to the bucket's"},
     {409, NULL, BKT_EPRECOND, NULL},
+    {501, NULL, BKT_EUNSUP, "the server does not know this kind of request; setting writers=one sends no conditions"},
 };
 
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
-    struct s3          *s = (struct s3 *)h;
+    struct bkt_s3          *s = (struct bkt_s3 *)h;
     struct bkt_s3_error e;
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
     if (new_region(s, op, &e) || bkt_s3_auth_refused(s->auth, op, e.code))
@@ -128,7 +102,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     return bkt_http_say(op, rc, e.code, e.message, hint);
 }
 
-static const struct bkt_http_ops s3_http_ops = {.init = payload_hash, .prepare = prepare, .judge = judge};
+static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge};
 
 /* ---- lists ---- */
 
@@ -152,12 +126,13 @@ static int page_query(struct bkt_buf *q, const char *prefix, const char *delimit
 static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
 static void page_fini(struct bkt_s3_page *p) { bkt_buf_fini(&p->token); }
 
-static int fetch_page(struct s3 *s, struct bkt_req *req, const char *query, struct bkt_err *err)
+static int fetch_page(struct bkt_s3 *s, struct bkt_req *req, const char *query, struct bkt_err *err)
 {
-    struct bkt_batch b;
+    struct bkt_http_call call = {.query = query, .bucket = true};
+    struct bkt_batch     b;
     bkt_batch_init(&b, 1);
     req->batch = &b;
-    bkt_http_start(&s->http, req, query);
+    bkt_http_start(&s->http, req, &call);
     bkt_batch_wait(&b, false);
     bkt_batch_fini(&b);
     req->batch = NULL;
@@ -167,7 +142,7 @@ static int fetch_page(struct s3 *s, struct bkt_req *req, const char *query, stru
 static int s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
                    int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
-    struct s3                                  *s     = (struct s3 *)st;
+    struct bkt_s3                                  *s     = (struct bkt_s3 *)st;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf    query = {0}, last = {0};
     BKT_CLEANUP(page_fini) struct bkt_s3_page   page  = {0};
     do {
@@ -191,7 +166,7 @@ static int s3_list(struct bkt_store *st, const char *prefix, const char *delimit
 
 static void s3_close(struct bkt_store *st)
 {
-    struct s3 *s = (struct s3 *)st;
+    struct bkt_s3 *s = (struct bkt_s3 *)st;
     bkt_s3_auth_close(s->auth);
     bkt_s3_place_fini(&s->place);
     bkt_http_fini(&s->http);
@@ -199,9 +174,9 @@ static void s3_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .start = bkt_http_start_object, .list = s3_list, .close = s3_close};
+    .name = "s3", .start = bkt_s3_start, .list = s3_list, .close = s3_close};
 
-static int choose_region(struct s3 *s, const struct bkt_settings *set, struct bkt_err *err)
+static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {
     if (bkt_s3_region_known(s->place.host ? s->place.host : "", s->place.bucket, s->region))
         return BKT_OK;
@@ -218,7 +193,7 @@ static int choose_region(struct s3 *s, const struct bkt_settings *set, struct bk
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err)
 {
-    struct s3 *s = calloc(1, sizeof *s);
+    struct bkt_s3 *s = calloc(1, sizeof *s);
     if (!s)
         BKT_NOMEM(err);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
@@ -235,6 +210,8 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
         rc = bkt_s3_auth_open(set, &s->auth, err);
     if (rc == BKT_OK)
         rc = bkt_http_init(&s->http, &s3_ops, &s3_http_ops, uri, bkt_buf_str(&origin), set, err);
+    if (rc == BKT_OK && (rc = bkt_s3_kind_open(s, set->conditional, err)) < 0)
+        bkt_http_fini(&s->http);
     if (rc < 0) {
         bkt_s3_auth_close(s->auth);
         bkt_s3_place_fini(&s->place);
@@ -242,9 +219,16 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
         return rc;
     }
     s->requester_pays = set->requester_pays;
-    s->https          = strcmp(s->place.scheme, "https") == 0;
+    bool https        = strcmp(s->place.scheme, "https") == 0;
+    s->sign_payload   = strcmp(set->sign_payload, "auto") == 0 ? !https : strcmp(set->sign_payload, "yes") == 0;
+    s->one_writer     = strcmp(set->writers, "one") == 0;
+    s->upload_part    = set->upload_part;
     *out              = &s->http.base;
     return BKT_OK;
 }
 
-void bkt_s3_shutdown(void) { bkt_s3_region_forget(); }
+void bkt_s3_shutdown(void)
+{
+    bkt_s3_region_forget();
+    bkt_s3_kind_forget();
+}

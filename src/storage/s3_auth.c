@@ -49,16 +49,15 @@ static void ready(void *arg, int rc, const struct bkt_err *err)
 }
 
 static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t,
-                     const struct bkt_creds *creds)
+                     const struct bkt_creds *creds, const struct bkt_sign_pair *extra, size_t n_extra)
 {
-    struct bkt_sign_pair   payer = {"x-amz-request-payer", "requester"};
     struct bkt_sign_output out   = {0};
     struct bkt_sign_input  in    = {.method       = op->x.method,
                                     .host         = t->host,
                                     .path         = t->path,
                                     .query        = t->query,
-                                    .headers      = &payer,
-                                    .n_headers    = t->requester_pays,
+                                    .headers      = extra,
+                                    .n_headers    = n_extra,
                                     .payload_hash = t->payload_hash,
                                     .now          = time(NULL) + atomic_load(&a->skew),
                                     .region       = t->region,
@@ -77,8 +76,15 @@ static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
 
 int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t)
 {
-    if (t->requester_pays && bkt_http_header(op, "x-amz-request-payer", "requester") < 0)
-        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    struct bkt_sign_pair extra[2];
+    size_t               n = 0;
+    if (t->requester_pays)
+        extra[n++] = (struct bkt_sign_pair){"x-amz-request-payer", "requester"};
+    if (t->put_id)
+        extra[n++] = (struct bkt_sign_pair){BKT_PUT_ID_HEADER, t->put_id};
+    for (size_t i = 0; i < n; i++)
+        if (bkt_http_header(op, extra[i].name, extra[i].value) < 0)
+            return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (!a->cred)
         return BKT_OK;
     const struct bkt_creds *creds = NULL;
@@ -90,7 +96,7 @@ int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
         bkt_cred_want(a->cred, ready, op); /* op may be gone now */
         return BKT_HTTP_LATER;
     }
-    rc = sign_with(a, op, t, creds);
+    rc = sign_with(a, op, t, creds, extra, n);
     bkt_creds_unref(creds);
     return rc;
 }

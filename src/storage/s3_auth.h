@@ -15,6 +15,7 @@ struct bkt_s3_target {
     const char *host, *path, *query; /* as sent; query may be "" */
     const char *region, *payload_hash;
     bool        requester_pays;
+    const char *put_id; /* sent as BKT_PUT_ID_HEADER; NULL: none */
 };
 /** Add the headers; BKT_HTTP_LATER when credentials are not there yet: the op is submitted again when they are.
  *  I/O thread only. */

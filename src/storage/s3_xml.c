@@ -264,3 +264,27 @@ int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_li
     bkt_buf_fini(&l.key);
     return rc;
 }
+
+/* ---- the begin of an upload ---- */
+
+static void upload_start(struct parse *p, const char *name)
+{
+    if (p->depth == 1 && strcmp(name, "InitiateMultipartUploadResult") != 0)
+        stop(p, BKT_EFORMAT, "it is no InitiateMultipartUploadResult");
+}
+
+static void upload_end(struct parse *p, const char *name)
+{
+    if (p->depth == 2 && strcmp(name, "UploadId") == 0 && bkt_buf_add_str(p->arg, bkt_buf_str(&p->text)) < 0)
+        stop(p, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err)
+{
+    struct parse p = {.start = upload_start, .end = upload_end, .arg = id};
+    bkt_buf_clear(id);
+    BKT_PASS(parse(&p, xml, n, err));
+    if (!id->len)
+        BKT_FAIL(err, BKT_EFORMAT, "S3's answer names no UploadId");
+    return BKT_OK;
+}

@@ -22,4 +22,7 @@ BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n,
                                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                                     struct bkt_s3_page *page, struct bkt_err *err);
 
+/** The UploadId of an InitiateMultipartUploadResult.  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
+BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
+
 #endif

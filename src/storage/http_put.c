@@ -1,0 +1,190 @@
+/* What became of a PUT.
+ *
+ * A GET can be sent again at will; a PUT whose answer says nothing (a broken connection, a server's own error) may have been
+ * carried out, and doing it again could destroy what another writer has put there since.  So the object is looked at
+ * first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the ETag is compared with the
+ * bytes' MD5.
+ *     it is ours             it arrived: success, whatever the answer was
+ *     the condition failed   another writer was first (radosgw says 409 or 500 then): BKT_EPRECOND
+ *     otherwise              it did not arrive: it is sent again, under the same condition
+ * A 412 after an unclear attempt may be that attempt's own doing and is looked into likewise.  What this cannot see: ours
+ * arrived and was replaced by another writer, who read it, before we looked.  That reads as BKT_EPRECOND; who then
+ * applies his change again must find it there already (store.h). */
+#include "http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include <openssl/evp.h>
+
+#include "trace.h"
+
+void bkt_http_put_init(struct bkt_http_op *op)
+{
+    (void)snprintf(op->put.id, sizeof op->put.id, "%016llx", (unsigned long long)bkt_random());
+}
+
+/* ---- looking ---- */
+
+static int look(struct bkt_http_op *op, uint64_t wait)
+{
+    op->put.looking = true;
+    op->x.method    = "HEAD";
+    op->x.put       = NULL;
+    op->x.put_len   = 0;
+    return bkt_http_send_again(op, wait);
+}
+
+static int put_again(struct bkt_http_op *op)
+{
+    op->put.looking = op->put.refused = false;
+    op->x.method    = "PUT";
+    op->x.put       = op->req->put;
+    op->x.put_len   = op->req->put_len;
+    return bkt_http_send_again(op, 0);
+}
+
+/* Quotes and weakness aside. */
+static void bare(const char *etag, char out[BKT_ETAG_MAX])
+{
+    if (strncmp(etag, "W/", 2) == 0)
+        etag += 2;
+    etag += *etag == '"';
+    (void)snprintf(out, BKT_ETAG_MAX, "%s", etag);
+    out[strcspn(out, "\"")] = 0;
+}
+
+static bool same_etag(const char *a, const char *b)
+{
+    char x[BKT_ETAG_MAX], y[BKT_ETAG_MAX];
+    bare(a, x);
+    bare(b, y);
+    return *x && strcmp(x, y) == 0;
+}
+
+static bool is_ours(const struct bkt_http_op *op)
+{
+    if (op->reply.put_id[0])
+        return strcmp(op->reply.put_id, op->put.id) == 0;
+    unsigned char md[EVP_MAX_MD_SIZE];
+    unsigned      n                 = 0;
+    char          hex[2 * 16 + 1]   = "";
+    bool          size_fits         = op->reply.length == op->req->put_len;
+    if (!size_fits || EVP_Digest(op->req->put, op->req->put_len, md, &n, EVP_md5(), NULL) != 1 || n != 16)
+        return false;
+    for (size_t i = 0; i < 16; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", md[i]);
+    return same_etag(op->reply.etag, hex);
+}
+
+static int lost(struct bkt_http_op *op, const char *how)
+{
+    bkt_err_clear(op->req->err);
+    return BKT_REQ_FAIL(op->req, BKT_EPRECOND, "PUT %s/%.150s: the object %s", op->http->base.uri, op->req->key, how);
+}
+
+static int arrived(struct bkt_http_op *op)
+{
+    bkt_trace(BKT_TRACE_HTTP, "PUT %s: it had arrived", op->req->key);
+    bkt_err_clear(op->req->err);
+    return bkt_http_take(op);
+}
+
+static int seen(struct bkt_http_op *op, bool exists)
+{
+    if (exists && is_ours(op))
+        return arrived(op);
+    if (op->put.arrived) /* and was replaced at once: its ETag is not to be known */
+        return BKT_OK;
+    if (op->if_match && !exists)
+        return lost(op, "is gone");
+    if (op->if_match && strcmp(op->if_match, "*") != 0 && !same_etag(op->reply.etag, op->if_match))
+        return lost(op, "has changed");
+    if (op->if_none_match && exists)
+        return lost(op, "exists");
+    if (op->put.refused)
+        return lost(op, "was changed by another writer");
+    return op->put.failed ? op->put.failed : put_again(op);
+}
+
+static int looked(struct bkt_http_op *op)
+{
+    enum bkt_wire wire   = op->x.wire;
+    long          status = op->x.status;
+    if (wire == BKT_WIRE_OK && status >= 200 && status < 300)
+        return seen(op, true);
+    if (wire == BKT_WIRE_OK && status == 404)
+        return seen(op, false);
+    if (bkt_http_retry(op, wire))
+        return BKT_HTTP_AGAIN;
+    if (op->put.arrived)
+        return BKT_OK;
+    if (op->put.failed)
+        return op->put.failed;
+    if (wire != BKT_WIRE_OK)
+        return bkt_http_wire_failure(op, wire);
+    int rc = op->http->ops->judge(op->http, op);
+    return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
+}
+
+/* ---- answers to the PUT itself ---- */
+
+static int failure(struct bkt_http_op *op)
+{
+    if (op->x.wire != BKT_WIRE_OK)
+        return bkt_http_wire_failure(op, op->x.wire);
+    return op->http->ops->judge(op->http, op);
+}
+
+/* It may have been carried out: look, after the usual wait; once even if there is to be no further try. */
+static int unclear(struct bkt_http_op *op, enum bkt_retry_class class)
+{
+    uint64_t wait  = 0;
+    op->put.unsure = true;
+    if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait)) {
+        int rc = failure(op);
+        if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)
+            return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
+        op->put.failed = rc;
+    }
+    return look(op, wait);
+}
+
+static int refused(struct bkt_http_op *op)
+{
+    if (!op->put.unsure)
+        return lost(op, op->if_match ? "has changed" : "exists");
+    op->put.refused = true;
+    return look(op, 0);
+}
+
+static int stored(struct bkt_http_op *op)
+{
+    op->put.arrived = true;
+    return op->reply.etag[0] ? bkt_http_take(op) : look(op, 0); /* a server that says no ETag with its answer */
+}
+
+int bkt_http_put_judge(struct bkt_http_op *op)
+{
+    if (op->put.looking)
+        return looked(op);
+    enum bkt_wire        wire   = op->x.wire;
+    long                 status = wire == BKT_WIRE_OK || wire == BKT_WIRE_STOPPED ? op->x.status : 0;
+    enum bkt_retry_class class  = bkt_retry_classify(wire, status);
+    if (status >= 200 && status < 300)
+        return stored(op);
+    if (status == 412)
+        return refused(op);
+    if (status == 409 && (op->if_match || op->if_none_match))
+        return unclear(op, BKT_RETRY_YES);
+    if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && status != 429 && status != 503)
+        return unclear(op, class);
+    op->put.unsure |= status == 503; /* from a gateway that may have passed it on */
+    if (class != BKT_RETRY_NO && bkt_http_retry(op, wire))
+        return BKT_HTTP_AGAIN;
+    int rc = failure(op);
+    if (rc == BKT_HTTP_AGAIN)
+        return bkt_http_send_again(op, 0);
+    return rc == BKT_ENOENT && op->if_match ? lost(op, "is gone") : rc;
+}

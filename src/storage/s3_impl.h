@@ -1,0 +1,60 @@
+/* The S3 store's parts; for s3*.c only. */
+#ifndef BKT_S3_IMPL_H
+#define BKT_S3_IMPL_H
+
+#include "http.h"
+#include "s3_auth.h"
+#include "s3_url.h"
+
+struct bkt_s3_kind; /* s3_probe.c */
+
+struct bkt_s3 {
+    struct bkt_http     http;
+    struct bkt_s3_place place;
+    struct bkt_s3_auth *auth;
+    char                region[40]; /* under bkt_state_lock() */
+    bool                requester_pays, sign_payload, one_writer;
+    uint64_t            upload_part;
+    struct bkt_s3_kind *kind;
+};
+
+/* ---- s3_put.c ---- */
+
+/** As bkt_store_ops.start. */
+void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
+/** Go on with a PUT or DELETE with conditions, now that the server's kind is known. */
+void bkt_s3_go_on(struct bkt_s3 *s, struct bkt_req *req);
+/** As bkt_http_ops.init: payload hash and the form of conditions. */
+void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op);
+/** Begin an operation of the store's own whose body may have to be hashed; not on the I/O thread if that takes time. */
+void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call);
+
+/* ---- s3_multi.c ---- */
+
+/** A PUT of many bytes, in parts.
+ *
+ * The parts become the object at once, by a last request, which takes the conditions only on some servers (radosgw before
+ * 18 ignores them there): so they are also checked by HEAD just before, which leaves a moment for another writer in between. */
+void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req);
+
+/* ---- s3_probe.c ---- */
+
+/** How a server takes PUT with If-None-Match and If-Match. */
+enum bkt_s3_cond {
+    BKT_COND_UNKNOWN,
+    BKT_COND_ASKING,
+    BKT_COND_QUOTED, /* as HTTP says */
+    BKT_COND_BARE,   /* If-Match without quotes: radosgw before 18 */
+    BKT_COND_NONE,   /* not at all: refused, or, worse, ignored */
+};
+
+/** Enter the store's server and bucket into the process's table. @p setting: "auto", "quoted" or "bare". */
+BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
+/** What is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, what the server did. */
+enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
+/** Find out, by some PUTs of a scratch object, then go on with @p req (bkt_s3_go_on(), or its failure).  Requests that come
+ *  meanwhile wait for the same answer. */
+void bkt_s3_kind_ask(struct bkt_s3 *s, struct bkt_req *req);
+void bkt_s3_kind_forget(void);
+
+#endif
