@@ -1,0 +1,248 @@
+#include "fake_s3.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+/* Headers of answers stay valid for a while. */
+static const char *kept(const char *etag, const char *id)
+{
+    static char     ring[256][400];
+    static unsigned at;
+    char           *to = ring[at++ % 256];
+    int             n  = 0;
+    if (etag && *etag)
+        n = snprintf(to, sizeof ring[0], "ETag: %s\r\n", etag);
+    if (id && *id)
+        (void)snprintf(to + n, sizeof ring[0] - (size_t)n, "x-amz-meta-h5bucket-put: %s\r\n", id);
+    return n || (id && *id) ? to : "";
+}
+
+static struct fake_object *find(struct fake_object *o, const char *key, bool make)
+{
+    struct fake_object *free_one = NULL;
+    for (size_t i = 0; i < 64; i++)
+        if (o[i].key[0] && strcmp(o[i].key, key) == 0)
+            return &o[i];
+        else if (!o[i].key[0] && !free_one)
+            free_one = &o[i];
+    if (make && free_one)
+        (void)snprintf(free_one->key, sizeof free_one->key, "%s", key);
+    return make ? free_one : NULL;
+}
+
+struct fake_object *fake_s3_find(struct fake_s3 *f, const char *key) { return find(f->object, key, false); }
+
+unsigned fake_s3_count(const struct fake_s3 *f)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < 64; i++)
+        n += f->object[i].key[0] != 0;
+    return n;
+}
+
+static void drop(struct fake_object *o)
+{
+    free(o->data);
+    *o = (struct fake_object){0};
+}
+
+void fake_s3_fini(struct fake_s3 *f)
+{
+    for (size_t i = 0; i < 64; i++) {
+        drop(&f->object[i]);
+        drop(&f->part[i]);
+    }
+}
+
+static void set(struct fake_s3 *f, struct fake_object *o, const void *data, size_t len, const char *id)
+{
+    unsigned char md[EVP_MAX_MD_SIZE];
+    unsigned      n = 0;
+    if (!o)
+        return;
+    free(o->data);
+    o->data = malloc(len + 1);
+    if (len)
+        memcpy(o->data, data, len);
+    o->data[len] = 0;
+    o->len       = len;
+    (void)EVP_Digest(data, len, md, &n, EVP_md5(), NULL);
+    if (f->random_etag)
+        (void)snprintf(o->etag, sizeof o->etag, "\"version-%u\"", ++f->version);
+    for (unsigned i = 0; !f->random_etag && i < 16; i++)
+        (void)snprintf(o->etag + 1 + 2 * i, 3, "%02x", md[i]);
+    if (!f->random_etag) {
+        o->etag[0] = '"';
+        memcpy(o->etag + 33, "\"", 2);
+    }
+    (void)snprintf(o->id, sizeof o->id, "%s", f->no_meta ? "" : id);
+}
+
+/* 0: go on */
+static int condition(const struct fake_s3 *f, const struct seen *r, const struct fake_object *o)
+{
+    const char *match = seen_header(r, "If-Match");
+    char        want[100];
+    (void)snprintf(want, sizeof want, "%s", match);
+    const char *none = seen_header(r, "If-None-Match");
+    bool        any  = *want || *none;
+    if (f->kind == FAKE_DEAF || !any)
+        return 0;
+    if (f->kind == FAKE_REFUSES)
+        return 501;
+    if (*none && o)
+        return 412;
+    if (!*want || f->kind == FAKE_HALF)
+        return 0;
+    char etag[100] = "";
+    if (o)
+        (void)snprintf(etag, sizeof etag, "%s", o->etag);
+    if (o && f->kind == FAKE_BARE) {
+        memmove(etag, etag + 1, strlen(etag));
+        etag[strlen(etag) - 1] = 0;
+    }
+    return !o || strcmp(etag, want) != 0 ? 412 : 0;
+}
+
+static void refuse(struct answer *a, int status)
+{
+    answer_error(a, status, status == 501 ? "NotImplemented" : status == 412 ? "PreconditionFailed" : status == 403 ? "AccessDenied"
+                            : status == 404 ? "NoSuchKey" : status == 409 ? "ConditionalRequestConflict" : "UnknownError", NULL);
+}
+
+/* ---- uploads ---- */
+
+static void join_parts(struct fake_s3 *f, const char *key)
+{
+    char  *all = NULL;
+    size_t len = 0;
+    for (unsigned i = 1; i < 64; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "%u", i);
+        struct fake_object *p = find(f->part, name, false);
+        if (!p)
+            break;
+        all = realloc(all, len + p->len + 1);
+        memcpy(all + len, p->data, p->len);
+        len += p->len;
+    }
+    set(f, find(f->object, key, true), all ? all : "", len, f->upload_put);
+    free(all);
+    f->applied++;
+}
+
+static void end_upload(struct fake_s3 *f)
+{
+    f->upload_id[0] = 0;
+    for (size_t i = 0; i < 64; i++)
+        drop(&f->part[i]);
+}
+
+static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, const char *key, const char *query)
+{
+    static char text[300];
+    if (strstr(query, "uploads")) {
+        end_upload(f);
+        (void)snprintf(f->upload_id, sizeof f->upload_id, "up load+%u", ++f->version);
+        (void)snprintf(f->upload_put, sizeof f->upload_put, "%s", seen_header(r, "x-amz-meta-h5bucket-put"));
+        (void)snprintf(text, sizeof text, "<?xml version=\"1.0\"?>\n<InitiateMultipartUploadResult><Key>k</Key><UploadId>%s"
+                       "</UploadId></InitiateMultipartUploadResult>", f->upload_id);
+        a->body = text;
+        a->len  = strlen(text);
+    } else if (!f->upload_id[0] || !strstr(query, "uploadId=up%20load%2B")) {
+        answer_error(a, 404, "NoSuchUpload", NULL);
+    } else if (strcmp(r->method, "PUT") == 0) {
+        char name[20] = "";
+        (void)sscanf(query, "partNumber=%19[0-9]", name);
+        struct fake_object *p = find(f->part, name, true);
+        set(f, p, r->body, r->body_len, "");
+        a->headers = kept(p->etag, NULL);
+    } else if (strcmp(r->method, "DELETE") == 0) {
+        end_upload(f);
+        a->status = 204;
+    } else {
+        join_parts(f, key);
+        end_upload(f);
+        a->body = "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>";
+        a->len  = strlen(a->body);
+    }
+}
+
+/* ---- requests ---- */
+
+static void put(struct fake_s3 *f, const struct seen *r, struct answer *a, const char *key)
+{
+    struct fake_object *o      = find(f->object, key, false);
+    int                 status = condition(f, r, o);
+    if (f->kind == FAKE_DENIES && strncmp(key, ".h5bucket/", 10) == 0)
+        status = 403;
+    if (status) {
+        refuse(a, status);
+        return;
+    }
+    o = find(f->object, key, true);
+    set(f, o, r->body, r->body_len, seen_header(r, "x-amz-meta-h5bucket-put"));
+    f->applied++;
+    a->headers = f->no_etag ? "" : kept(o->etag, NULL);
+}
+
+static bool hit(const struct fake_s3 *f, const struct seen *r, unsigned k)
+{
+    const struct fake_fault *t = &f->fault;
+    return t->nth && (!t->part || strstr(r->target, t->part)) && k >= t->nth && k < t->nth + (t->times ? t->times : 1);
+}
+
+static void write_object(struct fake_s3 *f, const struct seen *r, struct answer *a, const char *key, const char *query)
+{
+    bool probe = strstr(key, ".h5bucket") != NULL;
+    if (!f->fault.part || strstr(r->target, f->fault.part))
+        f->writes += !probe;
+    f->probes += probe;
+    bool bad = !probe && hit(f, r, f->writes);
+    if (!bad || f->fault.carry_out) {
+        if (query)
+            upload(f, r, a, key, query);
+        else
+            put(f, r, a, key);
+    }
+    if (!bad)
+        return;
+    if (f->fault.overtaken)
+        set(f, find(f->object, key, true), "other", 5, "other");
+    a->silent = f->fault.status == 0;
+    a->after  = a->silent ? RESET : KEEP;
+    if (f->fault.status)
+        refuse(a, f->fault.status);
+}
+
+void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
+{
+    struct fake_s3 *f = arg;
+    char            key[300];
+    const char     *path = strncmp(r->target, "/buck/", 6) == 0 ? r->target + 6 : r->target;
+    (void)snprintf(key, sizeof key, "%.299s", path);
+    char *query = strchr(key, '?');
+    if (query)
+        *query++ = 0;
+    if (strcmp(r->method, "PUT") == 0 || strcmp(r->method, "POST") == 0) {
+        write_object(f, r, a, key, query);
+        return;
+    }
+    struct fake_object *o = find(f->object, key, false);
+    if (strcmp(r->method, "DELETE") == 0) {
+        if (query)
+            upload(f, r, a, key, query);
+        else if (o)
+            drop(o);
+        a->status = 204;
+    } else if (!o) {
+        refuse(a, 404);
+    } else {
+        a->headers = kept(o->etag, o->id);
+        a->body    = o->data;
+        a->len     = o->len;
+    }
+}

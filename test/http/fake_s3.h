@@ -1,0 +1,50 @@
+/* A small S3 in a scripted server: objects, conditions of several kinds, uploads in parts, and PUTs that go wrong. */
+#ifndef BKT_TEST_FAKE_S3_H
+#define BKT_TEST_FAKE_S3_H
+
+#include "server.h"
+
+enum fake_kind {
+    FAKE_QUOTED,  /* as HTTP says */
+    FAKE_BARE,    /* If-Match without quotes only */
+    FAKE_REFUSES, /* 501 to any condition */
+    FAKE_DEAF,    /* ignores conditions */
+    FAKE_HALF,    /* ignores If-Match */
+    FAKE_DENIES,  /* as HTTP says, but 403 for PUTs below .h5bucket/ */
+};
+
+/** What happens to one PUT (or POST) of an object; scratch objects of a probe are left alone. */
+struct fake_fault {
+    unsigned    nth;       /* the how many-th, from 1; 0: none */
+    unsigned    times;     /* 0 is 1 */
+    bool        carry_out; /* it is done before it goes wrong */
+    int         status;    /* of the answer; 0: the connection is reset instead */
+    bool        overtaken; /* another writer puts "other" there, behind what was carried out */
+    const char *part;      /* only of requests whose target contains this; NULL: any */
+};
+
+struct fake_object {
+    char   key[200], etag[80], id[40];
+    char  *data;
+    size_t len;
+};
+
+struct fake_s3 {
+    enum fake_kind     kind;
+    bool               no_meta;  /* forgets x-amz-meta- headers */
+    bool               no_etag;  /* answers a PUT without ETag */
+    bool               random_etag; /* ETags are no MD5 */
+    struct fake_fault  fault;
+    struct fake_object object[64], part[64];
+    char               upload_id[40], upload_put[40]; /* of the upload that goes on; "" none */
+    unsigned           writes, applied, probes, version, hidden; /* seen; carried out; of a probe; parts at once */
+};
+
+/** server_start(fake_s3_handle, &fake) */
+void                fake_s3_handle(const struct seen *r, struct answer *a, void *arg);
+struct fake_object *fake_s3_find(struct fake_s3 *f, const char *key); /* NULL: absent */
+/** Objects there are, scratch included. */
+unsigned            fake_s3_count(const struct fake_s3 *f);
+void                fake_s3_fini(struct fake_s3 *f);
+
+#endif
