@@ -82,6 +82,7 @@ struct bkt_chunk_info {
     uint64_t offset;      /* in the file referred to; BKT_WHOLE for a native chunk object (no address) */
     uint64_t size;        /* stored bytes */
     uint32_t filter_mask;
+    const char *uri;      /* the file, as layout or chunk table name it; the dsetio's; NULL for a native chunk object */
 };
 /** Where the chunk with grid coordinate @p coord lies; asks storage (HEAD) for native chunks. */
 BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err);

@@ -53,7 +53,7 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
         struct bkt_loc loc;
         BKT_PASS(locate_one(io, coord, &loc, err));
         if (loc.file)
-            *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask};
+            *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
         return BKT_OK;
     }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -68,7 +68,7 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
         (void)bkt_err_copy(err, rc, &why);
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(io, coord).text);
     }
-    *out = (struct bkt_chunk_info){true, BKT_WHOLE, size, 0};
+    *out = (struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL};
     return BKT_OK;
 }
 
@@ -120,7 +120,7 @@ static int each_located(struct bkt_dsetio *io, const uint64_t *grid, uint64_t *c
     BKT_PASS(bkt_locate(&q, 1, err));
     for (size_t i = 0; i < q.n; i++)
         if (locs[i].file) {
-            struct bkt_chunk_info info = {true, locs[i].off, locs[i].size, locs[i].mask};
+            struct bkt_chunk_info info = {true, locs[i].off, locs[i].size, locs[i].mask, locs[i].file->uri};
             BKT_PASS(each(coords + i * io->rank, &info, arg));
         }
     return BKT_OK;
@@ -144,7 +144,7 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, each_fn *eac
     const struct bkt_layout *l = &io->ds->layout;
     for (size_t i = 0; i < l->n_chunks; i++) {
         const uint64_t       *coord  = l->chunk_coords + i * io->rank;
-        struct bkt_chunk_info info   = {true, l->chunks[i].offset, l->chunks[i].size, 0};
+        struct bkt_chunk_info info   = {true, l->chunks[i].offset, l->chunks[i].size, 0, l->file_uri};
         bool                  inside = info.size != 0;
         for (unsigned d = 0; d < io->rank; d++)
             inside &= coord[d] < grid[d];
@@ -255,7 +255,7 @@ static int iter_objects(struct bkt_dsetio *io, const uint64_t *grid, each_fn *ea
     if (rc == BKT_OK && l.n)
         qsort(l.v, l.n, sizeof *l.v, by_linear);
     for (size_t i = 0; rc == BKT_OK && i < l.n; i++) {
-        struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0};
+        struct bkt_chunk_info info = {true, BKT_WHOLE, l.v[i].size, 0, NULL};
         uint64_t              coord[BKT_MAX_RANK], rest = l.v[i].linear;
         for (unsigned d = io->rank; d-- > 0; rest /= grid[d])
             coord[d] = rest % grid[d];

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "domain_impl.h"
 #include "pointer.h"
 #include "parse.h"
@@ -429,24 +430,10 @@ void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d
     return what;
 }
 
-/* HSDS's rules without the administrators: the user's own entry is final, then the default, then groups, of which
- * nothing is known here. */
 int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)
 {
-    const struct bkt_acl_entry *entry = NULL;
-    const char                 *user  = d->set.user;
-    if (!user || !*user)
-        return BKT_OK;
-    for (size_t i = 0; i < d->doc.n_acls; i++) {
-        const struct bkt_acl_entry *e = &d->doc.acls[i];
-        if (strcmp(e->user, user) == 0) {
-            entry = e;
-            break;
-        }
-        if (strcmp(e->user, "default") == 0)
-            entry = e;
-    }
-    if (entry && (entry->allow & need) == need)
+    const char *user = d->set.user;
+    if (!user || !*user || (bkt_domain_doc_allows(&d->doc, user) & need) == need)
         return BKT_OK;
     BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s that permission (setting user)", d->name, user);
 }

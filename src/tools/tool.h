@@ -14,6 +14,7 @@
 
 /* In the order in which help and README list them. */
 #define BKT_VERBS(X) \
+    X(ls)            \
     X(pointer)       \
     X(settings)      \
     X(help)

@@ -1,0 +1,348 @@
+/* Names on the command line; see place.h. */
+#include "place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "acl.h"
+#include "pointer.h"
+
+#define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up */
+
+/* ---- where ---- */
+
+static bool is_dir(const char *path)
+{
+    struct stat sb;
+    return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
+}
+
+/* Cut the last component off; false: none is left. */
+static bool go_up(char *path)
+{
+    char *cut = strrchr(path, '/');
+    if (cut)
+        *cut = 0;
+    else if (*path)
+        *path = 0;
+    else
+        return false;
+    return true;
+}
+
+/* The nearest directory above @p abs (or itself) with an object tree; "": none. */
+static int find_bucket(const char *abs, char **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
+    char *up = strdup(abs);
+    if (!up)
+        BKT_NOMEM(err);
+    *out = up;
+    for (bool more = true; more && *up; more = go_up(up)) {
+        bkt_buf_clear(&db);
+        if (bkt_buf_addf(&db, "%s/db", up) < 0)
+            BKT_NOMEM(err);
+        if (is_dir(bkt_buf_str(&db)))
+            return BKT_OK;
+    }
+    *up = 0;
+    return BKT_OK;
+}
+
+static void strip(char *path)
+{
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = 0;
+}
+
+/* A directory that is there, or a name in one that is. */
+static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *copy = strdup(path), *abs = NULL, *bucket = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
+    const char                              *last = NULL;
+    if (!copy)
+        BKT_NOMEM(err);
+    strip(copy);
+    abs = realpath(*copy ? copy : ".", NULL);
+    if (abs && !is_dir(abs))
+        BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", name);
+    if (!abs) { /* what is to be made */
+        char *cut = strrchr(copy, '/');
+        last      = cut ? cut + 1 : copy;
+        if (cut)
+            *cut = 0;
+        abs = realpath(!cut ? "." : *copy ? copy : "/", NULL);
+        if (!abs || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
+            BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    }
+    BKT_PASS(find_bucket(abs, &bucket, err));
+    const char *rest = abs + strlen(bucket);
+    if (!*bucket)
+        rest = "";
+    rest += *rest == '/';
+    if (bkt_buf_addf(&uri, "file://%s", *bucket ? bucket : abs) < 0 ||
+        asprintf(&out->path, "%s%s%s", rest, last && *rest ? "/" : "", last ? last : "") < 0) {
+        out->path = NULL;
+        BKT_NOMEM(err);
+    }
+    return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
+}
+
+/* The default bucket as a directory. */
+static const char *local_bucket(const struct bkt_settings *set)
+{
+    const char *b = set->bucket ? set->bucket : "";
+    return strncmp(b, "file://", 7) == 0 ? b + 7 : *b == '/' || *b == '.' ? b : NULL;
+}
+
+/* Does @p path lead out of where it begins?  Directories: symbolic links are the owner's business, ".." isn't. */
+static bool has_dotdot(const char *path)
+{
+    for (const char *s = path; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
+            return true;
+    return false;
+}
+
+static int open_in_dir(const char *name, const char *dir, const char *path, const struct bkt_settings *set,
+                       struct bkt_place *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char             *abs = realpath(dir, NULL);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
+    if (!abs)
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
+    if (has_dotdot(path))
+        BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
+    path += strspn(path, "/");
+    out->path = strdup(path);
+    if (!out->path || bkt_buf_addf(&uri, "file://%s", abs) < 0)
+        BKT_NOMEM(err);
+    strip(out->path);
+    return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
+}
+
+/* Everything else, by the parser of domain names, which wants a path: one is put behind and cut off. */
+static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
+    struct bkt_name                          n    = {0};
+    if (bkt_buf_addf(&with, "%s/_", name) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_name_parse(bkt_buf_str(&with), set, &n, err));
+    int rc = bkt_store_open(n.store_uri, set, &out->store, err);
+    if (rc == BKT_OK) {
+        (void)go_up(n.path);
+        out->path = n.path;
+        n.path    = NULL;
+    }
+    bkt_name_fini(&n);
+    return rc;
+}
+
+static bool has_scheme(const char *name)
+{
+    const char *sep = strstr(name, ":/");
+    return sep && !memchr(name, '/', (size_t)(sep - name));
+}
+
+static int open_any(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    const char *dir = local_bucket(set);
+    if (strncasecmp(name, "file://", 7) == 0)
+        return open_local(name, name + 7, set, out, err);
+    if (dir && (strncasecmp(name, "hdf5:/", 6) == 0 || !has_scheme(name)))
+        return open_in_dir(name, dir, has_scheme(name) ? name + 6 : name, set, out, err);
+    if (has_scheme(name) || (set->bucket && *set->bucket))
+        return open_named(name, set, out, err);
+    return open_local(name, name, set, out, err);
+}
+
+int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    *out   = (struct bkt_place){NULL, NULL};
+    int rc = bkt_pointer_read(name, &target, err);
+    if (rc >= 0)
+        rc = open_any(rc ? bkt_buf_str(&target) : name, set, out, err);
+    if (rc < 0)
+        bkt_place_fini(out);
+    return rc < 0 ? rc : BKT_OK;
+}
+
+void bkt_place_fini(struct bkt_place *p)
+{
+    bkt_store_close(p->store);
+    free(p->path);
+    *p = (struct bkt_place){NULL, NULL};
+}
+
+char *bkt_place_name(const struct bkt_store *st, const char *path)
+{
+    char *name;
+    return asprintf(&name, "%s%s%s", bkt_store_uri(st), *path ? "/" : "", path) < 0 ? NULL : name;
+}
+
+/* ---- documents ---- */
+
+void bkt_doc_fini(struct bkt_doc *d)
+{
+    bkt_domain_doc_fini(&d->doc);
+    bkt_buf_fini(&d->json);
+    *d = (struct bkt_doc){.what = BKT_IS_ABSENT};
+}
+
+static void take(struct bkt_req *req, struct bkt_doc *d)
+{
+    d->rc = req->rc;
+    if (req->rc == BKT_ENOENT) {
+        d->rc = BKT_OK;
+    } else if (req->rc < 0) {
+        (void)bkt_err_copy(&d->why, req->rc, req->err);
+    } else {
+        bkt_buf_move(&d->json, &req->body);
+        memcpy(d->etag, req->etag, sizeof d->etag);
+        d->rc   = bkt_domain_doc_parse(d->json.ptr, d->json.len, &d->doc, &d->why);
+        d->what = d->doc.root.text[0] ? BKT_IS_DOMAIN : BKT_IS_FOLDER;
+        if (d->rc < 0)
+            (void)BKT_ERR(&d->why, d->rc, "%s", req->key);
+    }
+}
+
+void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out)
+{
+    struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
+    struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
+    bool            fits = reqs && keys;
+    memset(out, 0, n * sizeof *out);
+    for (size_t i = 0; fits && i < n; i++) {
+        fits    = bkt_buf_addf(&keys[i], "%s%s.domain.json", paths[i], *paths[i] ? "/" : "") == BKT_OK;
+        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_WHOLE};
+    }
+    if (fits)
+        (void)bkt_store_run(st, reqs, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (fits)
+            take(&reqs[i], &out[i]);
+        else
+            out[i].rc = BKT_ERR(&out[i].why, BKT_ENOMEM, "out of memory");
+        if (reqs)
+            bkt_req_fini(&reqs[i]);
+        if (keys)
+            bkt_buf_fini(&keys[i]);
+    }
+    free(reqs);
+    free(keys);
+}
+
+static int on_key(const struct bkt_listed *e, void *arg)
+{
+    (void)e;
+    *(bool *)arg = true;
+    return BKT_ECANCEL; /* one is enough */
+}
+
+int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    bool  some = false;
+    char *one  = (char *)(uintptr_t)path; /* not changed */
+    bkt_docs_get(st, &one, 1, out);
+    if (out->rc < 0)
+        return bkt_err_copy(err, out->rc, &out->why);
+    if (out->what != BKT_IS_ABSENT)
+        return BKT_OK;
+    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_list(st, bkt_buf_str(&prefix), "/", on_key, &some, err);
+    if (some || !*path) {
+        bkt_err_clear(err);
+        out->what = BKT_IS_PREFIX;
+        return BKT_OK;
+    }
+    return rc == BKT_EUNSUP ? (bkt_err_clear(err), BKT_OK) : rc;
+}
+
+int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err)
+{
+    *inner = NULL;
+    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    if (doc->what == BKT_IS_DOMAIN) {
+        *inner = strdup("/");
+        return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
+    if (!up)
+        BKT_NOMEM(err);
+    while (doc->what == BKT_IS_ABSENT && go_up(up) && *up) {
+        struct bkt_doc above;
+        bkt_docs_get(p->store, &up, 1, &above);
+        if (above.what != BKT_IS_DOMAIN) {
+            bkt_doc_fini(&above);
+            continue;
+        }
+        bkt_doc_fini(doc);
+        *doc   = above;
+        *inner = strdup(p->path + strlen(up));
+        if (!*inner)
+            BKT_NOMEM(err);
+        p->path[strlen(up)] = 0;
+    }
+    return BKT_OK;
+}
+
+int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
+                struct bkt_err *err)
+{
+    if (!set->user || !*set->user || !need)
+        return BKT_OK;
+    if ((bkt_domain_doc_allows(doc, set->user) & need) == need)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies that to user %s", *path ? path : "/", set->user);
+}
+
+/* ---- lists ---- */
+
+struct listing {
+    const char *prefix;
+    size_t      flat;
+    int (*each)(const char *path, void *arg);
+    void       *arg;
+};
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct listing *l = arg;
+    size_t          n = strlen(e->key);
+    if (!e->is_prefix) {
+        l->flat += n > 8 && e->key[5] == '-' && e->key[7] == '-' && strchr("gdtc", e->key[6]);
+        return l->flat > MAX_FLAT ? BKT_EUNSUP : BKT_OK;
+    }
+    if (n == 0 || strcmp(e->key, "db/") == 0) /* the objects */
+        return BKT_OK;
+    char *path = strndup(e->key, n - 1);
+    int   rc   = path ? l->each(path, l->arg) : BKT_ENOMEM;
+    free(path);
+    return rc;
+}
+
+int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
+                   struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (bkt_buf_addf(&prefix, "%s%s", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    struct listing l  = {.prefix = bkt_buf_str(&prefix), .each = each, .arg = arg};
+    int            rc = bkt_store_list(st, l.prefix, "/", on_listed, &l, err);
+    if (rc == BKT_EUNSUP && l.flat > MAX_FLAT)
+        BKT_FAIL(err, rc, "%s holds objects of schema version 1 at its top, too many to list past; name a folder in it",
+                 bkt_store_uri(st));
+    if (rc == BKT_EUNSUP)
+        BKT_FAIL(err, rc, "a folder on a plain web server can't be listed; name a domain in it");
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* Names on the command line: a bucket, a folder, a domain, or an object in a domain.
+ *
+ * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In directories the
+ * bucket is the nearest one above that has an object tree (db/); where there is none, the directory itself. */
+#ifndef BKT_PLACE_H
+#define BKT_PLACE_H
+
+#include "domain.h"
+
+struct bkt_place {
+    struct bkt_store *store;
+    char             *path; /* in the store, no '/' at either end; "": the bucket itself */
+};
+/** Nothing has to be there.  BKT_EINVAL, BKT_ENOENT (no such directory above it), … */
+BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err);
+void              bkt_place_fini(struct bkt_place *p);
+
+/** What a document says. */
+enum bkt_what { BKT_IS_ABSENT, BKT_IS_PREFIX, BKT_IS_FOLDER, BKT_IS_DOMAIN };
+struct bkt_doc {
+    enum bkt_what         what;
+    int                   rc;  /* < 0: it couldn't be read; `why` tells */
+    struct bkt_err        why;
+    struct bkt_domain_doc doc; /* FOLDER, DOMAIN */
+    struct bkt_buf        json;
+    char                  etag[BKT_ETAG_MAX];
+};
+void bkt_doc_fini(struct bkt_doc *d);
+/** The documents of @p n paths, all at once; never PREFIX.  Failures are in each one's rc. */
+void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out);
+/** One document.  An absent one is looked for by a LIST: PREFIX when keys lie below it. @return its rc */
+int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err);
+
+/** A name that may go on inside a domain: cuts it there.
+ * @param inner  (caller's, free()) the rest behind the domain, "/" for none; NULL: p->path is no domain, nor in one
+ * @param doc    of what p->path is now */
+BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
+
+/** Names for bkt_domain_open(): store and path; free(). */
+char *bkt_place_name(const struct bkt_store *st, const char *path);
+
+/** Advisory ACL check of a document for setting user, as bkt_domain_check_acl(). */
+BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
+                              struct bkt_err *err);
+
+/** Folders and domains directly below @p path, in the order of keys.  @p each gets the path (borrowed), without '/' at its
+ *  end. BKT_EUNSUP: the store can't be listed, or has too many objects of version 1 at its top. */
+BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
+                                 struct bkt_err *err);
+
+#endif

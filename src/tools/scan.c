@@ -1,0 +1,241 @@
+/* What lies in the store for a domain; see scan.h. */
+#include "scan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsetio.h"
+#include "map.h"
+#include "num.h"
+
+/* ---- keys ---- */
+
+struct scan {
+    size_t        prefix;     /* length of "db/xxxxxxxx-xxxxxxxx/" */
+    char          digits[18]; /* xxxxxxxx-xxxxxxxx */
+    struct bkt_id root;
+    int (*each)(const struct bkt_scanned *s, void *arg);
+    void *arg;
+};
+
+static bool is_chunk_name(const char *s)
+{
+    return *s && s[strspn(s, "0123456789_")] == 0 && *s != '_';
+}
+
+/* "d/xxxx-xxxxxx-xxxxxx/rest" -> id, rest; false: another form */
+static bool split(const struct scan *sc, const char *key, struct bkt_id *id, const char **rest)
+{
+    char text[64];
+    if (strlen(key) < 22 || !strchr("gdt", key[0]) || key[1] != '/')
+        return false;
+    const char *end = strchr(key + 2, '/');
+    if (!end || end - key != 22)
+        return false;
+    snprintf(text, sizeof text, "%c-%s-%.20s", key[0], sc->digits, key + 2);
+    *rest = end + 1;
+    return bkt_id_set(id, text);
+}
+
+static void classify(const struct scan *sc, const char *key, struct bkt_scanned *s)
+{
+    static const char *const names[] = {[BKT_GROUP] = ".group.json", [BKT_DATASET] = ".dataset.json", [BKT_DATATYPE] = ".datatype.json"};
+    const char *rest = NULL;
+    s->what          = BKT_SCAN_OTHER;
+    if (strcmp(key, ".group.json") == 0) {
+        s->what = BKT_SCAN_OBJECT;
+        s->id   = sc->root;
+    } else if (split(sc, key, &s->id, &rest)) {
+        if (strcmp(rest, names[bkt_id_kind(&s->id)]) == 0)
+            s->what = BKT_SCAN_OBJECT;
+        if (*rest == 'p' && strchr(rest, '/'))
+            rest = strchr(rest, '/') + 1;
+        if (bkt_id_kind(&s->id) == BKT_DATASET && is_chunk_name(rest)) {
+            s->what  = BKT_SCAN_CHUNK;
+            s->chunk = rest;
+        }
+    }
+    if (s->what == BKT_SCAN_OTHER)
+        s->id.text[0] = 0;
+}
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct scan       *sc = arg;
+    struct bkt_scanned s  = {.entry = e};
+    if (e->is_prefix || strlen(e->key) <= sc->prefix)
+        return BKT_OK;
+    classify(sc, e->key + sc->prefix, &s);
+    return sc->each(&s, sc->arg);
+}
+
+int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const struct bkt_scanned *s, void *arg), void *arg,
+             struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    struct scan                              sc  = {.root = *root, .each = each, .arg = arg};
+    if (!bkt_id_is_v2(root))
+        BKT_FAIL(err, BKT_EUNSUP, "objects of schema version 1 lie in the bucket with everybody else's and can't be listed");
+    if (bkt_id_key(root, &key) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_buf_resize(&key, key.len - strlen(".group.json")));
+    sc.prefix = key.len;
+    snprintf(sc.digits, sizeof sc.digits, "%.17s", root->text + 2);
+    return bkt_store_list(st, bkt_buf_str(&key), "", on_listed, &sc, err);
+}
+
+/* ---- chunk objects of each dataset ---- */
+
+struct bkt_uses {
+    struct bkt_map *of;
+    uint64_t        metadata;
+};
+
+static int on_scanned(const struct bkt_scanned *s, void *arg)
+{
+    struct bkt_uses *u = arg;
+    if (s->what == BKT_SCAN_OBJECT)
+        u->metadata += s->entry->size;
+    if (s->what != BKT_SCAN_CHUNK)
+        return BKT_OK;
+    struct bkt_use *one = bkt_map_get(u->of, s->id.text, BKT_ID_LEN);
+    if (!one) {
+        one = calloc(1, sizeof *one);
+        if (!one || bkt_map_put(u->of, s->id.text, BKT_ID_LEN, one, NULL) < 0) {
+            free(one);
+            return BKT_ENOMEM;
+        }
+    }
+    one->n++;
+    one->bytes += s->entry->size;
+    one->mtime = s->entry->mtime > one->mtime ? s->entry->mtime : one->mtime;
+    return BKT_OK;
+}
+
+int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err)
+{
+    struct bkt_uses *u = calloc(1, sizeof *u);
+    if (!u || !(u->of = bkt_map_new())) {
+        free(u);
+        BKT_NOMEM(err);
+    }
+    int rc = bkt_scan(bkt_domain_store(d), bkt_domain_root(d), on_scanned, u, err);
+    if (rc < 0) {
+        bkt_uses_free(u);
+        return rc;
+    }
+    *out = u;
+    return BKT_OK;
+}
+
+struct bkt_use bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset)
+{
+    const struct bkt_use *one = bkt_map_get(u->of, dset->text, BKT_ID_LEN);
+    return one ? *one : (struct bkt_use){0, 0, 0};
+}
+uint64_t bkt_uses_metadata(const struct bkt_uses *u) { return u->metadata; }
+
+void bkt_uses_free(struct bkt_uses *u)
+{
+    if (!u)
+        return;
+    bkt_map_free(u->of, free);
+    free(u);
+}
+
+/* ---- where the data lie ---- */
+
+#define MAX_FILES 1000 /* named; more are counted */
+
+static int add_file(struct bkt_extent_use *u, struct bkt_map *seen, const char *uri, uint64_t bytes)
+{
+    struct bkt_where_file *f = bkt_map_get(seen, uri, strlen(uri));
+    if (!f && u->n_files == MAX_FILES) {
+        u->more_files++;
+        return BKT_OK;
+    }
+    if (!f) {
+        f  = &u->files[u->n_files];
+        *f = (struct bkt_where_file){strdup(uri), 0, 0};
+        if (!f->uri)
+            return BKT_ENOMEM;
+        u->n_files++;
+        if (bkt_map_put(seen, uri, strlen(uri), f, NULL) < 0)
+            return BKT_ENOMEM;
+    }
+    f->n++;
+    f->bytes += bytes;
+    return BKT_OK;
+}
+
+struct counting {
+    struct bkt_extent_use *u;
+    struct bkt_map        *seen;
+};
+
+static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct counting *c = arg;
+    (void)coord;
+    c->u->n++;
+    c->u->bytes += info->size;
+    return add_file(c->u, c->seen, info->uri ? info->uri : "", info->size);
+}
+
+static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct bkt_extent_use *out, struct bkt_err *err)
+{
+    struct bkt_dsetio *io = NULL;
+    struct counting    c  = {out, bkt_map_new()};
+    out->files            = calloc(MAX_FILES, sizeof *out->files);
+    int rc = out->files && c.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK)
+        rc = bkt_dsetio_open(d, o, NULL, NULL, &io, err);
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(io, on_chunk, &c, err);
+    bkt_dsetio_close(io);
+    bkt_map_free(c.seen, NULL);
+    out->known = rc == BKT_OK;
+    return rc;
+}
+
+int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses, struct bkt_extent_use *out,
+                    struct bkt_err *err)
+{
+    const enum bkt_layout_class cls = o->dset.layout.cls;
+    *out        = (struct bkt_extent_use){.known = true};
+    out->linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
+    if (cls == BKT_D_NONE)
+        return BKT_OK;
+    if (out->linked)
+        return count_linked(d, o, out, err);
+    if (uses) {
+        struct bkt_use u = bkt_uses_get(uses, &o->id);
+        out->n           = u.n;
+        out->bytes       = u.bytes;
+        return BKT_OK;
+    }
+    int rc = bkt_domain_chunk_usage(d, o, &out->bytes, &out->n, err);
+    if (rc == BKT_EUNSUP) {
+        bkt_err_clear(err);
+        out->known = false;
+        return BKT_OK;
+    }
+    return rc;
+}
+
+void bkt_where_fini(struct bkt_extent_use *u)
+{
+    for (size_t i = 0; i < u->n_files; i++)
+        free(u->files[i].uri);
+    free(u->files);
+    *u = (struct bkt_extent_use){.known = false};
+}
+
+uint64_t bkt_dset_logical(const struct bkt_dset *ds)
+{
+    uint64_t n = 0;
+    if (ds->type->is_var || bkt_space_count(&ds->space, &n, NULL) < 0 || !bkt_mul_u64(n, ds->type->size, &n))
+        return 0;
+    return n;
+}

@@ -1,0 +1,43 @@
+/* Walking a domain: every link once, every object once, many fetches at a time. */
+#ifndef BKT_WALK_H
+#define BKT_WALK_H
+
+#include "domain.h"
+
+/** One link met.  Borrowed for the call. */
+struct bkt_step {
+    const char              *path; /* in the domain, absolute */
+    const struct bkt_link   *link; /* NULL: where the walk began */
+    const struct bkt_object *obj;  /* of a hard link; NULL: another link, or it can't be read */
+    const char              *same; /* of a hard link: the path by which its object was met before; NULL: the first time */
+    const struct bkt_err    *why;  /* why a hard link's object can't be read; else NULL */
+};
+
+/** Objects by hard links from @p start, a group's members by name, each object's own members only once.  Groups are fetched
+ *  ahead, level by level, as far as the cache (setting meta_cache) holds them.
+ * @param levels  how deep: 0 the object alone, 1 its members, …
+ * @param each    a negative return stops the walk and is given back
+ * @return BKT_OK even when objects can't be read: @p each was told */
+BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path, unsigned levels,
+                           int (*each)(const struct bkt_step *s, void *arg), void *arg, struct bkt_err *err);
+
+/** Every object that is reachable, each once, level by level: by hard links, and as chunk table or committed type of one
+ *  that is.  @p path: by which link it was found; "" for a chunk table or type without link so far.
+ * @param obj  NULL: it can't be read, @p why tells; @p from: who needs it ("" the domain) */
+struct bkt_reached {
+    struct bkt_id            id, from;
+    const char              *path;
+    const struct bkt_object *obj;
+    const struct bkt_err    *why;
+};
+BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
+                            struct bkt_err *err);
+
+/** The object that a path leads to, or an id names ("g-…"); soft links are followed within the domain.
+ *  BKT_ENOENT: names the part that isn't there; BKT_EUNSUP: an external link on the way. */
+BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out, struct bkt_err *err);
+
+/** All ids that a type names: of committed types, its own included. */
+int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, void *arg), void *arg);
+
+#endif
