@@ -7,6 +7,10 @@
 #include "dsetio.h"
 #include "num.h"
 
+/* Fields of ours behind those of HSDS, which knows them by place: a chunk's filter mask, its file's ETag or stamp. */
+#define FIELD_MASK "filter_mask"
+#define FIELD_ETAG "file_etag"
+
 /* Rows that a bounding box may hold for each one wanted before they are picked one by one. */
 #define BOX_WASTE 4
 
@@ -37,8 +41,13 @@ static int check_table(const struct bkt_object *o, struct bkt_err *err)
     for (size_t i = 0; i < 2; i++)
         if (t->fields[i].type->cls != BKT_T_INTEGER || !t->fields[i].type->size || t->fields[i].type->size > 8)
             BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not an integer", o->id.text, t->fields[i].name);
-    if (t->n_fields > 2 && t->fields[2].type->cls != BKT_T_STRING)
-        BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not a string", o->id.text, t->fields[2].name);
+    for (size_t i = 2; i < t->n_fields; i++) {
+        bool mask = strcmp(t->fields[i].name, FIELD_MASK) == 0;
+        if (mask ? t->fields[i].type->cls != BKT_T_INTEGER || t->fields[i].type->size != 4
+                 : t->fields[i].type->cls != BKT_T_STRING)
+            BKT_FAIL(err, BKT_EFORMAT, "chunk table %s: field %s is not %s", o->id.text, t->fields[i].name,
+                     mask ? "an integer of 4 bytes" : "a string");
+    }
     return BKT_OK;
 }
 
@@ -171,30 +180,57 @@ static int take_uri(struct bkt_rd *r, const struct bkt_type *t, const char **uri
     return BKT_OK;
 }
 
+/* What stands behind offset and size. */
+struct row_text {
+    const char *uri, *etag;
+    size_t      n_uri, n_etag;
+};
+
+static int take_fields(struct bkt_rd *r, const struct bkt_type *t, struct bkt_loc *out, struct row_text *x)
+{
+    for (size_t i = 2; i < t->n_fields; i++) {
+        const struct bkt_field *f = &t->fields[i];
+        uint64_t                mask;
+        const char             *text;
+        size_t                  n;
+        if (f->type->cls == BKT_T_INTEGER) {
+            BKT_PASS(take_int(r, f->type, &mask));
+            out->mask = (uint32_t)mask;
+            continue;
+        }
+        BKT_PASS(take_uri(r, f->type, &text, &n));
+        if (strcmp(f->name, FIELD_ETAG) == 0)
+            x->etag = text, x->n_etag = n;
+        else if (i == 2)
+            x->uri = text, x->n_uri = n;
+    }
+    return BKT_OK;
+}
+
 static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t n, struct bkt_err *err)
 {
     const struct bkt_dsetio *table = q->io->table;
     const struct bkt_type   *t     = table->ds->type;
     struct bkt_rd            r     = bkt_rd_of(p, n);
     struct bkt_loc          *out   = &q->out[i];
-    const char              *uri   = NULL;
-    size_t                   n_uri = 0;
+    struct row_text          x     = {NULL, NULL, 0, 0};
     const uint64_t          *coord = q->coords + i * q->io->rank;
     if (take_int(&r, t->fields[0].type, &out->off) < 0 || take_int(&r, t->fields[1].type, &out->size) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s has a negative offset or size", bkt_chunk_label(q->io, coord).text,
                  table->obj->id.text);
     if (!out->size)
         return BKT_OK;
-    if (t->n_fields > 2 && take_uri(&r, t->fields[2].type, &uri, &n_uri) < 0)
+    if (take_fields(&r, t, out, &x) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: row is cut off", bkt_chunk_label(q->io, coord).text, table->obj->id.text);
-    if (!n_uri && q->io->ds->layout.file_uri) {
-        uri   = q->io->ds->layout.file_uri;
-        n_uri = strlen(uri);
-    }
-    if (!n_uri)
+    if (!x.n_uri && (q->io->ds->layout.file_uri || q->io->ds->layout.n_segments))
+        return bkt_locate_layout_file(q->io, &out->file, err);
+    if (!x.n_uri)
         BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
                  table->obj->id.text);
-    return bkt_locate_file(q->io, uri, n_uri, &out->file, err);
+    char etag[BKT_ETAG_MAX] = "";
+    if (x.n_etag < sizeof etag)
+        memcpy(etag, x.etag ? x.etag : "", x.n_etag);
+    return bkt_locate_file(q->io, x.uri, x.n_uri, etag, &out->file, err);
 }
 
 static int parse_rows(const struct rows *r, const struct bkt_slice *slices, struct bkt_err *err)

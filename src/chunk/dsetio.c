@@ -145,20 +145,12 @@ int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_fi
     return BKT_OK;
 }
 
-static void file_free(void *p)
-{
-    struct bkt_chunk_file *f = p;
-    free(f->uri);
-    free(f->key);
-    free(f);
-}
-
 void bkt_dsetio_close(struct bkt_dsetio *io)
 {
     if (!io)
         return;
     bkt_dsetio_close(io->table);
-    bkt_map_free(io->files, file_free);
+    bkt_map_free(io->files, bkt_chunk_file_free);
     bkt_pipeline_fini(&io->pipe);
     bkt_centry_release(io->fill);
     bkt_object_release(io->obj);

@@ -14,7 +14,8 @@ struct bkt_map;
 struct bkt_chunk_file {
     char             *uri, *key;
     struct bkt_store *store; /* the domain's */
-    const char       *etag;  /* If-Match for every range, where one is recorded; NULL: none */
+    bool              own_store; /* pieces of several files, joined */
+    char             *etag;  /* If-Match for every range, where one is recorded; NULL: none */
     uint64_t          space; /* of its ranges in the cache */
     uint64_t          base;  /* in that space, of the file's first byte */
     unsigned          rank;  /* order of first use: what ranges are sorted by */
@@ -88,9 +89,13 @@ struct bkt_locate { /* one dataset's question */
 };
 /** Where reference chunks lie.  Chunk tables of all questions are read as one plan. */
 BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err);
-/** A file by URI, under the domain's policy; asked once per URI.  Borrowed from @p io. */
-BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct bkt_chunk_file **out,
-                                  struct bkt_err *err);
+/** A file by URI, under the domain's policy; asked once per URI.  Borrowed from @p io.
+ *  @p etag: what the file's was when it was linked, or its stamp (model.h); NULL or "": unknown.  BKT_EPRECOND: it changed. */
+BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
+                                  struct bkt_chunk_file **out, struct bkt_err *err);
+/** The file, or the joined pieces of files, that the layout itself names. */
+BKT_NODISCARD int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err);
+void              bkt_chunk_file_free(void *file);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
 

@@ -3,19 +3,89 @@
 #include <string.h>
 
 #include "dsetio.h"
+#include "joined.h"
 #include "map.h"
 #include "num.h"
 
 #define FILTER_MORE (1u << 20)
 
-static int file_new(struct bkt_dsetio *io, const char *uri, struct bkt_chunk_file **out, struct bkt_err *err)
+void bkt_chunk_file_free(void *p)
+{
+    struct bkt_chunk_file *f = p;
+    if (f->own_store)
+        bkt_store_close(f->store);
+    free(f->uri);
+    free(f->key);
+    free(f->etag);
+    free(f);
+}
+
+/* A file of this machine has no ETag that a copy of its folder would keep: size and time of change stand for it. */
+static int check_stamp(struct bkt_store *st, const char *uri, const char *key, const char *stamp, struct bkt_err *err)
+{
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    char           now[BKT_ETAG_MAX];
+    int            rc = bkt_store_run(st, &req, 1, err);
+    bkt_stamp(req.size, req.mtime, now);
+    bkt_req_fini(&req);
+    if (rc == BKT_OK && strcmp(now, stamp) != 0)
+        BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
+    return rc;
+}
+
+static int set_etag(struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
+{
+    if (!etag || !*etag)
+        return BKT_OK;
+    if (bkt_is_stamp(etag))
+        return check_stamp(f->store, f->uri, f->key, etag, err);
+    f->etag = strdup(etag);
+    return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* The pieces of files that the layout names, as one file. */
+static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err *err)
+{
+    const struct bkt_layout                       *l     = &io->ds->layout;
+    BKT_CLEANUP(bkt_freep) struct bkt_joined_part *parts = calloc(l->n_segments + 1, sizeof *parts);
+    char                                         **keys  = calloc(l->n_segments + 1, sizeof *keys);
+    int                                            rc    = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; i < l->n_segments && rc == BKT_OK; i++) {
+        const struct bkt_segment *s = &l->segments[i];
+        parts[i] = (struct bkt_joined_part){.off = s->offset, .size = s->size};
+        if (!s->file_uri)
+            continue;
+        rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
+        if (rc == BKT_OK && s->etag && bkt_is_stamp(s->etag))
+            rc = check_stamp(parts[i].store, s->file_uri, keys[i], s->etag, err);
+        else
+            parts[i].etag = s->etag;
+        parts[i].key = keys[i];
+    }
+    if (rc == BKT_OK)
+        rc = bkt_joined_open(parts, l->n_segments, &f->store, err);
+    f->own_store = rc == BKT_OK;
+    for (size_t i = 0; keys && i < l->n_segments; i++)
+        free(keys[i]);
+    free(keys);
+    if (rc == BKT_OK && !(f->key = strdup(io->obj->id.text)))
+        BKT_NOMEM(err);
+    return rc;
+}
+
+#define SEGMENTS "segments" /* what the joined pieces are called among the files */
+
+static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, struct bkt_chunk_file **out, struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
     if (!f || !(f->uri = strdup(uri))) {
         free(f);
         BKT_NOMEM(err);
     }
-    int rc = bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
+    bool joined = io->ds->layout.n_segments > 0;
+    int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
+    if (rc == BKT_OK && !joined)
+        rc = set_etag(f, etag, err);
     if (rc == BKT_OK && io->cache) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
         if (bkt_buf_addf(&name, "%s %s", bkt_store_uri(f->store), f->key) == BKT_OK)
@@ -25,16 +95,15 @@ static int file_new(struct bkt_dsetio *io, const char *uri, struct bkt_chunk_fil
     if (rc == BKT_OK)
         rc = bkt_map_put(io->files, uri, strlen(uri), f, NULL);
     if (rc < 0) {
-        free(f->uri);
-        free(f->key);
-        free(f);
+        bkt_chunk_file_free(f);
         return rc;
     }
     *out = f;
     return BKT_OK;
 }
 
-int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct bkt_chunk_file **out, struct bkt_err *err)
+int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
+                    struct bkt_err *err)
 {
     int rc = BKT_OK;
     if (memchr(uri, 0, n_uri))
@@ -43,7 +112,7 @@ int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct
     *out = bkt_map_get(io->files, uri, n_uri);
     if (!*out) {
         BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n_uri);
-        rc = text ? file_new(io, text, out, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        rc = text ? file_new(io, text, etag, out, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     }
     (void)pthread_mutex_unlock(&io->lock);
     if (rc < 0)
@@ -51,12 +120,12 @@ int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, struct
     return BKT_OK;
 }
 
-static int layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
+int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err)
 {
-    const char *uri = io->ds->layout.file_uri;
+    const char *uri = io->ds->layout.n_segments ? SEGMENTS : io->ds->layout.file_uri;
     if (!uri || !*uri)
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s: layout has no file_uri", io->obj->id.text);
-    return bkt_locate_file(io, uri, strlen(uri), out, err);
+    return bkt_locate_file(io, uri, strlen(uri), io->ds->layout.file_etag, out, err);
 }
 
 static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
@@ -70,7 +139,7 @@ static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
                      (unsigned long long)l->size, q->io->chunk_bytes);
         if (!bkt_add_u64(l->offset, l->size, &end))
             BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference to offset %llu", q->io->obj->id.text, (unsigned long long)l->offset);
-        BKT_PASS(layout_file(q->io, &q->out[i].file, err));
+        BKT_PASS(bkt_locate_layout_file(q->io, &q->out[i].file, err));
         q->out[i].off  = l->offset;
         q->out[i].size = l->size;
     }
@@ -86,8 +155,8 @@ static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
         if (!c || !c->size)
             continue;
         if (!file)
-            BKT_PASS(layout_file(q->io, &file, err));
-        q->out[i] = (struct bkt_loc){file, c->offset, c->size, 0};
+            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
     }
     return BKT_OK;
 }

@@ -100,8 +100,12 @@ static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt
 
 static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bkt_err *err)
 {
-    if (json_array_size(v) != 2)
+    uint64_t mask = 0;
+    if (json_array_size(v) != 2 && json_array_size(v) != 3)
         BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is no pair of offset and size");
+    if (json_array_size(v) == 3) /* ours */
+        BKT_PASS(bkt_json_u64(json_array_get(v, 2), "filter mask", UINT32_MAX, &mask, err));
+    c->mask = (uint32_t)mask;
     BKT_PASS(bkt_json_u64(json_array_get(v, 0), "chunk offset", INT64_MAX, &c->offset, err));
     return bkt_json_u64(json_array_get(v, 1), "chunk size", INT64_MAX, &c->size, err);
 }
@@ -180,7 +184,8 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
     const json_t      *uri = bkt_json_get(j, "file_uri");
     if (uri)
         BKT_PASS(bkt_json_dup(uri, "layout.file_uri", &l->file_uri, err));
-    if (!uri && l->cls != BKT_D_CHUNKED_REF_INDIRECT)
+    BKT_PASS(bkt_layout_files_parse(j, l, err));
+    if (!uri && !l->n_segments && l->cls != BKT_D_CHUNKED_REF_INDIRECT)
         BKT_FAIL(err, BKT_EFORMAT, "layout.file_uri is missing");
     if (l->cls == BKT_D_CONTIGUOUS_REF)
         return parse_contiguous_ref(j, d, err);
@@ -331,6 +336,8 @@ static int emit_chunks(const struct bkt_layout *l, json_t *j)
         BKT_PASS(bkt_json_set(map, bkt_buf_str(&key), one));
         BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].offset)));
         BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].size)));
+        if (l->chunks[i].mask)
+            BKT_PASS(bkt_json_push(one, bkt_json_new_u64(l->chunks[i].mask)));
     }
     return BKT_OK;
 }
@@ -374,6 +381,7 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
     const struct bkt_layout *l = &d->layout;
     if (l->file_uri)
         BKT_PASS(bkt_json_set(j, "file_uri", bkt_json_new_str(l->file_uri)));
+    BKT_PASS(bkt_layout_files_emit(l, j));
     if (l->cls == BKT_D_CONTIGUOUS_REF) {
         contiguous_chunk(d, top_dims);
         BKT_PASS(bkt_json_set(j, "offset", bkt_json_new_u64(l->offset)));

@@ -164,6 +164,12 @@ void bkt_dset_fini(struct bkt_dset *d)
         free(d->filters[i].cd);
     free(d->filters);
     free(d->layout.file_uri);
+    free(d->layout.file_etag);
+    for (size_t i = 0; i < d->layout.n_segments; i++) {
+        free(d->layout.segments[i].file_uri);
+        free(d->layout.segments[i].etag);
+    }
+    free(d->layout.segments);
     free(d->layout.chunks);
     free(d->layout.chunk_coords);
     free(d->init_text);

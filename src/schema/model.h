@@ -151,6 +151,13 @@ enum bkt_layout_class {
 };
 struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: where the chunk lies in the file; size 0: unallocated */
     uint64_t offset, size;
+    uint32_t mask; /* HDF5's filter mask: bit i set, filter i was left out */
+};
+/** A piece of a file: what references count in when their bytes are spread over several (keys of ours). */
+struct bkt_segment {
+    char    *file_uri; /* NULL: zeros, nothing is stored */
+    char    *etag;     /* of the file when it was linked; NULL unknown */
+    uint64_t offset, size;
 };
 struct bkt_layout {
     enum bkt_layout_class cls;                   /* how the data are really stored: CHUNKED or a *_REF; NONE: null space */
@@ -164,6 +171,10 @@ struct bkt_layout {
     unsigned              user_rank;
     uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
+    char                 *file_etag;             /* file_uri's when it was linked, a key of ours; NULL unknown */
+    struct bkt_segment   *segments;              /* *_REF whose bytes are spread over files: offsets count in these, joined in
+                                                    order, and there is no file_uri; keys of ours */
+    size_t                n_segments;
     uint64_t              offset, size;          /* CONTIGUOUS_REF */
     struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
     uint64_t             *chunk_coords;          /* n_chunks * rank grid indices, in the order of chunks */
@@ -273,5 +284,11 @@ BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layo
                                 struct bkt_buf *out);
 /** The 48-byte stored reference ("datasets/d-…", or bare id) -> id; "" for null.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *err);
+
+
+/* ---- a local file's stamp: stands for an ETag in what refers to it, since copies of a folder keep it ---- */
+/** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
+void bkt_stamp(uint64_t size, double mtime, char *out);
+bool bkt_is_stamp(const char *etag);
 
 #endif

@@ -7,6 +7,10 @@
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
+ *   file_etag      a reference layout: what the file's ETag was (layout_files.c), a local file's size and time of change
+ *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files
+ *                  whose bytes, one after the other, are what offsets count in
+ *   chunks         of a reference layout: a third number is the chunk's filter mask
  *   charSet        an attribute or a link: H5T_CSET_UTF8 for an ASCII name that was said to be UTF-8
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
  *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
@@ -37,6 +41,9 @@ void              bkt_links_fini(struct bkt_links *l);
 
 /** Layout and chunk grid of a dataset from its two layout objects; @p d has its type and space already. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
+/** What a reference layout says of its files in keys of ours. */
+BKT_NODISCARD int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err *err);
+BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
 void              bkt_dset_fini(struct bkt_dset *d);

@@ -205,6 +205,32 @@ static int tidy_web(char *rest, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* file:///path: a file of this machine outside of the domain's folder; only for a domain of this machine, and only where
+ * `allow` says so. */
+static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store **store, char **key, struct bkt_err *err)
+{
+    const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
+    if (strncmp(own, "file:", 5) != 0)
+        BKT_FAIL(err, BKT_EACCES, "reference to %s: a domain that is not on this machine never leads to a file on it", uri);
+    if (!is_clean(path + 1))
+        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components", uri);
+    BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
+    if (!dir || bkt_buf_addf(&full, "file://%s", path) < 0)
+        BKT_NOMEM(err);
+    if (has_prefix(bkt_buf_str(&full), own, strlen(own))) {
+        const char *in_own = bkt_buf_str(&full) + strlen(own);
+        *store             = d->store;
+        *key               = strdup(in_own + strspn(in_own, "/"));
+        return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (!is_allowed(d, bkt_buf_str(&full), true))
+        return refuse(d, uri, dir, err);
+    BKT_PASS(other_store(d, dir, store, err));
+    *key = strdup(slash + 1);
+    return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
 int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                            struct bkt_err *err)
 {
@@ -212,6 +238,8 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     *store = NULL, *key = NULL;
     if (!uri)
         BKT_NOMEM(err);
+    if (strncasecmp(uri, "file:///", 8) == 0)
+        return resolve_local(d, uri, store, key, err);
     struct target t = take_apart(uri);
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as the server's keys are */
