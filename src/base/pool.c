@@ -1,5 +1,7 @@
 #include "pool.h"
 
+#include "scratch.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -132,4 +134,5 @@ void bkt_pool_shutdown(void)
     n_threads = 0;
     stopping  = false;
     (void)pthread_mutex_unlock(&lock);
+    bkt_scratch_shutdown();
 }

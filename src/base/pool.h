@@ -22,7 +22,7 @@ void bkt_pool_submit(struct bkt_job *job);
 /** Run one queued job on this thread if there is one: a thread that waits for jobs can help.  0: none was queued. */
 int bkt_pool_help(void);
 
-/** Finish what is queued, join the threads. */
+/** Finish what is queued, join the threads, give back the scratch memory. */
 void bkt_pool_shutdown(void);
 
 #endif

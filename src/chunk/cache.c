@@ -7,6 +7,7 @@
 #include "chunk.h"
 #include "forkguard.h"
 #include "map.h"
+#include "scratch.h"
 
 #define ENTRY_COST sizeof(struct bkt_centry)
 
@@ -22,19 +23,23 @@ struct bkt_cache {
     uint32_t           seed;
 };
 
-struct bkt_centry *bkt_centry_new(size_t len)
+static struct bkt_centry *centry_make(size_t len, bool pooled)
 {
     struct bkt_centry *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
     atomic_init(&e->refs, 1);
-    e->len = len;
-    if (len && !(e->data = malloc(len))) {
+    e->len    = len;
+    e->pooled = pooled;
+    if (len && !(e->data = pooled ? bkt_scratch_take(len) : malloc(len))) {
         free(e);
         return NULL;
     }
     return e;
 }
+
+struct bkt_centry *bkt_centry_new(size_t len) { return centry_make(len, false); }
+struct bkt_centry *bkt_centry_scratch(size_t len) { return centry_make(len, true); }
 
 struct bkt_centry *bkt_centry_retain(struct bkt_centry *e)
 {
@@ -46,7 +51,10 @@ void bkt_centry_release(struct bkt_centry *e)
 {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
-    free(e->data);
+    if (e->pooled)
+        bkt_scratch_give(e->data);
+    else
+        free(e->data);
     free(e->starts);
     free(e);
 }

@@ -19,6 +19,7 @@ struct bkt_centry {
     bool           missing; /* a chunk that isn't stored */
     size_t        *starts;  /* variable-size elements: n_starts+1 offsets in data; else NULL */
     size_t         n_starts;
+    bool           pooled;  /* data is scratch memory */
     /* the cache's own */
     atomic_uint        refs;
     uint64_t           space, pos;
@@ -29,6 +30,8 @@ struct bkt_centry {
 
 /** An entry of the caller's with @p len bytes of room, not yet in any cache; NULL: out of memory. */
 struct bkt_centry *bkt_centry_new(size_t len);
+/** The same in scratch memory: for bytes that no cache will keep. */
+struct bkt_centry *bkt_centry_scratch(size_t len);
 struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
 void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
 

@@ -2,13 +2,14 @@
  * writing; from that follow the lengths expected between the stages, so that the last one decodes into the caller's
  * buffer and no stage may produce more than what is wanted.
  *
- * Scratch memory is malloc'ed per chunk, not kept per thread: the library may be unloaded while threads live on. */
+ * Memory between the stages comes from the process's pool (scratch.h). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "filter_impl.h"
+#include "scratch.h"
 
 #define FLAG_REVERSE 0x0100 /* H5Z_FLAG_REVERSE */
 
@@ -125,7 +126,7 @@ struct stage {
 };
 struct run {
     struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without those that do nothing */
-    unsigned        n;
+    unsigned        n, last; /* the stage that decodes into the caller's buffer */
     bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
     size_t          elem_size;
     size_t          limit;  /* for stages whose length is not known */
@@ -172,15 +173,15 @@ static int decode_into(const struct run *r, const struct stage *s, struct bkt_ro
 /* Decode one stage to new memory.  */
 static int to_memory(struct run *r, const struct stage *s, size_t cap, struct bkt_err *err)
 {
-    struct bkt_room out = {malloc(cap ? cap : 1), cap, 0};
+    struct bkt_room out = {bkt_scratch_take(cap ? cap : 1), cap, 0};
     if (!out.p)
         BKT_NOMEM(err);
     int rc = decode_into(r, s, &out, err);
     if (rc < 0) {
-        free(out.p);
+        bkt_scratch_give(out.p);
         return rc == BKT_ERANGE ? BKT_EFORMAT : rc;
     }
-    free(r->mem);
+    bkt_scratch_give(r->mem);
     r->mem = out.p;
     r->now = (struct bkt_span){out.p, out.n};
     return BKT_OK;
@@ -201,7 +202,7 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
         /* the last stage goes straight to where it is wanted; if that fails, once more with room for a forgotten
          * checksum, which also gives the message */
         struct bkt_room out    = {dst, n_dst, 0};
-        bool            direct = s == r->s && decode_into(r, s, &out, NULL) == BKT_OK;
+        bool            direct = s == r->s + r->last && decode_into(r, s, &out, NULL) == BKT_OK;
         if (direct)
             r->now = (struct bkt_span){dst, out.n};
         else
@@ -213,10 +214,18 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
     return BKT_OK;
 }
 
-static void run_fini(struct run *r) { free(r->mem); }
+static void run_fini(struct run *r) { bkt_scratch_give(r->mem); }
 
-int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
-                        size_t n_dst, struct bkt_err *err)
+/* Whether the stage written first is the byte shuffle of whole elements, with something behind it. */
+static bool ends_in_planes(const struct run *r, size_t n_dst)
+{
+    const struct bkt_filter *f  = r->s[0].f;
+    size_t                   es = f->n_cd && f->cd[0] ? f->cd[0] : r->elem_size;
+    return f->id == BKT_FILTER_SHUFFLE && es == r->elem_size && es > 1 && n_dst % es == 0 && n_dst / es > 1;
+}
+
+static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
+                        bool *planes, struct bkt_err *err)
 {
     BKT_CLEANUP(run_fini) struct run r;
     r.n         = 0;
@@ -232,12 +241,27 @@ int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void 
     if (r.n && n_in == 0)
         BKT_FAIL(err, BKT_EFORMAT, "the stored chunk is empty");
 
+    r.last = planes && r.n > 1 && ends_in_planes(&r, n_dst);
+    if (planes)
+        *planes = r.last;
     trim_checksum(&r, &r.now, r.stored);
-    for (unsigned i = r.n; i-- > 0;)
+    for (unsigned i = r.n; i-- > r.last;)
         BKT_PASS(run_stage(&r, &r.s[i], dst, n_dst, err));
     if (r.now.n != n_dst)
         BKT_FAIL(err, BKT_EFORMAT, "the chunk has %zu bytes instead of %zu", r.now.n, n_dst);
     if (n_dst && r.now.p != dst)
         memcpy(dst, r.now.p, n_dst);
     return BKT_OK;
+}
+
+int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
+                        struct bkt_err *err)
+{
+    return run_pipeline(p, mask, in, n_in, dst, n_dst, NULL, err);
+}
+
+int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst, size_t n_dst,
+                               bool *planes, struct bkt_err *err)
+{
+    return run_pipeline(p, mask, in, n_in, dst, n_dst, planes, err);
 }

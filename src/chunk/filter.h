@@ -68,6 +68,12 @@ const char *bkt_filter_name(int id);
 BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
                                       void *dst, size_t n_dst, struct bkt_err *err);
 
+/** The same, but where the last step would be to undo the byte shuffle of elements of p->elem_size bytes, that is left to
+ *  the caller (bkt_unshuffle_part()), who can do it straight into the place where the elements belong.
+ * @param planes  whether that is so */
+BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
+                                             void *dst, size_t n_dst, bool *planes, struct bkt_err *err);
+
 /** How HSDS wrote a native chunk object: what its list of filters comes down to. */
 struct bkt_hsds_codec {
     bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */
@@ -88,5 +94,7 @@ BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void
 /** out[i*es+j] = in[j*n+i]: undo HDF5's byte shuffle of n_bytes/es elements; a tail of n_bytes%es bytes is copied.
  *  in and out must not overlap. */
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
+/** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
+void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);
 
 #endif

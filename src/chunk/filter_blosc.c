@@ -40,6 +40,10 @@ int bkt_blosc_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_sp
         BKT_FAIL(err, BKT_EFORMAT, "blosc: %zu bytes are no blosc 1.x frame", in.n);
     if (h.n_bytes > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "blosc: frame holds %zu bytes, expected %zu", h.n_bytes, out->cap);
+    if (h.n_bytes && bkt_blosc_zlib(in, &h, out->p)) {
+        out->n = h.n_bytes;
+        return BKT_OK;
+    }
     int got = h.n_bytes ? blosc_decompress_ctx(in.p, out->p, out->cap, 1) : 0;
     if (got < 0 || (size_t)got != h.n_bytes) {
         const char *codec = missing_codec(in.p);

@@ -58,6 +58,8 @@ struct bkt_blosc_head {
     unsigned type_size;
 };
 bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
+/** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: libblosc has to. */
+bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);
 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */
 BKT_NODISCARD int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struct bkt_room *out,

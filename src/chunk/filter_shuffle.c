@@ -52,9 +52,9 @@ DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof a);
 DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
 
 #define SWEEP(planes)                                                                                             \
-    static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n)                              \
+    static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)                \
     {                                                                                                             \
-        for (size_t i = 0; i + 16 <= n; i += 16)                                                                  \
+        for (size_t i = 0; i + 16 <= count; i += 16)                                                              \
             tile##planes(in + i, out + i * (planes), n, (planes));                                                \
     }
 SWEEP(2)
@@ -63,9 +63,9 @@ SWEEP(8)
 SWEEP(16)
 
 /* Any element size: the planes in groups of 16, 8, 4, 2 and 1. */
-static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, size_t count, size_t es)
 {
-    for (size_t i = 0; i + 16 <= n; i += 16) {
+    for (size_t i = 0; i + 16 <= count; i += 16) {
         const unsigned char *p = in + i;
         unsigned char       *q = out + i * es;
         size_t               k = 0;
@@ -89,37 +89,46 @@ static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, siz
     }
 }
 
-/* Gives the number of elements done; the caller does the rest one by one. */
-static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+/* `count` elements of planes that lie n bytes apart.  Gives the number done; the caller does the rest one by one. */
+static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t count, size_t es)
 {
     switch (es) {
     case 2:
-        sweep2(in, out, n);
+        sweep2(in, out, n, count);
         break;
     case 4:
-        sweep4(in, out, n);
+        sweep4(in, out, n, count);
         break;
     case 8:
-        sweep8(in, out, n);
+        sweep8(in, out, n, count);
         break;
     case 16:
-        sweep16(in, out, n);
+        sweep16(in, out, n, count);
         break;
     default:
-        sweep_any(in, out, n, es);
+        sweep_any(in, out, n, count, es);
     }
-    return n - n % 16;
+    return count - count % 16;
 }
 
 #else
 
-static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t count, size_t es)
 {
-    (void)in, (void)out, (void)n, (void)es;
+    (void)in, (void)out, (void)n, (void)count, (void)es;
     return 0;
 }
 
 #endif
+
+void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es)
+{
+    const unsigned char *p = in;
+    unsigned char       *q = out;
+    for (size_t i = sweep(p, q, n, count, es); i < count; i++)
+        for (size_t k = 0; k < es; k++)
+            q[i * es + k] = p[k * n + i];
+}
 
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
 {
@@ -131,9 +140,7 @@ void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
             memcpy(q, p, n_bytes);
         return;
     }
-    for (size_t i = sweep(p, q, n, es); i < n; i++)
-        for (size_t k = 0; k < es; k++)
-            q[i * es + k] = p[k * n + i];
+    bkt_unshuffle_part(p, n, q, n, es);
     memcpy(q + n * es, p + n * es, n_bytes - n * es);
 }
 

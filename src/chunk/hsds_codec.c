@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "filter_impl.h"
+#include "scratch.h"
 
 static const struct bkt_filter no_params = {0};
 
@@ -46,12 +47,14 @@ static int exact(int rc, const struct bkt_room *out, size_t n_dst, struct bkt_er
     return rc;
 }
 
+static void givep(unsigned char **p) { bkt_scratch_give(*p); }
+
 /* zlib, then the byte shuffle: data from before 2020, and what other programs write. */
 static int decode_zlib(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst, size_t n_dst,
                        struct bkt_err *err)
 {
-    bool                                  shuffled = c->shuffle == 1 && c->elem_size > 1;
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp      = shuffled ? malloc(n_dst + 1) : NULL;
+    bool                              shuffled = c->shuffle == 1 && c->elem_size > 1;
+    BKT_CLEANUP(givep) unsigned char *tmp = shuffled ? bkt_scratch_take(n_dst + 1) : NULL;
     if (shuffled && !tmp)
         BKT_NOMEM(err);
     struct bkt_room out = {shuffled ? tmp : dst, n_dst, 0};

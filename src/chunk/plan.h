@@ -60,6 +60,8 @@ unsigned char *bkt_segs_direct(const struct bkt_seg *segs, size_t n);
 /* ---- scatter.c ---- */
 /** Copy runs of a decoded chunk; src is what lies at byte @p src_off of the chunk. */
 void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src);
+/** The same of one whose bytes are still shuffled: planes of its elements' first bytes, second bytes, ... */
+void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *src);
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 void bkt_scatter_fill(struct bkt_target *t, uint64_t k);
 void bkt_scatter_fill_seg(const struct bkt_seg *s);

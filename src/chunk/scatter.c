@@ -38,6 +38,20 @@ void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
         copy_run(t, &run, src + (size_t)run.off * t->io->elem_size, &hint);
 }
 
+void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *src)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0, es = t->io->elem_size, n = (size_t)t->io->chunk_elems;
+    bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        while (run.len) {
+            uint64_t off, m = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
+            bkt_unshuffle_part(src + (size_t)run.off, n, t->dst + (size_t)off * es, (size_t)m, es);
+            run.off += m, run.seq += m, run.len -= m;
+        }
+}
+
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
 {
     struct bkt_grid_iter it;

@@ -224,7 +224,10 @@ static int place_bytes(struct bkt_task *k, size_t n_parts, uint64_t len, unsigne
         return BKT_OK;
     if (!k->keep && bkt_pour_fits(k->segs, k->n_segs))
         return (k->pours = calloc(n_parts, sizeof *k->pours)) ? BKT_OK : BKT_ENOMEM;
-    return (k->e = bkt_centry_new((size_t)len)) ? BKT_OK : BKT_ENOMEM;
+    /* filtered bytes are kept only where more came along than was needed */
+    bool cached = k->keep && (!k->segs[0].filtered || k->off + len > k->need_end || k->off < k->segs[0].off);
+    k->e        = cached ? bkt_centry_new((size_t)len) : bkt_centry_scratch((size_t)len);
+    return k->e ? BKT_OK : BKT_ENOMEM;
 }
 
 int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out, struct bkt_err *err)

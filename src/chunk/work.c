@@ -25,18 +25,23 @@ static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, 
     bkt_centry_release(e);
 }
 
-typedef int decode_fn(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err);
+/* @p planes: may be left true, when the elements are still to be unshuffled; NULL: they must not be. */
+typedef int decode_fn(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err);
 
-static int decode_native(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err)
+static int decode_native(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
+    (void)planes;
     const struct bkt_buf *b = &k->reqs[0].body;
     return bkt_hsds_decode(&s->t->io->codec, b->ptr, b->len, dst, s->t->io->chunk_bytes, err);
 }
 
-static int decode_ref(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, struct bkt_err *err)
+static int decode_ref(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
-    return bkt_pipeline_decode(&s->t->io->pipe, s->mask, k->e->data + k->delta + (size_t)(s->off - k->off), (size_t)s->len, dst,
-                               s->t->io->chunk_bytes, err);
+    const struct bkt_dsetio *io = s->t->io;
+    const unsigned char     *in = k->e->data + k->delta + (size_t)(s->off - k->off);
+    if (planes && io->elem_size == io->pipe.elem_size)
+        return bkt_pipeline_decode_planes(&io->pipe, s->mask, in, (size_t)s->len, dst, io->chunk_bytes, planes, err);
+    return bkt_pipeline_decode(&io->pipe, s->mask, in, (size_t)s->len, dst, io->chunk_bytes, err);
 }
 
 static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, struct bkt_err *err)
@@ -45,15 +50,18 @@ static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, st
     size_t             n     = t->io->chunk_bytes;
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
     if (whole) {
-        BKT_PASS(fn(k, s, whole, err));
+        BKT_PASS(fn(k, s, whole, NULL, err));
         keep_copy(k->run, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
         return BKT_OK;
     }
-    struct bkt_centry *e = bkt_centry_new(n);
+    bool               planes = false;
+    struct bkt_centry *e      = k->run->keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
-    int rc = fn(k, s, e->data, err);
-    if (rc == BKT_OK) {
+    int rc = fn(k, s, e->data, k->run->keep ? NULL : &planes, err);
+    if (rc == BKT_OK && planes) {
+        bkt_scatter_planes(t, s->k, e->data);
+    } else if (rc == BKT_OK) {
         bkt_scatter(t, s->k, e->data);
         keep_chunk(k->run, t, s->k, e);
     }

@@ -6,6 +6,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "bkt_config.h"
+#include "filter_impl.h"
 #include "filter_testing.h"
 
 typedef size_t encode_fn(const unsigned char *in, size_t n, unsigned char *out, size_t cap, unsigned variant);
@@ -194,6 +196,10 @@ static const struct {
     {"blosc lz4hc, shuffle 8", BKT_FILTER_BLOSC, enc_blosc, 217},
     {"blosc snappy, shuffle 4", BKT_FILTER_BLOSC, enc_blosc, 313},
     {"blosc zlib, plain", BKT_FILTER_BLOSC, enc_blosc, 403},
+    {"blosc zlib, as HSDS: typesize 1", BKT_FILTER_BLOSC, enc_blosc, 410},
+    {"blosc zlib, shuffle 4", BKT_FILTER_BLOSC, enc_blosc, 413},
+    {"blosc zlib, shuffle 8", BKT_FILTER_BLOSC, enc_blosc, 417},
+    {"blosc zlib, bitshuffle 4", BKT_FILTER_BLOSC, enc_blosc, 423},
     {"blosc zstd, bitshuffle 2", BKT_FILTER_BLOSC, enc_blosc, 521},
 };
 
@@ -278,6 +284,33 @@ static void vector(size_t i)
     bkt_pipeline_fini(&p);
 }
 
+#if BKT_HAVE_LIBDEFLATE
+/* The frames that HSDS writes don't go through libblosc, whatever their size and whether their blocks are split. */
+static void test_blosc_zlib(void)
+{
+    static const size_t sizes[] = {1, 17, 128, 1000, 4096, 65537, 300000, 1000003};
+    for (size_t i = 0; i < BKT_COUNT(sizes); i++)
+        for (unsigned type = 1; type <= 17; type += type < 4 ? 1 : 4)
+            for (int shuffle = 0; shuffle < 2; shuffle++) {
+                size_t                n = sizes[i], cap = n + BLOSC_MAX_OVERHEAD;
+                unsigned char        *in = sample(n, type, (uint32_t)n), *z = need(cap), *out = need(n);
+                int                   rc = blosc_compress_ctx(5, shuffle, type, n, in, z, cap, "zlib", 0, 1);
+                struct bkt_blosc_head h;
+                struct bkt_span       s = {z, rc > 0 ? (size_t)rc : 0};
+                CHECK(rc > 0 && bkt_blosc_head(s, &h), "%zu bytes of type size %u: %d", n, type, rc);
+                bool stored = z[2] & 2;
+                bool done   = bkt_blosc_zlib(s, &h, out);
+                CHECK(done != stored, "%zu bytes of type size %u, shuffle %d: %s", n, type, shuffle, done ? "taken" : "not taken");
+                CHECK(!done || !memcmp(in, out, n), "%zu bytes of type size %u, shuffle %d: wrong", n, type, shuffle);
+                free(in);
+                free(z);
+                free(out);
+            }
+}
+#else
+static void test_blosc_zlib(void) {}
+#endif
+
 int main(void)
 {
     static const size_t sizes[] = {1, 7, 16, 100, 2500, 100000};
@@ -286,5 +319,6 @@ int main(void)
             roundtrip(i, sizes[k]);
     for (size_t i = 0; i < BKT_COUNT(vectors); i++)
         vector(i);
+    test_blosc_zlib();
     return failures != 0;
 }

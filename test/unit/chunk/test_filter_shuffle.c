@@ -1,5 +1,6 @@
 /* Byte shuffle, bitshuffle and fletcher32 against plain loops written from their definitions. */
 #include <lz4.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "filter_impl.h"
@@ -39,6 +40,41 @@ static void test_unshuffle(void)
                 free(mid);
                 free(got);
             }
+}
+
+/* What decode_planes leaves to be done, done for a stretch here and a stretch there. */
+static void test_planes(size_t es, size_t count)
+{
+    size_t              n = es * count;
+    unsigned char      *raw = sample(n, es, (uint32_t)n), *mid = need(n), *got = need(n), *planes = need(n);
+    unsigned            cd  = (unsigned)es;
+    struct bkt_pipeline p   = {.elem_size = es};
+    bool                are = false;
+    shuffle(raw, mid, n, es);
+    uLongf         n_z = compressBound(n);
+    unsigned char *z   = need(n_z);
+    if (bkt_pipeline_add(&p, BKT_FILTER_SHUFFLE, 0, &cd, 1, "shuffle", NULL) < 0 ||
+        bkt_pipeline_add(&p, BKT_FILTER_DEFLATE, 0, NULL, 0, "deflate", NULL) < 0 || compress2(z, &n_z, mid, n, 1) != Z_OK)
+        abort();
+    int rc = bkt_pipeline_decode_planes(&p, 0, z, n_z, planes, n, &are, NULL);
+    CHECK(rc == BKT_OK && are == (es > 1 && count > 1), "%zu elements of %zu: %d, planes %d", count, es, rc, are);
+    uint32_t seed = 5;
+    for (size_t at = 0; are && at < count;) {
+        size_t m = 1 + rnd(&seed) % (count - at);
+        bkt_unshuffle_part(planes + at, count, got + at * es, m, es);
+        at += m;
+    }
+    CHECK(!memcmp(are ? got : planes, raw, n), "%zu elements of %zu in stretches", count, es);
+    rc = bkt_pipeline_decode_planes(&p, 1, z, n_z, planes, n, &are, NULL);
+    CHECK(rc == BKT_OK && !are && !memcmp(planes, mid, n), "shuffle skipped by the mask: %d, planes %d", rc, are);
+    rc = bkt_pipeline_decode_planes(&p, 2, mid, n, planes, n, &are, NULL);
+    CHECK(rc == BKT_OK && !are && !memcmp(planes, raw, n), "nothing but shuffle: %d, planes %d", rc, are);
+    bkt_pipeline_fini(&p);
+    free(raw);
+    free(mid);
+    free(got);
+    free(planes);
+    free(z);
 }
 
 /* codec: 0 none, 2 LZ4, 3 zstd, as in the client data; gives the length. */
@@ -168,6 +204,9 @@ static void test_fletcher(void)
 int main(void)
 {
     test_unshuffle();
+    for (size_t es = 1; es <= 19; es++)
+        for (size_t n = 1; n < 300; n = 3 * n + 1)
+            test_planes(es, n);
     for (size_t es = 1; es <= 17; es++) {
         static const size_t counts[] = {1, 7, 8, 9, 127, 128, 300, 5003};
         for (size_t c = 0; c < BKT_COUNT(counts); c++)
