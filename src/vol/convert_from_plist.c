@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "native.h"
 
 static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
 
@@ -81,28 +82,88 @@ static hid_t file_in_memory(void)
     return f;
 }
 
+static bool has_pointers(const struct bkt_type *t, hid_t type) { return t->is_var || H5Tdetect_class(type, H5T_REFERENCE) > 0; }
+
+/* HDF5's names of properties */
+#define FILL          "fill_value"       /* with fill and allocation time in it */
+#define ALLOC_DEFAULT "alloc_time_state" /* 1: nobody asked for an allocation time */
+
+struct fill {
+    void            *value; /* NULL: no value with pointers */
+    hid_t            type;
+    H5D_fill_time_t  time;
+    H5D_alloc_time_t alloc;
+    unsigned         unasked;
+};
+
+static void fill_fini(struct fill *f)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
+    if (f->value && scalar >= 0)
+        (void)H5Treclaim(f->type, scalar, H5P_DEFAULT, f->value);
+    free(f->value);
+}
+
+/* Back to the default.  Its bytes own nothing. */
+static herr_t take_fill_out(hid_t list, struct fill *f)
+{
+    size_t size = 0;
+    f->value    = calloc(1, H5Tget_size(f->type));
+    if (!f->value || H5Pget_fill_value(list, f->type, f->value) < 0 || H5Pget_size(list, FILL, &size) < 0)
+        return -1;
+    BKT_CLEANUP(bkt_freep) void *bytes = calloc(1, size + 1);
+    if (!bytes || H5Pget(H5P_DATASET_CREATE_DEFAULT, FILL, bytes) < 0)
+        return -1;
+    return H5Pset(list, FILL, bytes);
+}
+
+/* A list for the file in memory: nothing is to be allocated there, and HDF5 1.14 corrupts memory when it converts a fill value
+ * with references of the new kind. */
+static herr_t lighten(hid_t list, const struct bkt_type *t, struct fill *f)
+{
+    H5D_fill_value_t status;
+    H5D_layout_t     layout = H5Pget_layout(list);
+    if (H5Pfill_value_defined(list, &status) < 0 || H5Pget_alloc_time(list, &f->alloc) < 0 || H5Pget_fill_time(list, &f->time) < 0 ||
+        H5Pget(list, ALLOC_DEFAULT, &f->unasked) < 0)
+        return -1;
+    if (status == H5D_FILL_VALUE_USER_DEFINED && has_pointers(t, f->type) && take_fill_out(list, f) < 0)
+        return -1;
+    if (layout == H5D_COMPACT)
+        return H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    return H5Pset_alloc_time(list, layout == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR);
+}
+
+static herr_t put_back(hid_t list, const struct fill *f)
+{
+    if (f->value && (H5Pset_fill_value(list, f->type, f->value) < 0 || H5Pset_fill_time(list, f->time) < 0))
+        return -1;
+    return H5Pset_alloc_time(list, f->alloc) < 0 ? -1 : H5Pset(list, ALLOC_DEFAULT, &f->unasked);
+}
+
+static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl, hid_t *out,
+                          struct bkt_err *err)
+{
+    BKT_CLEANUP(fill_fini) struct fill f = {.type = type};
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl), dset = H5I_INVALID_HID;
+    if (list < 0 || lighten(list, t, &f) < 0)
+        return failed(err);
+    BKT_PASS(PASS_ON(err, dset = H5Dcreate_anon(file, type, space, list, H5P_DEFAULT), "HDF5 refuses to create such a dataset"));
+    *out = H5Dget_create_plist(dset);
+    return *out < 0 || put_back(*out, &f) < 0 ? failed(err) : BKT_OK;
+}
+
 /* Filters fill in their parameters when a dataset is created, and HDF5 refuses what makes no sense.  So that both are
  * HDF5's own, the dataset is created in a file in memory. */
-static int as_created(hid_t dcpl, hid_t type, hid_t space, hid_t *out, struct bkt_err *err)
+static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, hid_t *out, struct bkt_err *err)
 {
-    H5D_alloc_time_t alloc;
-    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl);
-    if (list < 0 || H5Pget_alloc_time(list, &alloc) < 0)
-        return failed(err);
     if (is_plain(dcpl, space)) {
-        *out = bkt_hid_take(&list);
-        return BKT_OK;
+        *out = H5Pcopy(dcpl);
+        return *out < 0 ? failed(err) : BKT_OK;
     }
-    bool early = alloc == H5D_ALLOC_TIME_EARLY && H5Pget_layout(list) != H5D_COMPACT; /* nothing is to be allocated for this */
-    if (early && H5Pset_alloc_time(list, H5Pget_layout(list) == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR) < 0)
-        return failed(err);
     BKT_CLEANUP(bkt_hid_closep) hid_t file = file_in_memory();
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : H5Dcreate_anon(file, type, space, list, H5P_DEFAULT);
-    BKT_CLEANUP(bkt_hid_closep) hid_t made = dset < 0 ? dset : H5Dget_create_plist(dset);
-    if (made < 0 || (early && H5Pset_alloc_time(made, alloc) < 0))
-        return bkt_h5err_capture(err, "HDF5 refuses a dataset with this creation property list");
-    *out = bkt_hid_take(&made);
-    return BKT_OK;
+    if (file < 0)
+        return bkt_h5err_capture(err, "making a file in memory");
+    return create_and_ask(file, t, type, space, dcpl, out, err);
 }
 
 /* ---- layout, filters ---- */
@@ -191,11 +252,6 @@ static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
 
 /* ---- fill value, times ---- */
 
-static bool has_pointers(hid_t type)
-{
-    return H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tdetect_class(type, H5T_STRING) > 0;
-}
-
 static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d, struct bkt_err *err)
 {
     H5D_fill_value_t status;
@@ -210,7 +266,7 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     if (H5Pget_fill_value(id, file_type, mem) < 0)
         return bkt_h5err_capture(err, "asking for the fill value");
     int rc = bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, H5P_DEFAULT, &d->fill, err);
-    if (has_pointers(file_type))
+    if (has_pointers(d->type, file_type))
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
     d->has_fill = rc == BKT_OK;
     return rc;
@@ -218,14 +274,13 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
 
 static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
 {
-    static const H5D_alloc_time_t usual[] = {
-        [BKT_D_COMPACT] = H5D_ALLOC_TIME_EARLY, [BKT_D_CONTIGUOUS] = H5D_ALLOC_TIME_LATE, [BKT_D_CHUNKED] = H5D_ALLOC_TIME_INCR};
     H5D_fill_time_t  fill;
     H5D_alloc_time_t alloc;
-    if (H5Pget_fill_time(id, &fill) < 0 || H5Pget_alloc_time(id, &alloc) < 0)
+    unsigned         unasked = 0;
+    if (H5Pget_fill_time(id, &fill) < 0 || H5Pget_alloc_time(id, &alloc) < 0 || H5Pget(id, ALLOC_DEFAULT, &unasked) < 0)
         return failed(err);
     d->fill_time  = fill == H5D_FILL_TIME_IFSET ? -1 : (int)fill;
-    d->alloc_time = alloc == usual[d->layout.user_cls] ? -1 : (int)alloc;
+    d->alloc_time = unasked ? -1 : (int)alloc;
     return BKT_OK;
 }
 
@@ -235,7 +290,7 @@ static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
 static int encode_dcpl(hid_t list, hid_t file_type, const struct bkt_dset *d, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(list);
-    if (copy < 0 || (d->has_fill && has_pointers(file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
+    if (copy < 0 || (d->has_fill && has_pointers(d->type, file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
         return failed(err);
     return encode(copy, out, err);
 }
@@ -245,7 +300,7 @@ int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t file_type,
 {
     struct bkt_dset *d = &o->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID, again = H5I_INVALID_HID;
-    BKT_PASS(as_created(dcpl, file_type, space, &list, err));
+    BKT_PASS(as_created(dcpl, d->type, file_type, space, &list, err));
     BKT_PASS(object_properties(list, o, err));
     BKT_PASS(from_layout(list, &d->layout, err));
     BKT_PASS(from_filters(list, d, err));
