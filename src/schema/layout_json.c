@@ -18,6 +18,7 @@ static const struct bkt_word layout_classes[] = {
     {"H5D_CONTIGUOUS_REF", BKT_D_CONTIGUOUS_REF},
     {"H5D_CHUNKED_REF", BKT_D_CHUNKED_REF},
     {"H5D_CHUNKED_REF_INDIRECT", BKT_D_CHUNKED_REF_INDIRECT},
+    {"H5D_VIRTUAL", BKT_D_VIRTUAL},
 };
 
 static int class_of(const json_t *j, enum bkt_layout_class *out, struct bkt_err *err)
@@ -275,6 +276,10 @@ int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d
         l->user_cls = cpl_cls == BKT_D_COMPACT ? BKT_D_COMPACT : BKT_D_CONTIGUOUS;
         return BKT_OK;
     }
+    if (cpl_cls == BKT_D_VIRTUAL) {
+        l->user_cls = BKT_D_VIRTUAL;
+        return BKT_OK;
+    }
     if (is_ref(cpl_cls) || is_ref(top_cls)) {
         l->cls = is_ref(cpl_cls) ? cpl_cls : top_cls;
         return parse_ref(is_ref(cpl_cls) ? cpl : top, top, d, err);
@@ -427,7 +432,7 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
         BKT_PASS(emit_ref(d, dims, user));
     else if (l->user_cls == BKT_D_CHUNKED)
         BKT_PASS(set_dims(user, "dims", l->user_dims, l->user_rank));
-    return null ? BKT_OK : emit_top(l, dims, top);
+    return null || l->user_cls == BKT_D_VIRTUAL ? BKT_OK : emit_top(l, dims, top);
 }
 
 int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err)

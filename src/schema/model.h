@@ -147,7 +147,8 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
     int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;
 };
 enum bkt_layout_class {
-    BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE
+    BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE,
+    BKT_D_VIRTUAL /* as user_cls only, cls is NONE; the mappings are in the object's `cpl` */
 };
 struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: where the chunk lies in the file; size 0: unallocated */
     uint64_t offset, size;

@@ -185,8 +185,10 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
             for (int i = 0; i < rank; i++)
                 l->user_dims[i] = dims[i];
             return BKT_OK;
-        case H5D_CONTIGUOUS:
         case H5D_VIRTUAL: /* the mappings are in the encoded list */
+            l->user_cls = BKT_D_VIRTUAL;
+            return BKT_OK;
+        case H5D_CONTIGUOUS:
             l->user_cls = BKT_D_CONTIGUOUS;
             return BKT_OK;
         case H5D_LAYOUT_ERROR:

@@ -279,7 +279,7 @@ static const struct {
      0,
      {0, 0}},
     {"unknown class",
-     D("'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'layout': {'class': 'H5D_VIRTUAL', 'dims': [4]}"),
+     D("'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'layout': {'class': 'H5D_STRANGE', 'dims': [4]}"),
      BKT_EUNSUP,
      0,
      0,
