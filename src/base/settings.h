@@ -33,6 +33,8 @@
     X(UINT, backoff_ms, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
     X(UINT, meta_cache, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX, "bytes of parsed objects kept per open domain") \
     X(UINT, chunk_cache, "H5BUCKET_CHUNK_CACHE", "128M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
+    X(UINT, write_cache, "H5BUCKET_WRITE_CACHE", "64M", 1048576, UINT64_MAX,                                         \
+      "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \
     X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "128M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
     X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
     X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "64K", 0, 67108864, "ranges of one file nearer than this are fetched as one") \

@@ -21,6 +21,8 @@ struct bkt_cache {
     struct bkt_map    *names;
     uint64_t           n_spaces;
     uint32_t           seed;
+    void              *beside;
+    void             (*release)(void *what);
 };
 
 static struct bkt_centry *centry_make(size_t len, bool pooled)
@@ -182,6 +184,8 @@ static void *cache_make(struct bkt_domain *dom)
 static void cache_free(void *p)
 {
     struct bkt_cache *c = p;
+    if (c->beside)
+        c->release(c->beside);
     bkt_forkguard_remove(&c->guard);
     bkt_cache_clear(c);
     bkt_map_free(c->names, NULL);
@@ -215,6 +219,25 @@ uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n)
         id = ++c->n_spaces;
     (void)pthread_mutex_unlock(&c->lock);
     return id;
+}
+
+void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what))
+{
+    (void)pthread_mutex_lock(&c->lock);
+    void *what = c->beside;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (what || !make || !(what = make(arg)))
+        return what;
+    (void)pthread_mutex_lock(&c->lock);
+    void *mine = what;
+    if (c->beside) /* someone else was quicker */
+        what = c->beside;
+    else
+        c->beside = what, c->release = release;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (what != mine)
+        release(mine);
+    return what;
 }
 
 static uint32_t next_prio(struct bkt_cache *c) /* xorshift32 */
@@ -335,4 +358,15 @@ struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t
     }
     (void)pthread_mutex_unlock(&c->lock);
     return out;
+}
+
+void bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n)
+{
+    struct bkt_centry *e;
+    if (!space || !n)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    while ((e = tree_floor(c, space, from + n - 1)) && e->pos >= from)
+        drop(c, e);
+    (void)pthread_mutex_unlock(&c->lock);
 }

@@ -41,6 +41,10 @@ struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
 
+/** What else is kept per domain beside the cache (dirty.h): the one there is, or what @p make(arg) gives; @p release is
+ *  called when the domain closes.  NULL: none, @p make being NULL or having failed. */
+void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what));
+
 /** Keep @p e under (space, pos); the caller keeps its own reference.  Does nothing when it is larger than the cache. */
 void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e);
 /** The entry at exactly (space, pos), retained; or NULL. */
@@ -52,6 +56,8 @@ struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
 /** Drop the entries that begin at one of pos .. pos+len-1: what they were read from has changed. */
 void               bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len);
+/** Let go of entries of the space at positions from .. from+n-1. */
+void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
 void               bkt_cache_clear(struct bkt_cache *c);
 
 #endif

@@ -86,6 +86,9 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
     BKT_PASS(set_grid(io, err));
     if (io->where == BKT_AT_OBJECTS) {
         bkt_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
+        io->hdf5 = io->ds->layout.hdf5_chunks && !io->var;
+        if (io->hdf5)
+            return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
         return BKT_OK;
     }
     if (io->var)
@@ -154,9 +157,36 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     bkt_pipeline_fini(&io->pipe);
     bkt_centry_release(io->fill);
     bkt_object_release(io->obj);
-    bkt_domain_close(io->dom);
+    if (!io->shared)
+        bkt_domain_close(io->dom);
     (void)pthread_mutex_destroy(&io->lock);
     free(io);
+}
+
+int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err)
+{
+    struct bkt_dsetio *s = malloc(sizeof *s);
+    if (!s)
+        BKT_NOMEM(err);
+    *s           = *io;
+    s->shared    = true;
+    s->files     = NULL;
+    s->table     = NULL;
+    s->pipe.n    = 0;
+    s->fill      = io->fill ? bkt_centry_retain(io->fill) : NULL;
+    (void)pthread_mutex_init(&s->lock, NULL);
+    (void)bkt_object_retain(s->obj);
+    for (unsigned i = 0; i < io->pipe.n; i++) {
+        const struct bkt_filter *f  = &io->pipe.f[i];
+        int                      rc = bkt_pipeline_add(&s->pipe, f->id, f->flags, f->cd, f->n_cd, f->name, err);
+        if (rc < 0) {
+            bkt_dsetio_close(s);
+            return rc;
+        }
+        s->pipe.f[i].fn = f->fn;
+    }
+    *out = s;
+    return BKT_OK;
 }
 
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }

@@ -49,6 +49,8 @@ struct bkt_dsetio {
     pthread_mutex_t            lock;        /* guards what follows */
     struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
     struct bkt_dsetio         *table;
+    bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
+    bool                       hdf5;        /* OBJECTS: chunk objects hold what HDF5's own filters made (pipe) */
 };
 
 /** "chunk 3_4 of d-…", for messages. */
@@ -57,9 +59,15 @@ struct bkt_chunk_label {
 };
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
 
+/** A copy for what belongs to the domain itself: it doesn't keep the domain open.  Chunk objects only. */
+BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
+
 /* ---- codec_of.c, pipeline_of.c ---- */
 /** What a native dataset's filter list comes down to (facts: HSDS chunk objects). */
 void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
+/** What HSDS would store of n bytes of elements (fixed-size, or serialised), replacing what is in @p out. */
+BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
+                                  struct bkt_buf *out, struct bkt_err *err);
 /** HDF5's pipeline of chunks in HDF5 files, parameters completed from the type and the chunk where the list is silent. */
 BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
                                   struct bkt_pipeline *out, struct bkt_err *err);

@@ -89,11 +89,19 @@ int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsig
     return BKT_OK;
 }
 
+size_t bkt_filter_call(const struct bkt_filter *f, unsigned flags, size_t n, size_t *buf_size, void **buf)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
+    n = f->fn(flags, f->n_cd, f->cd, n, buf_size, buf);
+    (void)pthread_mutex_unlock(&lock);
+    return n;
+}
+
 /* HDF5's own plugin for a filter: it takes over a malloc'ed buffer and may replace it. */
 static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                          struct bkt_err *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     (void)elem_size;
     size_t size = in.n;
     void  *buf  = malloc(in.n ? in.n : 1);
@@ -101,9 +109,7 @@ static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bk
         BKT_NOMEM(err);
     if (in.n)
         memcpy(buf, in.p, in.n);
-    pthread_mutex_lock(&lock);
-    size_t n = f->fn(f->flags | FLAG_REVERSE, f->n_cd, f->cd, in.n, &size, &buf);
-    pthread_mutex_unlock(&lock);
+    size_t n = bkt_filter_call(f, f->flags | FLAG_REVERSE, in.n, &size, &buf);
     bool fits = n <= out->cap;
     if (n && buf && fits) {
         memcpy(out->p, buf, n);

@@ -74,6 +74,13 @@ BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mas
 BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
                                              void *dst, size_t n_dst, bool *planes, struct bkt_err *err);
 
+/** Apply HDF5's pipeline to one chunk.
+ * @param out   gets the stored bytes (replacing what is there)
+ * @param mask  gets a bit for each optional filter that could not be applied or would only have made the chunk longer
+ * @return BKT_OK; BKT_EUNSUP: a filter that is not optional can't be applied, or has no encoder and no plugin; BKT_ENOMEM */
+BKT_NODISCARD int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
+                                      uint32_t *mask, struct bkt_err *err);
+
 /** How HSDS wrote a native chunk object: what its list of filters comes down to. */
 struct bkt_hsds_codec {
     bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */
@@ -96,5 +103,7 @@ BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
 /** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);
+/** The other way round. */
+void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es);
 
 #endif

@@ -1,7 +1,7 @@
 /* Bitshuffle (filter 32008, https://github.com/kiyo-masui/bitshuffle): the transposition of bits instead of bytes,
  * block by block, each block optionally compressed with LZ4 or zstd.
  *
- * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 0 plain, 2 LZ4, 3 zstd.
+ * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 0 plain, 2 LZ4, 3 zstd, [5] zstd's level.
  * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed size (4)
  * and stream.  Whole blocks come first, then one of the remaining elements rounded down to a multiple of 8, then the
  * last up to 7 elements as they are. */
@@ -13,7 +13,7 @@
 
 #include "filter_impl.h"
 
-enum { CD_ELEM = 2, CD_BLOCK = 3, CD_CODEC = 4 };
+enum { CD_ELEM = 2, CD_BLOCK = 3, CD_CODEC = 4, CD_LEVEL = 5 };
 enum { CODEC_NONE = 0, CODEC_LZ4 = 2, CODEC_ZSTD = 3 };
 
 /* The library's choice where the writer gave none: about 8 KiB, a multiple of 8 elements, at least 128. */
@@ -57,6 +57,80 @@ void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void
         bkt_unshuffle(p + k * n, t + k * n, n, 8);
     transpose_bits(t, n * es / 8);
     bkt_unshuffle(t, out, n * es, es);
+}
+
+/* The steps of bkt_bitunshuffle_block() backwards; transposing a matrix twice gives it back. */
+static void bitshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
+{
+    unsigned char *q = out, *t = tmp;
+    bkt_shuffle(in, t, n * es, es);
+    transpose_bits(t, n * es / 8);
+    for (size_t k = 0; k < es; k++)
+        bkt_shuffle(t + k * n, q + k * n, n, 8);
+}
+
+static int frame_block(const unsigned char *bits, size_t n, bool zstd, int level, struct bkt_buf *out, struct bkt_err *err)
+{
+    size_t at = out->len, bound = zstd ? ZSTD_compressBound(n) : (size_t)LZ4_compressBound((int)n), got;
+    if (bkt_buf_resize(out, at + 4 + bound) < 0)
+        BKT_NOMEM(err);
+    if (zstd) {
+        got = ZSTD_compress(out->ptr + at + 4, bound, bits, n, level);
+        got = ZSTD_isError(got) ? 0 : got;
+    } else {
+        int c = LZ4_compress_default((const char *)bits, (char *)out->ptr + at + 4, (int)n, (int)bound);
+        got   = c > 0 ? (size_t)c : 0;
+    }
+    if (!got)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: a block of %zu bytes can't be compressed", n);
+    bkt_put_be(out->ptr + at, 4, got);
+    bkt_buf_cut(out, at + 4 + got);
+    return BKT_OK;
+}
+
+enum { FORM_PLAIN, FORM_LZ4, FORM_ZSTD };
+
+static int encode_blocks(struct bkt_span in, size_t es, size_t block, int form, int level, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *mem = NULL;
+    size_t                                left = in.n / es, done = 0;
+    if (block > left / 8 * 8)
+        block = left / 8 * 8;
+    if (block * es > INT32_MAX / 2)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: blocks of %zu bytes", block * es);
+    mem = calloc(2 * block * es + 8, 1);
+    if (!mem)
+        BKT_NOMEM(err);
+    while (left >= 8) {
+        size_t n = left < block ? left / 8 * 8 : block;
+        bitshuffle_block(in.p + done, mem, n, es, mem + block * es);
+        if (form == FORM_PLAIN ? bkt_buf_add(out, mem, n * es) < 0 : false)
+            BKT_NOMEM(err);
+        if (form != FORM_PLAIN)
+            BKT_PASS(frame_block(mem, n * es, form == FORM_ZSTD, level, out, err));
+        done += n * es;
+        left -= n;
+    }
+    if (bkt_buf_add(out, in.p + done, in.n - done) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level, struct bkt_buf *out,
+                         struct bkt_err *err)
+{
+    unsigned char head[12];
+    if (elem_size == 0 || elem_size > SIZE_MAX / 256)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: element of %zu bytes", elem_size);
+    if (!block)
+        block = default_block(elem_size);
+    if (block % 8 || block > UINT32_MAX / elem_size)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: block of %zu elements", block);
+    bkt_put_be(head, 8, in.n);
+    bkt_put_be(head + 8, 4, block * elem_size);
+    if (bkt_buf_add(out, head, sizeof head) < 0)
+        BKT_NOMEM(err);
+    return encode_blocks(in, elem_size, block, zstd ? FORM_ZSTD : FORM_LZ4, level, out, err);
 }
 
 struct job {
@@ -164,4 +238,21 @@ int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct b
     struct job j = {.in = bkt_rd_of(in.p, in.n), .es = es, .codec = CODEC_NONE};
     j.block      = f->n_cd > CD_BLOCK && f->cd[CD_BLOCK] ? f->cd[CD_BLOCK] : default_block(es);
     return decode(&j, out, in.n, err);
+}
+
+int bkt_bitshuffle_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err)
+{
+    size_t es    = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
+    size_t block = f->n_cd > CD_BLOCK ? f->cd[CD_BLOCK] : 0;
+    if (bkt_bitshuffle_compresses(f)) {
+        unsigned codec = f->cd[CD_CODEC];
+        int      level = f->n_cd > CD_LEVEL && f->cd[CD_LEVEL] ? (int)f->cd[CD_LEVEL] : 3;
+        if (codec != CODEC_LZ4 && codec != CODEC_ZSTD)
+            BKT_FAIL(err, BKT_EUNSUP, "bitshuffle: unknown compressor %u", codec);
+        return bkt_bitshuffle_frame(in, es, block, codec == CODEC_ZSTD, level, out, err);
+    }
+    if (!es || block % 8)
+        BKT_FAIL(err, BKT_ERANGE, "bitshuffle: element of %zu bytes, block of %zu elements", es, block);
+    return encode_blocks(in, es, block ? block : default_block(es), FORM_PLAIN, 0, out, err);
 }

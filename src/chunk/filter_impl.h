@@ -42,6 +42,34 @@ bkt_decode_fn bkt_lz4_decode;
 bkt_decode_fn bkt_bitshuffle_decode;
 bkt_decode_fn bkt_zstd_decode;
 
+/** What every encoder does: what `in` becomes is added to `out`.
+ * @return BKT_OK; BKT_ERANGE: it would not become shorter (where the filter minds), or the filter can't be applied to such
+ *         data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
+typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
+                          struct bkt_err *err);
+
+bkt_encode_fn bkt_deflate_encode;
+bkt_encode_fn bkt_shuffle_encode;
+bkt_encode_fn bkt_fletcher32_encode;
+bkt_encode_fn bkt_szip_encode;
+bkt_encode_fn bkt_nbit_encode;
+bkt_encode_fn bkt_scaleoffset_encode;
+bkt_encode_fn bkt_bzip2_encode;
+bkt_encode_fn bkt_lzf_encode;
+bkt_encode_fn bkt_blosc_encode;
+bkt_encode_fn bkt_snappy_encode;
+bkt_encode_fn bkt_lz4_encode;
+bkt_encode_fn bkt_bitshuffle_encode;
+bkt_encode_fn bkt_zstd_encode;
+
+/** A zlib stream, added to @p out; level 0 to 9. */
+BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err);
+/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the default. */
+BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
+                                       struct bkt_buf *out, struct bkt_err *err);
+/** A plugin's function, one call at a time: plugins need not be thread-safe. */
+size_t bkt_filter_call(const struct bkt_filter *f, unsigned flags, size_t n, size_t *buf_size, void **buf);
+
 /** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
 uint32_t bkt_fletcher32_sum(const void *p, size_t n);
 /** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */

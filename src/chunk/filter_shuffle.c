@@ -51,6 +51,54 @@ DEFINE_TILE(4, STEP(b, a, 4) STEP(a, b, 4))
 DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof a);)
 DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
 
+/* The way back: as many elements, 16 rows of `planes` bytes es apart, to planes n apart.  Four of the same steps, whatever
+ * the number of planes: together with those above they turn the index bits around once. */
+#define DEFINE_SPLIT(planes)                                                                                      \
+    static inline void split##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)            \
+    {                                                                                                             \
+        vec a[planes], b[planes];                                                                                 \
+        if (es == (planes))                                                                                       \
+            memcpy(a, in, sizeof a);                                                                              \
+        else                                                                                                      \
+            UNROLL for (int i = 0; i < 16; i++)                                                                   \
+                memcpy((unsigned char *)a + (size_t)i * (planes), in + (size_t)i * es, (planes));                 \
+        STEP(b, a, planes) STEP(a, b, planes) STEP(b, a, planes) STEP(a, b, planes)                               \
+        UNROLL for (int k = 0; k < (planes); k++)                                                                 \
+            memcpy(out + (size_t)k * n, &a[k], sizeof a[k]);                                                      \
+    }
+DEFINE_SPLIT(2)
+DEFINE_SPLIT(4)
+DEFINE_SPLIT(8)
+DEFINE_SPLIT(16)
+
+/* Any element size: its bytes in groups of 16, 8, 4, 2 and 1.  Gives the number of elements done. */
+static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, size_t es)
+{
+    for (size_t i = 0; i + 16 <= n; i += 16) {
+        const unsigned char *p = in + i * es;
+        unsigned char       *q = out + i;
+        size_t               k = 0;
+        for (; es - k >= 16; k += 16)
+            split16(p + k, q + k * n, n, es);
+        if (es - k >= 8) {
+            split8(p + k, q + k * n, n, es);
+            k += 8;
+        }
+        if (es - k >= 4) {
+            split4(p + k, q + k * n, n, es);
+            k += 4;
+        }
+        if (es - k >= 2) {
+            split2(p + k, q + k * n, n, es);
+            k += 2;
+        }
+        if (k < es)
+            for (size_t j = 0; j < 16; j++)
+                q[k * n + j] = p[j * es + k];
+    }
+    return n - n % 16;
+}
+
 #define SWEEP(planes)                                                                                             \
     static void sweep##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)                \
     {                                                                                                             \
@@ -119,6 +167,8 @@ static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_
     return 0;
 }
 
+static size_t split_all(const unsigned char *in, unsigned char *out, size_t n, size_t es) { return sweep(in, out, n, es); }
+
 #endif
 
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es)
@@ -141,6 +191,22 @@ void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
         return;
     }
     bkt_unshuffle_part(p, n, q, n, es);
+    memcpy(q + n * es, p + n * es, n_bytes - n * es);
+}
+
+void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es)
+{
+    const unsigned char *p = in;
+    unsigned char       *q = out;
+    size_t               n = es > 1 ? n_bytes / es : 0;
+    if (n < 2) {
+        if (n_bytes)
+            memcpy(q, p, n_bytes);
+        return;
+    }
+    for (size_t i = split_all(p, q, n, es); i < n; i++)
+        for (size_t k = 0; k < es; k++)
+            q[k * n + i] = p[i * es + k];
     memcpy(q + n * es, p + n * es, n_bytes - n * es);
 }
 

@@ -119,7 +119,7 @@ static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint6
             locals[i].local(&l);
             cd = l.cd, n_cd = l.n_cd;
         }
-    return bkt_pipeline_add(out, f->id, f->optional, cd, n_cd, f->name[0] ? f->name : NULL, err);
+    return bkt_pipeline_add(out, f->id, f->flags >= 0 ? (unsigned)f->flags : f->optional, cd, n_cd, f->name[0] ? f->name : NULL, err);
 }
 
 /* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dirty.h"
 #include "num.h"
 
 /* ---- targets ---- */
@@ -40,6 +41,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
     BKT_PASS(check_extent(t, err));
+    bkt_dirty_space(t->io);
     if (t->io->bad.code)
         return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
     BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dirty.h"
 #include "num.h"
 
 #define VAR_COST (1u << 20)   /* a chunk of unknown length */
@@ -210,13 +211,6 @@ static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
     return k;
 }
 
-/* A chunk object whose bytes are the elements. */
-bool bkt_task_is_plain(const struct bkt_dsetio *io)
-{
-    const struct bkt_hsds_codec *c = &io->codec;
-    return !io->var && !c->compressed && c->shuffle != 2 && (c->shuffle != 1 || c->shuffle_only_is_raw);
-}
-
 /* Where unfiltered bytes go: straight to the caller in one piece, or run by run, or into memory of ours. */
 static int place_bytes(struct bkt_task *k, size_t n_parts, uint64_t len, unsigned char *direct)
 {
@@ -238,7 +232,7 @@ int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n,
         BKT_NOMEM(err);
     bkt_grid_coord(&t->grid, n, coord);
     k->is_native = true;
-    k->plain     = bkt_task_is_plain(t->io);
+    k->plain     = bkt_stored_is_plain(t->io);
     k->native    = (struct bkt_seg){.t = t, .k = n, .len = t->io->chunk_bytes, .n_runs = UINT64_MAX};
     k->segs      = &k->native;
     k->n_segs    = 1;

@@ -102,7 +102,5 @@ void     bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t ne
 void bkt_task_ready(struct bkt_task *k);
 /** Fill in what a missing chunk reads as. */
 BKT_NODISCARD int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
-/** Whether a dataset's chunk objects are the elements as they are. */
-bool bkt_task_is_plain(const struct bkt_dsetio *io);
 
 #endif

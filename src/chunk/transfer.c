@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dirty.h"
 #include "num.h"
 #include "task.h"
 #include "trace.h"
@@ -58,12 +59,20 @@ static int take_cached(struct bkt_target *t, uint64_t k, struct bkt_centry *e, b
 
 static struct bkt_centry *cached(const struct bkt_target *t, uint64_t k)
 {
+    if (t->io->where == BKT_AT_OBJECTS) {
+        uint64_t coord[BKT_MAX_RANK];
+        bkt_grid_coord(&t->grid, k, coord);
+        struct bkt_centry *e = bkt_dirty_get(t->io, coord);
+        if (e)
+            return e;
+    }
     return t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, bkt_target_linear(t, k)) : NULL;
 }
 
 static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_segs *segs, struct bkt_err *err)
 {
-    bool plain = bkt_task_is_plain(t->io);
+    bool plain = bkt_stored_is_plain(t->io);
+    BKT_PASS(bkt_dirty_prepare(t, err));
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(&run->cancel); k++) {
         struct bkt_task   *task   = NULL;
         struct bkt_centry *e      = cached(t, k);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dirty.h"
 #include "task.h"
 
 #define INLINE_MAX (16u << 10) /* copying so little is cheaper than waking a worker */
@@ -32,7 +33,7 @@ static int decode_native(const struct bkt_task *k, const struct bkt_seg *s, unsi
 {
     (void)planes;
     const struct bkt_buf *b = &k->reqs[0].body;
-    return bkt_hsds_decode(&s->t->io->codec, b->ptr, b->len, dst, s->t->io->chunk_bytes, err);
+    return bkt_stored_decode(s->t->io, b->ptr, b->len, dst, err);
 }
 
 static int decode_ref(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err)

@@ -20,7 +20,10 @@ static inline uint64_t *model_of(const struct bkt_sel *s, uint64_t *n)
                 v[(*n)++] = s->runs[i].off + j;
         return v;
     }
-    for (uint64_t e = 0; s->kind != BKT_SEL_NONE && e < total; e++) {
+    uint64_t from = 0;
+    if (s->kind == BKT_SEL_HYPER && s->rank == 1 && s->count[0] == 1) /* else long extents take long */
+        from = s->start[0], total = from + s->block[0];
+    for (uint64_t e = from; s->kind != BKT_SEL_NONE && e < total; e++) {
         uint64_t rest = e;
         bool     in   = true;
         for (unsigned d = s->rank; d-- > 0; rest /= s->dims[d]) {

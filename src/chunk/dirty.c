@@ -1,0 +1,310 @@
+#include "dirty.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bits.h"
+#include "forkguard.h"
+#include "map.h"
+#include "num.h"
+
+#define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
+
+struct dirty { /* what is attached to the cache */
+    struct bkt_dirty     d;
+    struct bkt_forkguard guard;
+};
+
+/* ---- a domain's ---- */
+
+static void *dirty_new(void *arg)
+{
+    struct bkt_domain *dom = arg;
+    struct dirty      *x   = calloc(1, sizeof *x);
+    if (!x || !(x->d.sets = bkt_map_new())) {
+        free(x);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&x->d.lock, NULL);
+    (void)pthread_cond_init(&x->d.wake, NULL);
+    bkt_forkguard_add(&x->guard, &x->d.lock, &x->d.wake);
+    x->d.dom   = dom;
+    x->d.limit = bkt_domain_settings(dom)->write_cache;
+    x->d.pid   = getpid();
+    return &x->d;
+}
+
+void bkt_wset_free(struct bkt_wset *ws)
+{
+    size_t           pos = 0, n;
+    const void      *key;
+    void            *c;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &c))
+        bkt_dchunk_free(c);
+    bkt_map_free(ws->chunks, NULL);
+    bkt_dsetio_close(ws->io);
+    free(ws);
+}
+
+static void set_free(void *p) { bkt_wset_free(p); }
+
+/* The domain closes: whoever wanted its data stored has flushed, and nothing is under way. */
+static void dirty_free(void *p)
+{
+    struct bkt_dirty *d = p;
+    struct dirty     *x = (struct dirty *)((char *)d - offsetof(struct dirty, d));
+    bkt_forkguard_remove(&x->guard);
+    if (d->pid == getpid()) {
+        (void)pthread_mutex_lock(&d->lock);
+        while (d->n_tasks)
+            bkt_dirty_wait(d);
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    bkt_map_free(d->sets, set_free);
+    (void)pthread_cond_destroy(&d->wake);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(x);
+}
+
+/* What is dirty at fork() is the parent's to store.  Its memory can't be told from what threads that are gone were
+ * working on, so it is left alone. */
+static void forget_parent(struct bkt_dirty *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_map *sets = d->pid == getpid() ? NULL : bkt_map_new();
+    if (sets) {
+        d->sets  = sets;
+        memset(d->list, 0, sizeof d->list);
+        d->used = d->n_dirty = d->in_flight = 0;
+        d->n_tasks = 0;
+        d->pid     = getpid();
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
+{
+    struct bkt_cache *cache = make ? bkt_cache_of(dom) : bkt_domain_attached(dom);
+    struct bkt_dirty *d     = cache ? bkt_cache_beside(cache, make ? dirty_new : NULL, dom, dirty_free) : NULL;
+    if (d && d->pid != getpid())
+        forget_parent(d);
+    return d;
+}
+
+/* ---- datasets ---- */
+
+struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id)
+{
+    return bkt_map_get(d->sets, id->text, strlen(id->text));
+}
+
+void bkt_wset_respace(struct bkt_wset *ws)
+{
+    ws->space       = OWN_SPACE | ++ws->dirty->n_spaces;
+    ws->slice_space = OWN_SPACE | ++ws->dirty->n_spaces;
+}
+
+struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
+{
+    struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws || !(ws = calloc(1, sizeof *ws)))
+        return ws;
+    ws->dirty  = d;
+    ws->id     = io->obj->id;
+    ws->chunks = bkt_map_new();
+    bkt_wset_respace(ws);
+    for (unsigned i = 0; i < io->rank; i++)
+        ws->known[i] = UINT64_MAX;
+    if (!ws->chunks || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
+        bkt_map_put(d->sets, ws->id.text, strlen(ws->id.text), ws, NULL) < 0) {
+        bkt_map_free(ws->chunks, NULL);
+        bkt_dsetio_close(ws->io);
+        free(ws);
+        return NULL;
+    }
+    return ws;
+}
+
+/* ---- lists ---- */
+
+static void list_del(struct bkt_dlist *l, struct bkt_dchunk *c)
+{
+    *(c->prev ? &c->prev->next : &l->head) = c->next;
+    *(c->next ? &c->next->prev : &l->tail) = c->prev;
+    c->prev = c->next = NULL;
+}
+
+static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
+{
+    c->prev                                = l->tail;
+    c->next                                = NULL;
+    *(l->tail ? &l->tail->next : &l->head) = c;
+    l->tail                                = c;
+}
+
+static uint64_t cost_of(const struct bkt_dchunk *c)
+{
+    const struct bkt_dsetio *io   = c->ws->io;
+    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with what the map takes */
+    if (c->e)
+        cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);
+    if (c->mask)
+        cost += io->chunk_elems / 8;
+    if (c->over)
+        cost += c->over->bytes.cap + io->chunk_elems * sizeof *c->over->el;
+    return cost;
+}
+
+bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c) { return c->n_dirty || c->whole || c->is_raw; }
+
+static void unlist(struct bkt_dchunk *c)
+{
+    struct bkt_dirty *d = c->ws->dirty;
+    list_del(&d->list[c->list], c);
+    d->used -= c->cost;
+    if (c->list != BKT_LIST_IDLE)
+        d->n_dirty -= c->cost;
+}
+
+void bkt_dchunk_settle(struct bkt_dchunk *c)
+{
+    struct bkt_dirty *d = c->ws->dirty;
+    unlist(c);
+    c->cost = cost_of(c);
+    c->list = c->task || !bkt_dchunk_is_dirty(c) ? BKT_LIST_IDLE : c->whole || c->is_raw ? BKT_LIST_FULL : BKT_LIST_PART;
+    list_add(&d->list[c->list], c);
+    d->used += c->cost;
+    if (c->list != BKT_LIST_IDLE)
+        d->n_dirty += c->cost;
+}
+
+bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need)
+{
+    struct bkt_dchunk *next;
+    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c && d->used + need > d->limit; c = next) {
+        next = c->next;
+        if (!c->task)
+            bkt_dchunk_drop(c);
+    }
+    return d->used + need <= d->limit;
+}
+
+/* ---- chunks ---- */
+
+struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    return bkt_map_get(ws->chunks, coord, ws->io->rank * sizeof *coord);
+}
+
+/* Whether the chunk may be stored, as far as is known without asking. */
+static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    bool inside = !ws->is_new;
+    for (unsigned i = 0; inside && i < ws->io->rank; i++)
+        inside = coord[i] * ws->io->cdims[i] < ws->known[i];
+    return inside;
+}
+
+int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+{
+    size_t             n = ws->io->rank * sizeof *coord;
+    struct bkt_dchunk *c = calloc(1, sizeof *c + n);
+    if (!c || bkt_map_put(ws->chunks, coord, n, c, NULL) < 0) {
+        free(c);
+        BKT_NOMEM(err);
+    }
+    memcpy(c->coord, coord, n);
+    c->ws   = ws;
+    c->base = may_exist(ws, coord) ? BKT_BASE_UNKNOWN : BKT_BASE_ABSENT;
+    list_add(&ws->dirty->list[BKT_LIST_IDLE], c);
+    bkt_dchunk_settle(c);
+    *out = c;
+    return BKT_OK;
+}
+
+void bkt_over_free(struct bkt_over *o)
+{
+    if (!o)
+        return;
+    bkt_buf_fini(&o->bytes);
+    free(o->el);
+    free(o->fresh);
+    free(o);
+}
+
+void bkt_dchunk_free(struct bkt_dchunk *c)
+{
+    bkt_centry_release(c->e);
+    free(c->mask);
+    bkt_over_free(c->over);
+    bkt_buf_fini(&c->raw);
+    free(c->err);
+    free(c);
+}
+
+void bkt_dchunk_drop(struct bkt_dchunk *c)
+{
+    unlist(c);
+    (void)bkt_map_del(c->ws->chunks, c->coord, c->ws->io->rank * sizeof *c->coord);
+    bkt_dchunk_free(c);
+}
+
+void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err)
+{
+    free(c->err);
+    c->err = rc < 0 ? bkt_err_dup(err) : NULL;
+    c->rc  = rc;
+}
+
+int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    size_t n = c->ws->io->chunk_bytes;
+    if (c->e && atomic_load(&c->e->refs) == 1)
+        return BKT_OK;
+    struct bkt_centry *e = bkt_centry_new(n);
+    if (!e)
+        BKT_NOMEM(err);
+    if (c->e)
+        memcpy(e->data, c->e->data, n);
+    bkt_centry_release(c->e);
+    c->e = e;
+    return BKT_OK;
+}
+
+static size_t mask_words(const struct bkt_dchunk *c) { return (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64); }
+
+int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+{
+    if (c->whole)
+        return BKT_OK;
+    if (!c->mask && !(c->mask = calloc(mask_words(c), sizeof *c->mask)))
+        BKT_NOMEM(err);
+    c->n_dirty += bkt_bits_set(c->mask, off, n);
+    return BKT_OK;
+}
+
+uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    const struct bkt_space *s = &io->ds->space;
+    uint64_t                n = 1;
+    for (unsigned i = 0; i < io->rank; i++) {
+        uint64_t org = coord[i] * io->cdims[i], max = s->cls == BKT_S_SIMPLE && s->rank ? s->maxdims[i] : 1;
+        n *= max <= org ? 0 : bkt_min_u64(max - org, io->cdims[i]);
+    }
+    return n;
+}
+
+void bkt_dchunk_check_whole(struct bkt_dchunk *c)
+{
+    if (c->whole || !c->n_dirty || c->n_dirty < bkt_chunk_reach(c->ws->io, c->coord))
+        return;
+    c->whole = true; /* what lies beyond the dataset's largest extent has no value */
+    if (!c->complete && c->n_dirty == c->ws->io->chunk_elems)
+        c->complete = !c->ws->io->var;
+    if (c->complete) {
+        free(c->mask);
+        c->mask    = NULL;
+        c->n_dirty = 0;
+    }
+}

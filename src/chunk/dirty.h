@@ -1,0 +1,173 @@
+/* Chunks that were written: kept per open domain within setting write_cache, dirty until they are stored, clean and
+ * useful to readers and later writes after that.  Inside src/chunk.
+ *
+ * A chunk's elements are a struct bkt_centry, changed in place only while nobody else holds it: an encoder or a reader that
+ * retained it sees one version.  `mask` has a bit for each element written since the chunk was last stored.  What is not in
+ * the mask comes from the stored object ("base"), fetched when it is needed: to store a chunk of which only a part was
+ * written, or to read it.
+ *
+ *   base     unknown   nobody looked
+ *            absent    not stored (or believed so: then it is stored on condition that this is true)
+ *            known     elements merged into e, etag says of which version
+ *
+ * One task at a time works on a chunk: loads its base, encodes, stores (wtask.c).  The lock guards everything here,
+ * including the elements while they are changed; encoding and transfers run without it. */
+#ifndef BKT_DIRTY_H
+#define BKT_DIRTY_H
+
+#include "dsetio.h"
+#include "pool.h"
+#include "write.h"
+
+struct bkt_wtask;
+struct bkt_dirty;
+
+enum bkt_base { BKT_BASE_UNKNOWN, BKT_BASE_ABSENT, BKT_BASE_KNOWN };
+
+/** Elements of variable size written over a chunk, until they are serialised. */
+struct bkt_over {
+    struct bkt_buf bytes;
+    struct bkt_over_el {
+        size_t at, n;
+    } *el; /* chunk_elems; meaningful where the mask has a bit and `fresh` too */
+    size_t    wasted; /* bytes that no element uses any more */
+    uint64_t *fresh; /* bit per element: it is in here, not yet in e */
+};
+
+enum bkt_dlist_kind {
+    BKT_LIST_IDLE, /* clean, or a task works on it */
+    BKT_LIST_PART, /* to be stored, written in part */
+    BKT_LIST_FULL, /* to be stored, wholly written */
+    BKT_LISTS
+};
+
+/** A dataset that is written to. */
+struct bkt_wset {
+    struct bkt_dirty  *dirty;
+    struct bkt_id      id;
+    struct bkt_dsetio *io;      /* its own, which doesn't keep the domain open */
+    struct bkt_map    *chunks;  /* coordinate -> struct bkt_dchunk */
+    uint64_t           space, slice_space; /* what its chunks and parts of them are cached under from the first write on */
+    bool               is_new;  /* nothing is stored of it */
+    uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
+};
+
+struct bkt_dchunk {
+    struct bkt_wset   *ws;
+    struct bkt_dchunk *prev, *next; /* in its list: written longest ago first */
+    struct bkt_centry *e;           /* elements; NULL: none yet */
+    uint64_t          *mask;        /* chunk_elems bits; NULL: none */
+    uint64_t           n_dirty;     /* bits set */
+    bool               whole;       /* every element was written: no condition, no base */
+    bool               complete;    /* all elements of e hold */
+    enum bkt_dlist_kind list;       /* the one that it is in */
+    enum bkt_base      base;
+    char               etag[BKT_ETAG_MAX];
+    struct bkt_over   *over;        /* variable-size types */
+    struct bkt_buf     raw;         /* encoded by the program, to be stored as it is; e is what it decodes to, or NULL */
+    bool               is_raw;
+    struct bkt_wtask  *task;
+    int                rc;          /* why it could not be stored (or loaded) */
+    struct bkt_err    *err;
+    uint64_t           cost;        /* bytes of memory counted */
+    uint64_t           coord[];     /* ws->io->rank */
+};
+
+struct bkt_dlist { /* written longest ago first */
+    struct bkt_dchunk *head, *tail;
+};
+struct bkt_dirty {
+    pthread_mutex_t    lock;
+    pthread_cond_t     wake;
+    struct bkt_domain *dom;      /* not retained: it outlives us */
+    struct bkt_cache  *cache;
+    struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
+    struct bkt_dlist   list[BKT_LISTS];
+    uint64_t           limit;    /* bytes */
+    uint64_t           used;     /* by all chunks kept */
+    uint64_t           n_dirty;  /* bytes of chunks to be stored and not under way */
+    uint64_t           in_flight; /* bytes of chunks under way */
+    size_t             n_tasks;
+    uint64_t           n_ended;  /* tasks, ever */
+    uint64_t           n_spaces;
+    pid_t              pid;
+};
+
+/* ---- dirty.c ---- */
+/** The domain's, made on first use when @p make; NULL: there is none, or out of memory. */
+struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
+/** The dataset's, made on first use; called with the lock held.  NULL: out of memory. */
+struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
+struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
+
+void             bkt_wset_respace(struct bkt_wset *ws); /* what was cached of it is no longer found */
+void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
+void             bkt_wset_free(struct bkt_wset *ws); /* it is in no map any more */
+
+struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord);
+BKT_NODISCARD int  bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
+void               bkt_over_free(struct bkt_over *o);
+void               bkt_dchunk_free(struct bkt_dchunk *c); /* only that; it is in no list any more */
+/** Out of its list and map, freed.  No task works on it. */
+void bkt_dchunk_drop(struct bkt_dchunk *c);
+/** Whether there is something to store. */
+bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c);
+/** Put into the list that its state asks for, at its end, and count its memory anew: after each change. */
+void bkt_dchunk_settle(struct bkt_dchunk *c);
+/** Its elements, in memory that may be changed; made (not initialised) when there are none. */
+BKT_NODISCARD int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err);
+/** Elements off .. off+n-1 are written. */
+BKT_NODISCARD int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
+/** What the program encoded becomes elements. */
+BKT_NODISCARD int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err); /* beside it */
+BKT_NODISCARD int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err);
+/** All that are marked: are they all there are?  Then it becomes whole. */
+void bkt_dchunk_check_whole(struct bkt_dchunk *c);
+/** Elements of the chunk that can ever be inside the dataset. */
+uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
+/** Clean chunks are let go until @p need more bytes fit; false: they don't. */
+bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
+void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* its last failure; BKT_OK: none */
+
+/* ---- merge.c ---- */
+/** Put base's elements (NULL: what isn't stored reads as) where the masks have no bit; c is complete then. */
+BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err);
+/** Variable-size: e becomes all elements, with what was written; needs a complete chunk or a whole one. */
+BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
+
+/* ---- stored.c: what a chunk object holds ---- */
+/** Whether the bytes are the elements. */
+bool bkt_stored_is_plain(const struct bkt_dsetio *io);
+/** Fixed-size elements, chunk_bytes of them. */
+BKT_NODISCARD int bkt_stored_decode(const struct bkt_dsetio *io, const void *in, size_t n, void *dst, struct bkt_err *err);
+/** Elements of either kind; @p stored may be taken over. */
+BKT_NODISCARD int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err);
+/** @p n bytes of elements (for fixed-size types chunk_bytes) into what is stored, appended to @p out. */
+BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err);
+/** What HDF5's filters made, to be stored: with a header where @p mask (or the bytes) need one (DESIGN.md). */
+BKT_NODISCARD int bkt_stored_wrap(const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err);
+/** The header's length (0: none) and mask. */
+size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
+
+/* ---- wtask.c ---- */
+/** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk
+ *  has no task.  Failures show in the chunk. */
+void bkt_wtask_begin(struct bkt_dchunk *c, bool store);
+bool bkt_wtask_is_raw(const struct bkt_wtask *t); /* it stores what the program encoded */
+/** Store the oldest in the background as far as the cache's filling asks for it; lock held, let go meanwhile. */
+void bkt_dirty_push(struct bkt_dirty *d);
+/** Wait until @p need more bytes fit: for other chunks to be stored, never for all; lock held. */
+BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err);
+/** Wait (helping the workers) until something has ended; lock held. */
+void bkt_dirty_wait(struct bkt_dirty *d);
+
+/* ---- what readers ask ---- */
+struct bkt_target;
+/** Chunks of the target that were written in part only are completed. */
+BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
+/** The chunk's elements, if it was written, retained; else NULL. */
+struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
+/** What the dataset's chunks are cached under now. */
+void bkt_dirty_space(struct bkt_dsetio *io);
+
+#endif

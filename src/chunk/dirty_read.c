@@ -1,0 +1,193 @@
+/* Reads of chunks that were written; datasets made and deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dirty.h"
+#include "map.h"
+#include "plan.h"
+
+int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    if (!c->is_raw)
+        return BKT_OK;
+    BKT_PASS(bkt_dchunk_decode_raw(c, err));
+    bkt_buf_fini(&c->raw);
+    free(c->mask);
+    c->mask    = NULL;
+    c->n_dirty = 0;
+    c->is_raw  = false;
+    c->whole   = true;
+    return BKT_OK;
+}
+
+int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    struct bkt_centry *e = bkt_centry_new(c->ws->io->chunk_bytes);
+    if (!e)
+        BKT_NOMEM(err);
+    int rc = bkt_stored_decode(c->ws->io, c->raw.ptr, c->raw.len, e->data, err);
+    if (rc < 0) {
+        bkt_centry_release(e);
+        return rc;
+    }
+    bkt_centry_release(c->e);
+    c->e        = e;
+    c->complete = true;
+    return BKT_OK;
+}
+
+/* Begin what makes the chunk readable, or do it. */
+static int start(struct bkt_dchunk *c, struct bkt_err *err)
+{
+    if (c->task)
+        return BKT_OK;
+    if (c->is_raw && !c->complete) {
+        int rc = bkt_dchunk_decode_raw(c, err);
+        bkt_dchunk_settle(c);
+        return rc;
+    }
+    if (!c->complete && !bkt_dchunk_is_dirty(c)) { /* stored as the program encoded it; the usual way is open */
+        bkt_dchunk_drop(c);
+        return BKT_OK;
+    }
+    if (!c->complete) {
+        bkt_dchunk_note(c, BKT_OK, NULL);
+        bkt_wtask_begin(c, false);
+    }
+    return BKT_OK;
+}
+
+static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *err)
+{
+    struct bkt_dirty *d = ws->dirty;
+    for (;;) {
+        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        if (!c || (c->complete && !c->over))
+            return BKT_OK;
+        if (c->complete) {
+            int rc = bkt_dchunk_serialise(c, err);
+            bkt_dchunk_settle(c);
+            return rc;
+        }
+        if (c->task) {
+            bkt_dirty_wait(d);
+        } else if (c->rc < 0) {
+            int rc = bkt_err_copy(err, c->rc, c->err);
+            bkt_dchunk_note(c, BKT_OK, NULL); /* that was told; it may be tried again */
+            return rc;
+        } else {
+            BKT_PASS(start(c, err));
+        }
+    }
+}
+
+static int prepare(struct bkt_wset *ws, struct bkt_target *t, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    if (!bkt_map_count(ws->chunks))
+        return BKT_OK;
+    for (uint64_t k = 0; k < t->grid.n_chunks; k++) {
+        bkt_grid_coord(&t->grid, k, coord);
+        struct bkt_dchunk *c = bkt_dchunk_find(ws, coord);
+        if (c && !c->complete)
+            BKT_PASS(start(c, err));
+    }
+    for (uint64_t k = 0; k < t->grid.n_chunks; k++) {
+        bkt_grid_coord(&t->grid, k, coord);
+        BKT_PASS(finish(ws, coord, err));
+    }
+    return BKT_OK;
+}
+
+int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
+{
+    struct bkt_dirty *d  = bkt_dirty_of(t->io->dom, false);
+    int               rc = BKT_OK;
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, &t->io->obj->id);
+    if (ws)
+        rc = prepare(ws, t, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    struct bkt_dirty  *d = bkt_dirty_of(io->dom, false);
+    struct bkt_centry *e = NULL;
+    if (!d)
+        return NULL;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
+    struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
+    if (c && c->complete && c->e && !c->over)
+        e = bkt_centry_retain(c->e);
+    (void)pthread_mutex_unlock(&d->lock);
+    return e;
+}
+
+void bkt_dirty_space(struct bkt_dsetio *io)
+{
+    struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws)
+        io->space = ws->space, io->slice_space = ws->slice_space;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- datasets made and deleted ---- */
+
+void bkt_chunks_new(struct bkt_dsetio *io)
+{
+    struct bkt_dirty *d = io->where == BKT_AT_OBJECTS ? bkt_dirty_of(io->dom, true) : NULL;
+    if (!d) /* then it is looked for, at the cost of requests */
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_of(d, io);
+    if (ws)
+        ws->is_new = true;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+void bkt_wset_drop(struct bkt_wset *ws)
+{
+    struct bkt_dirty *d = ws->dirty;
+    for (;;) {
+        size_t             pos = 0, n;
+        const void        *key;
+        void              *v;
+        struct bkt_dchunk *busy = NULL;
+        while (!busy && bkt_map_next(ws->chunks, &pos, &key, &n, &v))
+            busy = ((struct bkt_dchunk *)v)->task ? v : NULL;
+        if (!busy)
+            break;
+        bkt_dirty_wait(d);
+    }
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
+        bkt_dchunk_drop(v);
+        pos = 0; /* the map has changed */
+    }
+}
+
+void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, dset);
+    if (ws) {
+        bkt_wset_drop(ws);
+        (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));
+        bkt_wset_free(ws);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,88 @@
+/* HDF5's filter pipeline applied: each filter in turn makes new bytes of the last one's.  What HDF5 does when a filter
+ * can't, or would not gain anything, is done here too: a filter that is optional is left out, which the mask says; another
+ * one fails the chunk. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter_impl.h"
+
+#define FLAG_OPTIONAL 1u /* H5Z_FLAG_OPTIONAL */
+
+static const struct {
+    int            id;
+    bkt_encode_fn *encode;
+    bool (*is_noop)(const struct bkt_filter *f);
+} rows[] = {
+    {BKT_FILTER_DEFLATE, bkt_deflate_encode, NULL},
+    {BKT_FILTER_SHUFFLE, bkt_shuffle_encode, NULL},
+    {BKT_FILTER_FLETCHER32, bkt_fletcher32_encode, NULL},
+    {BKT_FILTER_BITSHUFFLE, bkt_bitshuffle_encode, NULL},
+};
+
+/* HDF5's own plugin for a filter takes over a malloc'ed buffer and may replace it. */
+static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+{
+    size_t size = in.n;
+    void  *buf  = malloc(in.n ? in.n : 1);
+    if (!buf)
+        BKT_NOMEM(err);
+    if (in.n)
+        memcpy(buf, in.p, in.n);
+    size_t n = bkt_filter_call(f, f->flags & ~FLAG_OPTIONAL, in.n, &size, &buf);
+    int    rc = n && buf ? bkt_buf_add(out, buf, n) : BKT_ERANGE;
+    free(buf);
+    return rc;
+}
+
+static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(rows); i++)
+        if (rows[i].id == f->id)
+            return rows[i].encode(f, elem_size, in, out, err);
+    if (f->fn)
+        return plugin_encode(f, in, out, err);
+    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to "
+             "HDF5_PLUGIN_PATH", f->id, f->name);
+}
+
+static bool is_noop(const struct bkt_filter *f)
+{
+    for (size_t i = 0; i < BKT_COUNT(rows); i++)
+        if (rows[i].id == f->id)
+            return rows[i].is_noop && rows[i].is_noop(f);
+    return false;
+}
+
+int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out, uint32_t *mask,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf other = {0};
+    struct bkt_span                          now   = {in, n_in};
+    struct bkt_err                           why   = {0};
+    *mask                                          = 0;
+    bkt_buf_clear(out);
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct bkt_filter *f = &p->f[i];
+        if (is_noop(f))
+            continue;
+        bkt_buf_clear(&other);
+        bkt_err_clear(&why);
+        int rc = apply(f, p->elem_size, now, &other, &why);
+        if (rc < 0 && rc != BKT_ENOMEM && f->flags & FLAG_OPTIONAL) {
+            *mask |= (uint32_t)1 << i;
+            continue;
+        }
+        if (rc < 0) {
+            (void)bkt_err_copy(err, rc, &why);
+            BKT_FAIL(err, rc == BKT_ERANGE ? BKT_EUNSUP : rc, "filter %s can't be applied to the chunk", f->name);
+        }
+        struct bkt_buf swap = *out;
+        *out                = other;
+        other               = swap;
+        now                 = (struct bkt_span){out->ptr, out->len};
+    }
+    if (now.p == in && bkt_buf_add(out, in, n_in) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}

@@ -1,0 +1,271 @@
+/* bkt_dataset_write(): what a program hands over, into the dirty cache. */
+#include "write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dirty.h"
+#include "num.h"
+#include "trace.h"
+#include "write_plan.h"
+
+/* ---- what is asked ---- */
+
+static int check_extent(const struct bkt_write *w, struct bkt_err *err)
+{
+    const struct bkt_space *s   = &w->io->ds->space;
+    const struct bkt_sel   *sel = w->file;
+    bool                    ok  = s->cls == BKT_S_SIMPLE ? sel->rank == s->rank : sel->rank == 0;
+    for (unsigned d = 0; ok && d < sel->rank; d++)
+        ok = sel->dims[d] == s->dims[d];
+    if (!ok)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: selection in another extent than the dataset's", w->io->obj->id.text);
+    return BKT_OK;
+}
+
+static const char *const ref_names[] = {
+    [BKT_D_CONTIGUOUS_REF]       = "H5D_CONTIGUOUS_REF",
+    [BKT_D_CHUNKED_REF]          = "H5D_CHUNKED_REF",
+    [BKT_D_CHUNKED_REF_INDIRECT] = "H5D_CHUNKED_REF_INDIRECT",
+};
+
+int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
+{
+    enum bkt_layout_class cls = io->ds->layout.cls;
+    if (io->bad.code)
+        return bkt_err_copy(err, io->bad.code, &io->bad);
+    if (io->where != BKT_AT_OBJECTS)
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s can't be written: its data lie in other files (%s); copy it (h5repack, h5copy) to "
+                 "change it", io->obj->id.text, (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
+    if (bkt_store_is_readonly(bkt_domain_store(io->dom)))
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s can't be written: %s can only be read", io->obj->id.text,
+                 bkt_store_uri(bkt_domain_store(io->dom)));
+    return BKT_OK;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct bkt_grid_piece *x = a, *y = b;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* A point may be selected twice: the last value given for it counts. */
+static void order_pieces(struct bkt_grid *g)
+{
+    for (uint64_t k = 0; g->irregular && k < g->n_chunks; k++) {
+        bool twice = false;
+        for (size_t i = g->first[k] + 1; i < g->first[k + 1]; i++)
+            twice |= g->piece[i].off < g->piece[i - 1].off + g->piece[i - 1].len;
+        if (twice)
+            qsort(g->piece + g->first[k], g->first[k + 1] - g->first[k], sizeof *g->piece, by_seq);
+    }
+}
+
+static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_err *err)
+{
+    memset(p, 0, sizeof *p);
+    p->w  = w;
+    p->io = w->io;
+    if (w->file->kind == BKT_SEL_NONE || w->io->where == BKT_AT_NONE)
+        return BKT_OK;
+    BKT_PASS(check_extent(w, err));
+    BKT_PASS(bkt_write_check(w->io, err));
+    BKT_TRY(err, bkt_grid_init(&p->grid, w->file, w->io->cdims, err), "dataset %s", w->io->obj->id.text);
+    order_pieces(&p->grid);
+    if (!p->grid.n_elems || w->io->var)
+        return BKT_OK;
+    BKT_PASS(bkt_memmap_init(&p->mem, w->mem, err));
+    if (w->mem && p->mem.n_elems != p->grid.n_elems)
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: %llu elements selected, memory for %llu", w->io->obj->id.text,
+                 (unsigned long long)p->grid.n_elems, (unsigned long long)p->mem.n_elems);
+    if (!w->io->elem_size) /* strings of no length: nothing to store */
+        p->grid.n_chunks = 0;
+    return BKT_OK;
+}
+
+static void plan_fini(struct bkt_wplan *p)
+{
+    bkt_grid_fini(&p->grid);
+    bkt_memmap_fini(&p->mem);
+}
+
+bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    uint64_t             n = 0, end = 0;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        if (run.off < end) /* something is selected twice: counted one by one later */
+            return false;
+        n += run.len;
+        end = run.off + run.len;
+    }
+    return n >= bkt_chunk_reach(p->io, coord);
+}
+
+/* ---- fixed-size elements into a chunk ---- */
+
+/* Constant sizes become single moves. */
+static void copy(unsigned char *to, const unsigned char *from, size_t n)
+{
+    switch (n) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, n);
+    }
+}
+
+void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               es = p->io->elem_size, hint = 0;
+    const unsigned char *src = p->w->src;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run)) {
+        unsigned char *to = dst + (size_t)run.off * es;
+        while (run.len) {
+            uint64_t off, n = bkt_min_u64(bkt_memmap_at(&p->mem, run.seq, &off, &hint), run.len);
+            copy(to, src + (size_t)off * es, (size_t)n * es);
+            to += (size_t)n * es;
+            run.seq += n, run.len -= n;
+        }
+    }
+}
+
+const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    size_t               hint = 0;
+    uint64_t             off;
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    if (it.end != 1 || !bkt_grid_next(&it, &run) || run.len != p->io->chunk_elems ||
+        bkt_memmap_at(&p->mem, run.seq, &off, &hint) < run.len)
+        return NULL;
+    return (const unsigned char *)p->w->src + (size_t)off * p->io->elem_size;
+}
+
+/* All of it: no need for what is there. */
+static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io   = p->io;
+    bool                     full = bkt_chunk_reach(io, c->coord) == io->chunk_elems;
+    if (c->e && (atomic_load(&c->e->refs) > 1 || c->e->len != io->chunk_bytes)) {
+        bkt_centry_release(c->e);
+        c->e = NULL;
+    }
+    BKT_PASS(bkt_dchunk_open(c, err));
+    if (!full) {
+        BKT_PASS(bkt_fill_check(io, c->coord, true, err));
+        bkt_fill_run(io, c->coord, 0, io->chunk_elems, c->e->data);
+    }
+    bkt_wplan_gather(p, k, c->e->data);
+    free(c->mask);
+    c->mask     = NULL;
+    c->n_dirty  = 0;
+    c->whole    = true;
+    c->complete = true;
+    bkt_buf_fini(&c->raw);
+    c->is_raw = false;
+    return BKT_OK;
+}
+
+static int put_part(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  run;
+    BKT_PASS(bkt_dchunk_unraw(c, err));
+    BKT_PASS(bkt_dchunk_open(c, err));
+    bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
+    while (bkt_grid_next(&it, &run))
+        BKT_PASS(bkt_dchunk_mark(c, run.off, run.len, err));
+    bkt_wplan_gather(p, k, c->e->data);
+    bkt_dchunk_check_whole(c);
+    return BKT_OK;
+}
+
+/* ---- chunk by chunk ---- */
+
+static int put_chunk(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+{
+    uint64_t           coord[BKT_MAX_RANK];
+    struct bkt_dchunk *c    = bkt_dchunk_find(p->ws, (bkt_grid_coord(&p->grid, k, coord), coord));
+    uint64_t           need = c ? 0 : p->io->chunk_bytes + sizeof *c;
+    if (need > d->limit - bkt_min_u64(d->used, d->limit))
+        BKT_PASS(bkt_dirty_wait_room(d, need, err));
+    c = bkt_dchunk_find(p->ws, coord);
+    while (c && c->task && bkt_wtask_is_raw(c->task)) { /* it has no elements that could be kept meanwhile */
+        bkt_dirty_wait(d);
+        c = bkt_dchunk_find(p->ws, coord);
+    }
+    if (!c)
+        BKT_PASS(bkt_dchunk_make(p->ws, coord, &c, err));
+    int rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err)
+                        : bkt_wplan_covers(p, k, coord) ? put_whole(c, p, k, err) : put_part(c, p, k, err);
+    bkt_dchunk_note(c, BKT_OK, NULL);
+    bkt_dchunk_settle(c);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s", bkt_chunk_label(p->io, coord).text);
+    bkt_dirty_push(d);
+    return BKT_OK;
+}
+
+/* What readers kept of these chunks holds no more. */
+static void drop_cached(const struct bkt_wplan *p, uint64_t space, uint64_t slice_space)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    for (uint64_t k = 0; p->io->cache && k < p->grid.n_chunks; k++) {
+        bkt_grid_coord(&p->grid, k, coord);
+        uint64_t at = bkt_grid_linear(&p->grid, coord), from;
+        bkt_cache_drop(p->io->cache, space, at, 1);
+        if (bkt_mul_u64(at, p->io->chunk_bytes, &from) && from <= UINT64_MAX - p->io->chunk_bytes)
+            bkt_cache_drop(p->io->cache, slice_space, from, p->io->chunk_bytes);
+    }
+}
+
+static int write_cached(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    if (!p->grid.n_chunks)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    p->ws = bkt_wset_of(d, p->io);
+    if (p->ws) {
+        uint64_t space = p->ws->space, slice_space = p->ws->slice_space;
+        (void)pthread_mutex_unlock(&d->lock);
+        drop_cached(p, space, slice_space);
+        (void)pthread_mutex_lock(&d->lock);
+    } else {
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks; k++)
+        rc = put_chunk(d, p, k, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err)
+{
+    struct bkt_wplan *plans = calloc(n + 1, sizeof *plans);
+    int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    size_t            n_plans = 0;
+    while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all of it makes sense */
+        rc = plan_init(&plans[n_plans], &writes[n_plans], err);
+        n_plans++;
+    }
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        struct bkt_dirty *d = bkt_dirty_of(writes[i].io->dom, true);
+        rc                  = d ? write_cached(d, &plans[i], err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
+                  (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
+                  rc < 0 ? bkt_err_text(rc) : "written");
+    }
+    for (size_t i = 0; i < n_plans; i++)
+        plan_fini(&plans[i]);
+    free(plans);
+    return rc;
+}

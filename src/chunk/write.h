@@ -1,0 +1,51 @@
+/* Writing a dataset: one request is one plan, however many chunks and datasets it touches.
+ *
+ *   selection x chunk grid -> the chunks touched and what of each      (grid.c)
+ *   chunks written into the domain's dirty cache                       (dirty.h)
+ *   encoded on workers, PUT in the background, many in flight          (wtask.c)
+ *   or, for large requests, straight from the caller's memory          (write.c)
+ *
+ * What a program wrote is seen by every read of this process at once and is in the store after bkt_chunks_flush().
+ * Writes go to the background as the cache fills (setting write_cache); a failure then stays with the data, which are kept
+ * for another try, and is reported by the next flush.
+ *
+ * Several writers: a chunk object of which this process wrote only some elements is never overwritten blindly.  It is
+ * read, our elements are put over it, and it is stored on condition that nobody else changed it meanwhile; who loses reads it
+ * again.  So writers of different elements of one chunk all win.  A chunk all of whose elements were written is just stored.
+ *
+ * Calls for one domain come from one thread at a time (HDF5's lock sees to that). */
+#ifndef BKT_WRITE_H
+#define BKT_WRITE_H
+
+#include "chunk.h"
+
+struct bkt_write {
+    struct bkt_dsetio      *io;
+    const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
+    /* fixed-size types: packed stored elements */
+    const struct bkt_sel   *mem;    /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
+    const void             *src;
+    /* variable-size types: one stored element each, in selection order (mem and src unused) */
+    const struct bkt_slice *slices;
+};
+
+/** Write @p n datasets' selections as one plan.  The caller's memory is free again when it returns.
+ * @return BKT_OK; BKT_EUNSUP: a layout that refers to other files, a filter that can't be applied, a store that can only be
+ *         read; BKT_EINVAL: selection outside the extent, element malformed; a store's code when data had to be written at once
+ *         (the cache is full of data that can't be stored, or a large request) */
+BKT_NODISCARD int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err);
+
+/** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that nobody finds an
+ *  extent whose data are missing.  What fails stays dirty: the first failure is returned. */
+BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
+/** The same for one dataset. */
+BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
+/** Whether something waits for a flush. */
+bool bkt_chunks_dirty(struct bkt_domain *dom);
+
+/** The dataset was made just now, nothing of it is stored: spares looking. */
+void bkt_chunks_new(struct bkt_dsetio *io);
+/** Drop what is kept of a dataset, written or not: it is being deleted.  Waits for what is under way. */
+void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset);
+
+#endif

@@ -1,0 +1,26 @@
+/* One dataset's part of a bkt_dataset_write(). */
+#ifndef BKT_WRITE_PLAN_H
+#define BKT_WRITE_PLAN_H
+
+#include "dirty.h"
+
+struct bkt_wplan {
+    const struct bkt_write *w;
+    struct bkt_dsetio      *io;
+    struct bkt_grid         grid;
+    struct bkt_memmap       mem; /* fixed-size types */
+    struct bkt_wset        *ws;
+};
+
+/** Whether the dataset can be written at all; BKT_EUNSUP says why not. */
+BKT_NODISCARD int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err);
+/** Whether all of touched chunk k that can be inside the dataset is selected. */
+bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord);
+/** Copy what is selected of touched chunk k to its places in dst, a whole chunk. */
+void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst);
+/** The whole chunk as it lies in the caller's memory; NULL: it doesn't lie in one piece. */
+const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k);
+/** Variable-size elements into a chunk; lock held (write_var.c). */
+BKT_NODISCARD int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t k, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,450 @@
+/* Chunks loaded and stored: one task works on a chunk at a time.
+ *
+ *   load    GET the stored object, put what was written over it      (only where it is needed)
+ *   encode  on a worker, from a snapshot: the program may go on writing to the chunk meanwhile
+ *   store   PUT, on condition that the object is still the one that was loaded, or still absent; whoever loses loads again
+ *
+ * A lost condition means that another writer stored the chunk, so somebody always gets on.  Replaying what we wrote is
+ * harmless however often it happens. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dirty.h"
+#include "num.h"
+#include "trace.h"
+
+#define MIN_COST (64u << 10) /* bytes that any task counts for: bounds their number */
+#define TRIES 10000          /* lost races; each is another writer's success */
+#define PAUSE_FROM 3         /* losses before the next try waits a little */
+#define PAUSE_MAX_US 20000u
+
+struct bkt_wtask {
+    struct bkt_job     job;
+    struct bkt_req     req;
+    struct bkt_dirty  *d;
+    struct bkt_dchunk *c;
+    struct bkt_store  *st;
+    bool               store; /* not only load */
+    bool               raw;
+    unsigned           tries;
+    uint64_t           cost;
+    /* the version that is being stored */
+    struct bkt_centry *e;
+    uint64_t          *mask;
+    uint64_t           n_dirty;
+    bool               whole;
+    struct bkt_buf     out;
+    char               etag[BKT_ETAG_MAX]; /* condition */
+    struct bkt_buf     key;
+};
+
+static void task_free(struct bkt_wtask *t)
+{
+    bkt_req_fini(&t->req);
+    bkt_centry_release(t->e);
+    free(t->mask);
+    bkt_buf_fini(&t->out);
+    bkt_buf_fini(&t->key);
+    free(t);
+}
+
+/* ---- states; the lock is held ---- */
+
+static bool needs_load(const struct bkt_dchunk *c)
+{
+    return !c->complete && !c->whole && !c->is_raw && c->base == BKT_BASE_UNKNOWN;
+}
+
+/* What could not be stored is dirty again, except where it has been written anew. */
+static void give_back(struct bkt_wtask *t)
+{
+    struct bkt_dchunk *c = t->c;
+    if (t->raw && t->out.ptr) { /* nobody writes to it while it is under way */
+        bkt_buf_fini(&c->raw);
+        bkt_buf_move(&c->raw, &t->out);
+        c->is_raw = true;
+    }
+    c->whole |= t->whole;
+    if (t->mask && !c->mask) {
+        c->mask    = t->mask;
+        c->n_dirty = t->n_dirty;
+        t->mask    = NULL;
+    } else if (t->mask) {
+        size_t n   = (size_t)bkt_ceil_div(c->ws->io->chunk_elems, 64);
+        c->n_dirty = 0;
+        for (size_t i = 0; i < n; i++)
+            c->n_dirty += (unsigned)__builtin_popcountll(c->mask[i] |= t->mask[i]);
+    }
+    free(t->mask);
+    t->mask  = NULL;
+    t->whole = t->raw = false;
+    bkt_centry_release(t->e);
+    t->e = NULL;
+}
+
+static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
+{
+    struct bkt_dirty  *d = t->d;
+    struct bkt_dchunk *c = t->c;
+    struct bkt_err     err = {0};
+    if (rc < 0) {
+        (void)bkt_err_copy(&err, rc, why);
+        (void)BKT_ERR(&err, rc, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text,
+                      t->store ? "not stored, kept for another try" : "could not be read");
+        bkt_trace(BKT_TRACE_CHUNK, "%s: %s", bkt_chunk_label(c->ws->io, c->coord).text, err.frame[0].msg);
+    }
+    (void)pthread_mutex_lock(&d->lock);
+    if (rc < 0)
+        give_back(t);
+    c->task = NULL;
+    bkt_dchunk_note(c, rc, &err);
+    bkt_dchunk_settle(c);
+    d->in_flight -= t->cost;
+    d->n_tasks--;
+    d->n_ended++;
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+    task_free(t);
+}
+
+/* ---- store ---- */
+
+static void load(struct bkt_wtask *t);
+static void load_job(struct bkt_job *job);
+
+static void stored(struct bkt_req *q)
+{
+    struct bkt_wtask  *t = q->arg;
+    struct bkt_dchunk *c = t->c;
+    if (q->rc == BKT_OK) {
+        (void)pthread_mutex_lock(&t->d->lock);
+        memcpy(c->etag, q->etag, sizeof c->etag);
+        c->base = c->complete && q->etag[0] ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
+        (void)pthread_mutex_unlock(&t->d->lock);
+        end(t, BKT_OK, NULL);
+        return;
+    }
+    if (q->rc != BKT_EPRECOND || ++t->tries > TRIES) {
+        end(t, q->rc, q->err);
+        return;
+    }
+    (void)pthread_mutex_lock(&t->d->lock);
+    give_back(t);
+    c->base     = BKT_BASE_UNKNOWN;
+    c->complete = false;
+    (void)pthread_mutex_unlock(&t->d->lock);
+    t->job.run = load_job;
+    if (t->tries < PAUSE_FROM)
+        load(t);
+    else
+        bkt_pool_submit(&t->job);
+}
+
+/* The version to store, as it is now; what is written from here on is dirty again. */
+static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
+{
+    struct bkt_dchunk *c = t->c;
+    if (c->is_raw) {
+        t->raw      = true;
+        bkt_buf_move(&t->out, &c->raw);
+        c->is_raw = false;
+        return BKT_OK;
+    }
+    if (!c->complete) /* of a whole one, what lies outside the dataset */
+        BKT_PASS(bkt_dchunk_merge(c, NULL, err));
+    BKT_PASS(bkt_dchunk_serialise(c, err));
+    t->e       = bkt_centry_retain(c->e);
+    t->mask    = c->mask;
+    t->n_dirty = c->n_dirty;
+    t->whole   = c->whole;
+    c->mask    = NULL;
+    c->n_dirty = 0;
+    c->whole   = false;
+    t->etag[0] = 0;
+    t->req.if_match = t->req.if_none_match = NULL;
+    if (!t->whole && c->base == BKT_BASE_ABSENT) {
+        t->req.if_none_match = "*";
+    } else if (!t->whole && c->base == BKT_BASE_KNOWN && c->etag[0]) {
+        memcpy(t->etag, c->etag, sizeof t->etag);
+        t->req.if_match = t->etag;
+    }
+    return BKT_OK;
+}
+
+static int encode(struct bkt_wtask *t, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->c->ws->io;
+    struct bkt_req          *q  = &t->req;
+    (void)pthread_mutex_lock(&t->d->lock);
+    int rc = snapshot(t, err);
+    (void)pthread_mutex_unlock(&t->d->lock);
+    BKT_PASS(rc);
+    if (t->raw || !bkt_stored_is_plain(io)) {
+        if (!t->raw) {
+            bkt_buf_clear(&t->out);
+            BKT_PASS(bkt_stored_encode(io, t->e->data, t->e->len, &t->out, err));
+        }
+        q->put = t->out.ptr, q->put_len = t->out.len;
+    } else {
+        q->put = t->e->data, q->put_len = t->e->len;
+    }
+    q->op   = BKT_PUT;
+    q->key  = bkt_buf_str(&t->key);
+    q->done = stored;
+    q->arg  = t;
+    return BKT_OK;
+}
+
+static void encode_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_err    err = {0};
+    int               rc  = encode(t, &err);
+    if (rc < 0)
+        end(t, rc, &err);
+    else
+        bkt_store_start(t->st, &t->req);
+}
+
+/* ---- load ---- */
+
+static int merge_loaded(struct bkt_wtask *t, struct bkt_err *err)
+{
+    struct bkt_dchunk *c    = t->c;
+    struct bkt_centry *base = NULL;
+    if (t->req.rc == BKT_OK)
+        BKT_PASS(bkt_stored_read(c->ws->io, &t->req.body, &base, err));
+    (void)pthread_mutex_lock(&t->d->lock);
+    int rc = bkt_dchunk_merge(c, base, err);
+    if (rc == BKT_OK) {
+        c->base = base ? BKT_BASE_KNOWN : BKT_BASE_ABSENT;
+        memcpy(c->etag, t->req.etag, sizeof c->etag);
+    }
+    (void)pthread_mutex_unlock(&t->d->lock);
+    bkt_centry_release(base);
+    return rc;
+}
+
+static void loaded_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t   = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    struct bkt_err    err = {0};
+    int               rc  = merge_loaded(t, &err);
+    bkt_buf_fini(&t->req.body);
+    if (rc < 0 || !t->store)
+        end(t, rc, &err);
+    else
+        encode_job(job);
+}
+
+static void loaded(struct bkt_req *q)
+{
+    struct bkt_wtask *t = q->arg;
+    if (q->rc < 0 && q->rc != BKT_ENOENT) {
+        end(t, q->rc, q->err);
+        return;
+    }
+    t->job.run = loaded_job;
+    bkt_pool_submit(&t->job);
+}
+
+static void load(struct bkt_wtask *t)
+{
+    struct bkt_req *q = &t->req;
+    bkt_req_fini(q);
+    *q = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&t->key), .len = BKT_WHOLE, .done = loaded, .arg = t};
+    bkt_store_start(t->st, q);
+}
+
+/* Several writers of one chunk: not all at once again. */
+static void load_job(struct bkt_job *job)
+{
+    struct bkt_wtask *t    = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
+    unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
+    struct timespec   now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)usleep((unsigned)(((uint64_t)now.tv_nsec * 2654435761u >> 16) % most));
+    load(t);
+}
+
+/* ---- begin; the lock is held ---- */
+
+void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
+{
+    struct bkt_dirty *d   = c->ws->dirty;
+    struct bkt_err    err = {0};
+    struct bkt_wtask *t   = calloc(1, sizeof *t);
+    int               rc  = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
+    if (rc < 0) {
+        free(t);
+        bkt_dchunk_note(c, BKT_ERR(&err, rc, "out of memory"), &err);
+        return;
+    }
+    t->d = d, t->c = c, t->store = store;
+    t->st   = bkt_domain_store(d->dom);
+    t->cost = bkt_max_u64(c->cost, MIN_COST);
+    t->raw  = c->is_raw;
+    c->task = t;
+    d->n_tasks++;
+    d->in_flight += t->cost;
+    bkt_dchunk_settle(c);
+    bool must_load = needs_load(c), must_merge = !store && !must_load;
+    (void)pthread_mutex_unlock(&d->lock);
+    t->job.run = must_merge ? loaded_job : encode_job;
+    if (must_merge)
+        t->req.rc = BKT_ENOENT; /* absent: the fill value */
+    if (must_load)
+        load(t);
+    else
+        bkt_pool_submit(&t->job);
+    (void)pthread_mutex_lock(&d->lock);
+}
+
+bool bkt_wtask_is_raw(const struct bkt_wtask *t) { return t->raw; }
+
+void bkt_dirty_wait(struct bkt_dirty *d)
+{
+    uint64_t ended = d->n_ended;
+    (void)pthread_mutex_unlock(&d->lock);
+    int helped = bkt_pool_help();
+    (void)pthread_mutex_lock(&d->lock);
+    if (!helped && d->n_ended == ended && d->n_tasks)
+        (void)pthread_cond_wait(&d->wake, &d->lock);
+}
+
+/* ---- which, and when ---- */
+
+static struct bkt_dchunk *first_good(const struct bkt_dlist *l)
+{
+    struct bkt_dchunk *c = l->head;
+    for (unsigned i = 0; c && c->rc < 0; c = c->next)
+        if (++i == 256) /* a store that refuses everything */
+            return NULL;
+    return c;
+}
+
+static bool has_room(const struct bkt_dirty *d) { return d->in_flight < bkt_domain_settings(d->dom)->in_flight; }
+
+void bkt_dirty_push(struct bkt_dirty *d)
+{
+    while (d->n_dirty > d->limit / 4 && has_room(d)) {
+        struct bkt_dchunk *c = first_good(&d->list[BKT_LIST_FULL]);
+        if (!c && d->n_dirty > d->limit / 2)
+            c = first_good(&d->list[BKT_LIST_PART]);
+        if (!c)
+            return;
+        bkt_wtask_begin(c, true);
+    }
+}
+
+/* Failures are forgotten; gives the first. */
+static struct bkt_dchunk *failed(struct bkt_dirty *d, const struct bkt_wset *ws, bool forget)
+{
+    struct bkt_dchunk *first = NULL;
+    for (unsigned l = BKT_LIST_PART; l < BKT_LISTS; l++)
+        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next) {
+            if (c->rc == BKT_OK || (ws && c->ws != ws))
+                continue;
+            if (!first)
+                first = c;
+            if (forget)
+                bkt_dchunk_note(c, BKT_OK, NULL);
+        }
+    return first;
+}
+
+int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
+{
+    bool again = true;
+    while (!bkt_dirty_make_room(d, need)) {
+        struct bkt_dchunk *c = d->n_tasks ? NULL : first_good(&d->list[BKT_LIST_FULL]);
+        if (!c && !d->n_tasks)
+            c = first_good(&d->list[BKT_LIST_PART]);
+        if (c) {
+            bkt_wtask_begin(c, true);
+            continue;
+        }
+        if (d->n_tasks) {
+            bkt_dirty_wait(d);
+            continue;
+        }
+        struct bkt_dchunk *bad = failed(d, NULL, again);
+        if (!bad) /* one chunk that is larger than the cache */
+            return BKT_OK;
+        if (!again)
+            return bkt_err_copy(err, bad->rc, bad->err);
+        again = false;
+    }
+    return BKT_OK;
+}
+
+static struct bkt_dchunk *next_to_store(struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    for (unsigned l = BKT_LISTS; l-- > BKT_LIST_PART;)
+        for (struct bkt_dchunk *c = d->list[l].head; c; c = c->next)
+            if (c->rc == BKT_OK && (!ws || c->ws == ws))
+                return c;
+    return NULL;
+}
+
+static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
+{
+    if (!ws || !d->n_tasks)
+        return d->n_tasks > 0;
+    for (const struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = c->next)
+        if (c->task && c->ws == ws)
+            return true;
+    return false;
+}
+
+static int flush(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
+{
+    (void)failed(d, ws, true);
+    for (;;) {
+        struct bkt_dchunk *c = has_room(d) || !d->n_tasks ? next_to_store(d, ws) : NULL;
+        if (c)
+            bkt_wtask_begin(c, true);
+        else if (under_way(d, ws))
+            bkt_dirty_wait(d);
+        else
+            break;
+    }
+    struct bkt_dchunk *bad = failed(d, ws, false);
+    return bad ? bkt_err_copy(err, bad->rc, bad->err) : BKT_OK;
+}
+
+int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = flush(d, NULL, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return BKT_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_wset *ws = bkt_wset_find(d, dset);
+    int              rc = ws ? flush(d, ws, err) : BKT_OK;
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+bool bkt_chunks_dirty(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return false;
+    (void)pthread_mutex_lock(&d->lock);
+    bool dirty = d->n_dirty || d->n_tasks;
+    (void)pthread_mutex_unlock(&d->lock);
+    return dirty;
+}

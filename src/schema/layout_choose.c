@@ -1,0 +1,145 @@
+#include "layout_choose.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "num.h"
+
+#define PIECE     (4u << 20)  /* bytes of a piece of a dataset that isn't chunked */
+#define SMALL     (64u << 10) /* chunks below this are stored together */
+#define TOGETHER  (1u << 20)
+#define VAR_GUESS 128u        /* bytes of an element of variable length */
+#define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
+
+/* ---- filters ---- */
+
+enum { DEFLATE = 1, SHUFFLE = 2 };
+
+static bool is_blosc_family(const struct bkt_filter_desc *f)
+{
+    static const int   ids[]   = {32001, 32003, 32004, 32005, 32015};
+    static const char *names[] = {"blosc", "blosclz", "snappy", "lz4", "lz4hc", "zstd"};
+    for (size_t i = 0; i < BKT_COUNT(ids); i++)
+        if (f->id == ids[i])
+            return true;
+    for (size_t i = 0; i < BKT_COUNT(names); i++)
+        if (f->id < 0 && !strcasecmp(f->name, names[i]))
+            return true;
+    return false;
+}
+
+/* HDF5's own bytes are stored, except where HSDS has a form of its own that says the same: one of its compressors, alone or
+ * after shuffle, is a blosc frame there.  (HDF5's blosc alone is a blosc frame already.) */
+static bool wants_hdf5_chunks(const struct bkt_dset *ds)
+{
+    const struct bkt_filter_desc *f = ds->filters;
+    size_t                        n = ds->n_filters;
+    if (ds->type->is_var || !n)
+        return false;
+    if (n == 2 && f[0].id == SHUFFLE)
+        return !is_blosc_family(&f[1]);
+    return n != 1 || !is_blosc_family(f) || f->id == 32001;
+}
+
+static bool shape_matters(const struct bkt_dset *ds)
+{
+    for (size_t i = 0; i < ds->n_filters; i++)
+        if (ds->filters[i].id != DEFLATE && ds->filters[i].id != SHUFFLE)
+            return true;
+    return false;
+}
+
+/* ---- shapes ---- */
+
+static uint64_t elem_bytes(const struct bkt_dset *ds)
+{
+    return ds->type->is_var ? VAR_GUESS : bkt_max_u64(ds->type->size, 1);
+}
+
+static bool chunk_bytes(const struct bkt_dset *ds, const uint64_t *dims, unsigned rank, uint64_t *out)
+{
+    uint64_t n = elem_bytes(ds);
+    for (unsigned d = 0; d < rank; d++)
+        if (!bkt_mul_u64(n, dims[d], &n))
+            return false;
+    *out = n;
+    return true;
+}
+
+static bool may_grow(const struct bkt_space *s, unsigned d) { return s->maxdims[d] == BKT_UNLIMITED || s->maxdims[d] > s->dims[d]; }
+
+/* Double dimensions, the fastest first, as long as the chunk is at most `limit` bytes and stays useful. */
+static void grow(const struct bkt_space *s, struct bkt_layout *l, uint64_t bytes, bool beyond, uint64_t limit)
+{
+    for (unsigned d = l->rank; d-- > 0;)
+        while (bytes <= limit / 2 && (beyond ? may_grow(s, d) : l->dims[d] < s->dims[d])) {
+            if (beyond && s->maxdims[d] != BKT_UNLIMITED && l->dims[d] >= s->maxdims[d])
+                break;
+            l->dims[d] *= 2;
+            bytes *= 2;
+        }
+}
+
+static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
+{
+    struct bkt_layout *l = &ds->layout;
+    uint64_t           bytes;
+    if (l->user_rank != ds->space.rank)
+        BKT_FAIL(err, BKT_EINVAL, "chunk shape of rank %u for a dataspace of rank %u", l->user_rank, ds->space.rank);
+    memcpy(l->dims, l->user_dims, sizeof l->dims);
+    for (unsigned d = 0; d < l->rank; d++)
+        if (!l->dims[d])
+            BKT_FAIL(err, BKT_EINVAL, "chunk dimension %u is 0", d);
+    if (!chunk_bytes(ds, l->dims, l->rank, &bytes) || bytes > CHUNK_MAX)
+        BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 4 GiB");
+    if (bytes >= SMALL || shape_matters(ds))
+        return BKT_OK;
+    grow(&ds->space, l, bytes, false, TOGETHER);
+    if (!chunk_bytes(ds, l->dims, l->rank, &bytes))
+        BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 2^64 bytes");
+    grow(&ds->space, l, bytes, true, SMALL);
+    return BKT_OK;
+}
+
+static void choose_pieces(struct bkt_dset *ds)
+{
+    struct bkt_layout *l     = &ds->layout;
+    uint64_t           bytes = elem_bytes(ds);
+    bool               full  = false;
+    for (unsigned d = l->rank; d-- > 0;) {
+        uint64_t dim = bkt_max_u64(ds->space.dims[d], 1), most = bkt_max_u64(PIECE / bytes, 1);
+        l->dims[d]   = 1;
+        if (full)
+            continue;
+        if (dim <= most) {
+            l->dims[d] = dim;
+            bytes *= dim;
+        } else { /* as few pieces as will do, equally large */
+            l->dims[d] = bkt_ceil_div(dim, bkt_ceil_div(dim, most));
+            full       = true;
+        }
+    }
+}
+
+int bkt_layout_choose(struct bkt_dset *ds, struct bkt_err *err)
+{
+    struct bkt_layout *l = &ds->layout;
+    l->partition_count   = 0;
+    l->hdf5_chunks       = false;
+    if (ds->space.cls == BKT_S_NULL) {
+        l->cls  = BKT_D_NONE;
+        l->rank = 0;
+        return BKT_OK;
+    }
+    l->cls         = BKT_D_CHUNKED;
+    l->hdf5_chunks = wants_hdf5_chunks(ds);
+    l->rank        = 1;
+    l->dims[0]     = 1;
+    if (ds->space.cls != BKT_S_SIMPLE || !ds->space.rank)
+        return BKT_OK;
+    l->rank = ds->space.rank;
+    if (l->user_cls == BKT_D_CHUNKED)
+        return choose_chunked(ds, err);
+    choose_pieces(ds);
+    return BKT_OK;
+}
