@@ -1,5 +1,6 @@
 #include "fault.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,6 +83,8 @@ static void pass_back(struct bkt_req *in)
 {
     struct passage *p = in->arg;
     struct bkt_req *o = p->outer;
+    if (p->f && p->f->kill == BKT_FAULT_KILL_AFTER)
+        (void)raise(SIGKILL);
     o->rc             = in->rc;
     o->err            = in->err;
     o->n              = in->n;
@@ -92,6 +95,10 @@ static void pass_back(struct bkt_req *in)
     bkt_buf_move(&o->body, &in->body);
     if (p->f)
         spoil(o, p->f);
+    if (p->f && p->f->code < 0 && o->rc == BKT_OK) {
+        o->etag[0] = 0;
+        (void)BKT_REQ_FAIL(o, p->f->code, "%s %s: its answer lost by a test", bkt_op_name(o->op), o->key);
+    }
     struct bkt_store *st = &p->st->base;
     free(p);
     bkt_store_finish(st, o);
@@ -111,7 +118,9 @@ static void fault_start(struct bkt_store *base, struct bkt_req *req)
 {
     struct fault_store     *st = (struct fault_store *)base;
     const struct bkt_fault *f  = match(st, req);
-    struct passage         *p  = f && f->code < 0 ? NULL : malloc(sizeof *p);
+    if (f && f->kill == BKT_FAULT_KILL_BEFORE)
+        (void)raise(SIGKILL);
+    struct passage *p = f && f->code < 0 && !f->carry_out ? NULL : malloc(sizeof *p);
     if (!p) {
         (void)BKT_REQ_FAIL(req, f && f->code < 0 ? f->code : BKT_ENOMEM, "%s %s: failed by a test", bkt_op_name(req->op),
                            req->key);

@@ -12,6 +12,8 @@ struct bkt_fault {
     unsigned    times;    /* then so many are hit; 0: all */
     /* effect */
     int      code;        /* ends with this; 0: none */
+    bool     carry_out;   /* with code: it is passed on all the same, and only its answer is lost */
+    enum { BKT_FAULT_LIVE, BKT_FAULT_KILL_BEFORE, BKT_FAULT_KILL_AFTER } kill; /* the process dies (SIGKILL) at this request */
     uint64_t cut;         /* GET: at most so many bytes come, with success if may_be_short, else BKT_EFORMAT; 0: none */
     uint64_t flip;               /* GET: the byte at this place of the answer is inverted, */
     bool     flip_set;    /* if this is set */

@@ -8,10 +8,15 @@
 --   pflip           probability of one wrong body byte
 --   pafter          probability that the request is executed upstream, but its answer lost
 --                   (the last three need a server behind the proxy: nginx sends a folder's files past Lua)
+--   nth, nth_do     what happens to the nth request only, counted from 1 (after method and match):
+--                     lose          executed upstream, its answer lost
+--                     reset, 500, 503, 412    that answer, not executed
+--                     freeze        not executed, and no request is answered any more: the client can be killed at leisure
+--                     freeze_after  the same, but it is executed
 --   rate            bytes per second and connection
 --   method, match   only this method; only URIs that match this Lua pattern
 --   seed            of the random numbers
--- Counted: n_seen, n_requests (after method and match), n_503, n_500, n_429, n_reset, n_stall, n_cut, n_flip, n_after.
+-- Counted: n_seen, n_requests (after method and match), n_503, n_500, n_429, n_reset, n_stall, n_cut, n_flip, n_after, n_nth.
 local M = {}
 local fault = ngx.shared.fault
 
@@ -52,6 +57,37 @@ local function refuse(status, code, message)
     return ngx.exit(ngx.HTTP_OK)
 end
 
+local function frozen()
+    while fault:get("frozen") do
+        ngx.sleep(0.05)
+    end
+    return ngx.exit(444)
+end
+
+-- Its turn is the nth request; true: nothing else happens to it.
+local function nth(k)
+    if fault:get("nth") ~= k then
+        return false
+    end
+    local what = tostring(fault:get("nth_do"))
+    if what == "lose" then
+        ngx.ctx.cut = -1
+    elseif what == "freeze_after" then
+        ngx.ctx.cut = -2
+    elseif what == "freeze" then
+        fault:set("frozen", true)
+        fault:incr("n_nth", 1, 0)
+        frozen()
+    elseif what == "reset" then
+        fault:incr("n_nth", 1, 0)
+        ngx.exit(444)
+    else
+        fault:incr("n_nth", 1, 0)
+        refuse(tonumber(what), what == "412" and "PreconditionFailed" or "InternalError", "asked for by a test")
+    end
+    return true
+end
+
 local answers = {
     {"p503", 503, "SlowDown", "Please reduce your request rate."},
     {"p500", 500, "InternalError", "We encountered an internal error. Please try again."},
@@ -77,11 +113,16 @@ function M.access()
         return
     end
     fault:incr("n_seen", 1, 0)
+    if fault:get("frozen") then
+        return frozen()
+    end
     local method, match = fault:get("method"), fault:get("match")
     if (method and method ~= ngx.req.get_method()) or (match and not string.find(ngx.var.request_uri, match)) then
         return
     end
-    fault:incr("n_requests", 1, 0)
+    if nth(fault:incr("n_requests", 1, 0)) then
+        return
+    end
     wait()
     local left = fault:get("next503")
     if left and left > 0 then
@@ -124,6 +165,11 @@ end
 
 function M.header_filter()
     if ngx.ctx.cut == -1 then
+        fault:incr("n_nth", 1, 0)
+        return ngx.exit(444)
+    elseif ngx.ctx.cut == -2 then
+        fault:set("frozen", true)
+        fault:incr("n_nth", 1, 0)
         return ngx.exit(444)
     end
 end

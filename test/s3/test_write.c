@@ -46,7 +46,7 @@ static void one_of_many_creates(struct bkt_store *st)
 {
     enum { N = 24, ROUNDS = 10 };
     for (int k = 0; k < ROUNDS; k++) {
-        char           name[20], text[N][8];
+        char           name[20], text[N][16];
         struct bkt_req r[N];
         int            won = 0, lost = 0;
         (void)snprintf(name, sizeof name, "race/%d", k);

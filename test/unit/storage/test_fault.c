@@ -1,12 +1,46 @@
 /* The store that fails on demand hits what its rules say, and nothing else. */
 #include "http/check.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "fault.h"
 
 static int get(struct bkt_store *st, const char *key, bool may_be_short, struct bkt_req *out)
 {
     *out = (struct bkt_req){.op = BKT_GET, .key = key, .len = 5, .may_be_short = may_be_short};
     return bkt_store_run(st, out, 1, NULL);
+}
+
+/* A process that dies at its second PUT. */
+static void killed(int when, bool is_there)
+{
+    char dir[] = "/tmp/bkt-fault-XXXXXX", uri[64];
+    if (!mkdtemp(dir))
+        exit(1);
+    (void)snprintf(uri, sizeof uri, "file://%s", dir);
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct bkt_fault  rule = {.op = BKT_PUT, .skip = 1, .kill = when == BKT_FAULT_KILL_AFTER ? BKT_FAULT_KILL_AFTER : BKT_FAULT_KILL_BEFORE};
+        struct bkt_store *st;
+        if (bkt_fault_open(open_store(uri, ""), &rule, 1, &st, NULL) < 0)
+            _exit(1);
+        for (int i = 0; i < 3; i++)
+            if (bkt_store_put(st, i ? "two" : "one", "x", 1, NULL, NULL, NULL, NULL) < 0)
+                _exit(1);
+        _exit(2);
+    }
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d", status);
+    struct bkt_store *st = open_store(uri, "");
+    CHECK(bkt_store_head(st, "one", NULL, NULL) == BKT_OK, "what was stored before");
+    CHECK(bkt_store_head(st, "two", NULL, NULL) == (is_there ? BKT_OK : BKT_ENOENT), "the one at which it died");
+    bkt_store_close(st);
+    char cmd[80];
+    (void)snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+    CHECK(system(cmd) == 0, "%s", cmd);
 }
 
 int main(void)
@@ -17,6 +51,7 @@ int main(void)
         {.op = BKT_GET, .key_part = "flip", .flip = 1, .flip_set = true},
         {.op = BKT_PUT, .key_part = "locked", .code = BKT_EACCES},
         {.op = -1, .key_part = "slow", .delay_ms = 30},
+        {.op = BKT_PUT, .key_part = "lost", .times = 1, .code = BKT_ENET, .carry_out = true},
     };
     static const char *const keys[] = {"second", "cut", "flip", "slow", "plain"};
     struct bkt_store        *st, *mem = open_store("mem:fault", "");
@@ -47,8 +82,15 @@ int main(void)
     bkt_req_fini(&r);
     CHECK(get(st, "plain", false, &r) == BKT_OK && memcmp(r.body.ptr, "hello", 5) == 0, "plain");
     bkt_req_fini(&r);
+    r = (struct bkt_req){.op = BKT_PUT, .key = "lost", .put = "hello", .put_len = 5};
+    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_ENET && !r.etag[0], "its answer is lost");
+    bkt_req_fini(&r);
+    CHECK(get(st, "lost", false, &r) == BKT_OK, "but it was carried out");
+    bkt_req_fini(&r);
     CHECK(bkt_fault_hits(st, 0) == 1 && bkt_fault_hits(st, 1) == 2 && bkt_fault_hits(st, 3) == 1, "hits");
     bkt_store_close(st);
+    killed(BKT_FAULT_KILL_BEFORE, false);
+    killed(BKT_FAULT_KILL_AFTER, true);
     bkt_store_shutdown();
     return failures != 0;
 }
