@@ -5,6 +5,7 @@
 #include "num.h"
 #include "plugin.h"
 #include "trace.h"
+#include "virtual.h"
 
 static const char *name_of(const struct bkt_vobj *o)
 {
@@ -83,19 +84,24 @@ void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *
 
 /* ---- reading ---- */
 
-/* Datasets of plain HDF5 files are read by HDF5, one by one; the others together. */
+/* Datasets that others read one by one: those of plain HDF5 files, and virtual ones. */
+static bool reads_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o); }
+
+/* All others are read together. */
 static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
                     struct bkt_err *err)
 {
-    bool native = false;
+    bool alone = false;
     for (size_t i = 0; i < count; i++)
-        native = native || ((struct bkt_vobj *)obj[i])->native_id >= 0;
-    if (!native)
+        alone = alone || reads_alone(obj[i]);
+    if (!alone)
         return bkt_dataset_read(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
     for (size_t i = 0; i < count; i++) {
         struct bkt_vobj *o = obj[i];
         if (o->native_id >= 0)
             BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_virtual(o))
+            BKT_PASS(bkt_virtual_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else
             BKT_PASS(bkt_dataset_read(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
     }
@@ -147,6 +153,8 @@ static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
 
 static int get_space(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
+    if (bkt_is_virtual(o))
+        return bkt_virtual_space(o, &args->args.get_space.space_id, err);
     return bkt_convert_space(&o->obj->dset.space, &args->args.get_space.space_id, err);
 }
 
@@ -159,6 +167,11 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 {
     struct bkt_dsetio *io;
     uint64_t           bytes = 0, n = 0;
+    if (bkt_is_virtual(o)) {
+        BKT_PASS(bkt_virtual_storage_size(o, &bytes, err));
+        *args->args.get_storage_size.storage_size = bytes;
+        return BKT_OK;
+    }
     BKT_PASS(bkt_dataset_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;

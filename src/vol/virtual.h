@@ -1,0 +1,56 @@
+/* Virtual datasets (H5Pset_virtual): data that lie in other datasets, which an own key of the schema keeps as virtual.
+ *
+ * The mappings are part of the encoded creation list.  A source is a dataset of the same domain, of another domain, or of a
+ * plain HDF5 file; which files may be opened is the rule of external links (bkt_file_external()).  What no source covers, or a
+ * source that isn't there, is the fill value, as HDF5 has it; a source that can't be read is an error. */
+#ifndef BKT_VIRTUAL_H
+#define BKT_VIRTUAL_H
+
+#include "vol.h"
+
+static inline bool bkt_is_virtual(const struct bkt_vobj *dset)
+{
+    return dset->native_id < 0 && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.user_cls == BKT_D_VIRTUAL;
+}
+
+/** The dataspace as it is now: unlimited mappings reach as far as their sources do (access properties H5Pset_virtual_view,
+ *  H5Pset_virtual_printf_gap).  A new id. */
+BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
+
+/** H5Dread() or H5Dwrite() on one virtual dataset; the arguments are HDF5's.  @p buf is only read when @p write. */
+BKT_NODISCARD int bkt_virtual_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
+                                       hid_t dxpl, void *buf, struct bkt_err *err);
+
+/** Stored bytes of all sources that are there. */
+BKT_NODISCARD int bkt_virtual_storage_size(struct bkt_vobj *dset, uint64_t *bytes, struct bkt_err *err);
+
+/* ---- virtual_map.c: one mapping, and the sources that it stands for ---- */
+
+/** A regular hyperslab that may be without end in one dimension. */
+struct bkt_slab {
+    unsigned rank, dim; /* dim: the one without end */
+    bool     unlimited;
+    hsize_t  dims[H5S_MAX_RANK], start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+};
+struct bkt_mapping {
+    hid_t           vspace, srcspace; /* selections, as H5Pget_virtual_…() give them */
+    struct bkt_slab v, src;           /* where the selection is without end */
+    char           *file, *dset;      /* as stored: printf forms in them where printf is set */
+    bool            printf_names;
+};
+/** All mappings of creation list @p dcpl; free with bkt_mappings_free().  BKT_EHDF5, BKT_ENOMEM. */
+BKT_NODISCARD int bkt_mappings_load(hid_t dcpl, struct bkt_mapping **out, size_t *n, struct bkt_err *err);
+void              bkt_mappings_free(struct bkt_mapping *m, size_t n);
+
+/** How many places along its endless dimension the slab selects in an extent of @p extent there. */
+hsize_t bkt_slab_places(const struct bkt_slab *s, hsize_t extent);
+/** The extent that holds that many places; @p trail: with the gap behind a full last block. */
+hsize_t bkt_slab_extent(const struct bkt_slab *s, hsize_t places, bool trail);
+/** The first @p places of it as a selection in a dataspace; -1.  The caller's (H5Sclose). */
+hid_t bkt_slab_select(const struct bkt_slab *s, hsize_t places);
+/** Block number @p i of it as a selection; -1. */
+hid_t bkt_slab_block(const struct bkt_slab *s, hsize_t i);
+/** The name with its %b made @p i and %% made %; NULL: out of memory (free()). */
+char *bkt_mapping_name(const char *form, hsize_t i);
+
+#endif
