@@ -9,6 +9,7 @@
 #include "map.h"
 #include "num.h"
 
+#define STORED_BITS (1u << 19)
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
 struct dirty { /* what is attached to the cache */
@@ -44,6 +45,7 @@ void bkt_wset_free(struct bkt_wset *ws)
         bkt_dchunk_free(c);
     bkt_map_free(ws->chunks, NULL);
     bkt_dsetio_close(ws->io);
+    free(ws->stored);
     free(ws);
 }
 
@@ -197,13 +199,29 @@ struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *co
     return bkt_map_get(ws->chunks, coord, ws->io->rank * sizeof *coord);
 }
 
-/* Whether the chunk may be stored, as far as is known without asking. */
+static size_t hash_of(const struct bkt_wset *ws, const uint64_t *coord)
+{
+    uint64_t h = 0;
+    for (unsigned i = 0; i < ws->io->rank; i++)
+        h = (h ^ coord[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(h >> 32) % STORED_BITS;
+}
+
+void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord)
+{
+    if (!ws->stored && !(ws->stored = calloc(STORED_BITS / 64, sizeof *ws->stored)))
+        ws->is_new = false; /* then it is looked for */
+    else
+        (void)bkt_bits_set(ws->stored, hash_of(ws, coord), 1);
+}
+
+/* Whether the chunk may be stored, as far as is known without asking.  To be wrong costs a request, no more. */
 static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
 {
     bool inside = !ws->is_new;
     for (unsigned i = 0; inside && i < ws->io->rank; i++)
         inside = coord[i] * ws->io->cdims[i] < ws->known[i];
-    return inside;
+    return inside || (ws->stored && bkt_bits_get(ws->stored, hash_of(ws, coord)));
 }
 
 int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
@@ -241,6 +259,19 @@ void bkt_dchunk_free(struct bkt_dchunk *c)
     bkt_buf_fini(&c->raw);
     free(c->err);
     free(c);
+}
+
+void bkt_dchunk_clear(struct bkt_dchunk *c)
+{
+    bkt_centry_release(c->e);
+    free(c->mask);
+    bkt_over_free(c->over);
+    bkt_buf_fini(&c->raw);
+    c->e       = NULL;
+    c->mask    = NULL;
+    c->over    = NULL;
+    c->n_dirty = 0;
+    c->whole = c->complete = c->is_raw = false;
 }
 
 void bkt_dchunk_drop(struct bkt_dchunk *c)

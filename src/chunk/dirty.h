@@ -48,7 +48,8 @@ struct bkt_wset {
     struct bkt_dsetio *io;      /* its own, which doesn't keep the domain open */
     struct bkt_map    *chunks;  /* coordinate -> struct bkt_dchunk */
     uint64_t           space, slice_space; /* what its chunks and parts of them are cached under from the first write on */
-    bool               is_new;  /* nothing is stored of it */
+    bool               is_new;  /* nothing is stored of it that we did not store ourselves */
+    uint64_t          *stored;  /* what we stored: a bit for each hash of a coordinate; NULL: nothing */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
 
@@ -104,12 +105,19 @@ void             bkt_wset_respace(struct bkt_wset *ws); /* what was cached of it
 void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
 void             bkt_wset_free(struct bkt_wset *ws); /* it is in no map any more */
 
+/** A chunk was stored: it may be there from now on. */
+void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord);
+
 struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord);
 BKT_NODISCARD int  bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
 void               bkt_over_free(struct bkt_over *o);
 void               bkt_dchunk_free(struct bkt_dchunk *c); /* only that; it is in no list any more */
 /** Out of its list and map, freed.  No task works on it. */
 void bkt_dchunk_drop(struct bkt_dchunk *c);
+/** Its content is of no interest any more; no raw task works on it. */
+void bkt_dchunk_clear(struct bkt_dchunk *c);
+/** The chunk, made where needed; waits for room, and for a task that stores what the program encoded. */
+BKT_NODISCARD int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
 /** Whether there is something to store. */
 bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c);
 /** Put into the list that its state asks for, at its end, and count its memory anew: after each change. */
@@ -135,6 +143,11 @@ BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base
 /** Variable-size: e becomes all elements, with what was written; needs a complete chunk or a whole one. */
 BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
 
+/** All chunk objects within @p grid that are stored, in grid order (single.c). */
+BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid,
+                                 int (*each)(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg), void *arg,
+                                 struct bkt_err *err);
+
 /* ---- stored.c: what a chunk object holds ---- */
 /** Whether the bytes are the elements. */
 bool bkt_stored_is_plain(const struct bkt_dsetio *io);
@@ -147,6 +160,7 @@ BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src
 /** What HDF5's filters made, to be stored: with a header where @p mask (or the bytes) need one (DESIGN.md). */
 BKT_NODISCARD int bkt_stored_wrap(const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err);
 /** The header's length (0: none) and mask. */
+#define BKT_STORED_HEAD 12
 size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
 
 /* ---- wtask.c ---- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dirty.h"
 #include "dsetio.h"
 #include "num.h"
 
@@ -45,6 +46,37 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
     return bkt_locate(&q, 1, err);
 }
 
+/* Chunk objects with what HDF5's filters made may begin with a header (stored.c). */
+#define HEADS 256 /* asked for at once */
+
+static int look_at(const struct bkt_dsetio *io, const uint64_t *coords, struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
+{
+    struct bkt_req reqs[HEADS];
+    struct bkt_buf keys[HEADS];
+    int            rc = BKT_OK;
+    memset(reqs, 0, sizeof reqs);
+    memset(keys, 0, sizeof keys);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &keys[i]) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_STORED_HEAD, .may_be_short = true};
+    }
+    if (rc == BKT_OK)
+        (void)bkt_store_run(bkt_domain_store(io->dom), reqs, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct bkt_req *q = &reqs[i];
+        info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
+        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
+            rc = bkt_err_copy(err, q->rc, q->err);
+        if (q->size != UINT64_MAX)
+            info[i].size = q->size;
+        info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
+        bkt_req_fini(&reqs[i]);
+        bkt_buf_fini(&keys[i]);
+    }
+    return rc;
+}
+
 int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err)
 {
     *out = (struct bkt_chunk_info){0};
@@ -61,6 +93,10 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
     uint64_t                                 size;
     if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
         BKT_NOMEM(err);
+    if (io->hdf5 && io->pipe.n) {
+        *out = (struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE};
+        return look_at(io, coord, out, 1, err);
+    }
     int rc = bkt_store_head(bkt_domain_store(io->dom), bkt_buf_str(&key), &size, &why);
     if (rc == BKT_ENOENT)
         return BKT_OK;
@@ -83,8 +119,14 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
             BKT_NOMEM(err);
+        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
         BKT_TRY(err, bkt_store_get(bkt_domain_store(io->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err), "%s",
                 bkt_chunk_label(io, coord).text);
+        size_t head = io->hdf5 && io->pipe.n ? bkt_stored_head(out->ptr, out->len, filter_mask) : 0;
+        if (head) {
+            memmove(out->ptr, out->ptr + head, out->len - head);
+            bkt_buf_cut(out, out->len - head);
+        }
         return BKT_OK;
     }
     BKT_PASS(locate_one(io, coord, &loc, err));
@@ -244,7 +286,7 @@ static int head_chunks(struct listing *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int iter_objects(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
 {
     struct listing l  = {.io = io, .grid = grid};
     int            rc = bkt_id_is_v2(&io->obj->id) ? list_chunks(&l, err) : BKT_EUNSUP;
@@ -265,6 +307,35 @@ static int iter_objects(struct bkt_dsetio *io, const uint64_t *grid, each_fn *ea
     return rc;
 }
 
+struct masked {
+    const struct bkt_dsetio *io;
+    struct bkt_buf           coords, infos;
+};
+
+static int keep_one(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct masked *m = arg;
+    BKT_PASS(bkt_buf_add(&m->coords, coord, m->io->rank * sizeof *coord));
+    return bkt_buf_add(&m->infos, info, sizeof *info);
+}
+
+static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+{
+    struct masked m  = {.io = io};
+    int           rc = bkt_chunk_list(io, grid, keep_one, &m, err);
+    size_t        n  = m.infos.len / sizeof(struct bkt_chunk_info);
+    uint64_t     *coords = (uint64_t *)(void *)m.coords.ptr;
+    struct bkt_chunk_info *infos = (struct bkt_chunk_info *)(void *)m.infos.ptr;
+    for (size_t i = 0; rc == BKT_OK && i < n; i += HEADS)
+        rc = look_at(io, coords + i * io->rank, infos + i, n - i < HEADS ? n - i : HEADS, err);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++)
+        if (infos[i].exists)
+            rc = each(coords + i * io->rank, &infos[i], arg);
+    bkt_buf_fini(&m.coords);
+    bkt_buf_fini(&m.infos);
+    return rc;
+}
+
 int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
@@ -273,7 +344,7 @@ int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_e
         return BKT_OK;
     switch (io->where) {
     case BKT_AT_NONE: return BKT_OK;
-    case BKT_AT_OBJECTS: return iter_objects(io, grid, each, arg, err);
+    case BKT_AT_OBJECTS: return io->hdf5 && io->pipe.n ? iter_masked(io, grid, each, arg, err) : bkt_chunk_list(io, grid, each, arg, err);
     case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;

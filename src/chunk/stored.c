@@ -13,7 +13,7 @@
 
 #include "dirty.h"
 
-#define HEAD 12
+#define HEAD BKT_STORED_HEAD
 static const unsigned char magic[8] = {0x89, 'B', 'K', 'T', 'm', '\r', '\n', 0x1a};
 
 size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask)

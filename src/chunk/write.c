@@ -66,7 +66,7 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
     memset(p, 0, sizeof *p);
     p->w  = w;
     p->io = w->io;
-    if (w->file->kind == BKT_SEL_NONE || w->io->where == BKT_AT_NONE)
+    if (w->file->kind == BKT_SEL_NONE || (w->io->where == BKT_AT_NONE && !w->file->n_elems))
         return BKT_OK;
     BKT_PASS(check_extent(w, err));
     BKT_PASS(bkt_write_check(w->io, err));
@@ -190,20 +190,25 @@ static int put_part(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struc
 
 /* ---- chunk by chunk ---- */
 
+int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)
+{
+    struct bkt_dirty  *d    = ws->dirty;
+    struct bkt_dchunk *c    = bkt_dchunk_find(ws, coord);
+    uint64_t           need = c ? 0 : ws->io->chunk_bytes + sizeof *c;
+    if (need > d->limit - bkt_min_u64(d->used, d->limit))
+        BKT_PASS(bkt_dirty_wait_room(d, need, err));
+    while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* no elements to keep meanwhile */
+        bkt_dirty_wait(d);
+    *out = c;
+    return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
+}
+
 static int put_chunk(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
 {
     uint64_t           coord[BKT_MAX_RANK];
-    struct bkt_dchunk *c    = bkt_dchunk_find(p->ws, (bkt_grid_coord(&p->grid, k, coord), coord));
-    uint64_t           need = c ? 0 : p->io->chunk_bytes + sizeof *c;
-    if (need > d->limit - bkt_min_u64(d->used, d->limit))
-        BKT_PASS(bkt_dirty_wait_room(d, need, err));
-    c = bkt_dchunk_find(p->ws, coord);
-    while (c && c->task && bkt_wtask_is_raw(c->task)) { /* it has no elements that could be kept meanwhile */
-        bkt_dirty_wait(d);
-        c = bkt_dchunk_find(p->ws, coord);
-    }
-    if (!c)
-        BKT_PASS(bkt_dchunk_make(p->ws, coord, &c, err));
+    struct bkt_dchunk *c;
+    bkt_grid_coord(&p->grid, k, coord);
+    BKT_PASS(bkt_dchunk_reserve(p->ws, coord, &c, err));
     int rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err)
                         : bkt_wplan_covers(p, k, coord) ? put_whole(c, p, k, err) : put_part(c, p, k, err);
     bkt_dchunk_note(c, BKT_OK, NULL);
@@ -214,16 +219,25 @@ static int put_chunk(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struc
     return BKT_OK;
 }
 
-/* What readers kept of these chunks holds no more. */
-static void drop_cached(const struct bkt_wplan *p, uint64_t space, uint64_t slice_space)
+void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
+{
+    uint64_t at = 0, from;
+    bkt_dirty_space(io);
+    for (unsigned d = 0; d < io->rank; d++)
+        at = at * (io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1) + coord[d];
+    if (!io->cache)
+        return;
+    bkt_cache_drop(io->cache, io->space, at, 1);
+    if (bkt_mul_u64(at, io->chunk_bytes, &from) && from <= UINT64_MAX - io->chunk_bytes)
+        bkt_cache_drop(io->cache, io->slice_space, from, io->chunk_bytes);
+}
+
+static void drop_cached(const struct bkt_wplan *p)
 {
     uint64_t coord[BKT_MAX_RANK];
-    for (uint64_t k = 0; p->io->cache && k < p->grid.n_chunks; k++) {
+    for (uint64_t k = 0; k < p->grid.n_chunks; k++) {
         bkt_grid_coord(&p->grid, k, coord);
-        uint64_t at = bkt_grid_linear(&p->grid, coord), from;
-        bkt_cache_drop(p->io->cache, space, at, 1);
-        if (bkt_mul_u64(at, p->io->chunk_bytes, &from) && from <= UINT64_MAX - p->io->chunk_bytes)
-            bkt_cache_drop(p->io->cache, slice_space, from, p->io->chunk_bytes);
+        bkt_write_drop_cached(p->io, coord);
     }
 }
 
@@ -235,9 +249,8 @@ static int write_cached(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_err
     (void)pthread_mutex_lock(&d->lock);
     p->ws = bkt_wset_of(d, p->io);
     if (p->ws) {
-        uint64_t space = p->ws->space, slice_space = p->ws->slice_space;
         (void)pthread_mutex_unlock(&d->lock);
-        drop_cached(p, space, slice_space);
+        drop_cached(p);
         (void)pthread_mutex_lock(&d->lock);
     } else {
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");

@@ -35,6 +35,21 @@ struct bkt_write {
  *         (the cache is full of data that can't be stored, or a large request) */
 BKT_NODISCARD int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err);
 
+/** Store (or read) a chunk as HDF5's filters make it, H5Dwrite_chunk and H5Dread_chunk.
+ * @param offset  of the chunk's first element in the dataset; a multiple of the chunk shape that was asked for
+ * @param mask    filters that were left out
+ * @return BKT_OK; BKT_EINVAL: no such chunk, not chunked; BKT_EUNSUP: as for bkt_dataset_write(), and variable-length types;
+ *         reading: BKT_ENOENT, the chunk isn't stored */
+BKT_NODISCARD int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
+                                          struct bkt_err *err);
+BKT_NODISCARD int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
+                                         struct bkt_err *err);
+
+/** The extent has become another one (bkt_edit_extent() was called): chunks outside are deleted, what is cut off of others
+ *  reads as the fill value if the dataset grows again.  Where that changes stored chunks, the dataset's new extent is stored
+ *  first (bkt_domain_flush_object()). */
+BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *old_dims, struct bkt_err *err);
+
 /** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that nobody finds an
  *  extent whose data are missing.  What fails stays dirty: the first failure is returned. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
@@ -42,6 +57,10 @@ BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
 BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
 /** Whether something waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
+
+/* Fill and allocation times need nothing here: an element that was never written reads as the fill value whether or not its
+ * chunk is stored, so early allocation allocates nothing, and a chunk is stored when some of it has been written, even if that
+ * was the fill value. */
 
 /** The dataset was made just now, nothing of it is stored: spares looking. */
 void bkt_chunks_new(struct bkt_dsetio *io);

@@ -20,6 +20,10 @@ bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
 void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst);
 /** The whole chunk as it lies in the caller's memory; NULL: it doesn't lie in one piece. */
 const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k);
+/** What readers kept of a chunk holds no more. */
+void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord);
+/** The fill value into n elements. */
+BKT_NODISCARD int bkt_dchunk_fill_var(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
 /** Variable-size elements into a chunk; lock held (write_var.c). */
 BKT_NODISCARD int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t k, struct bkt_err *err);
 

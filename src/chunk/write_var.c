@@ -85,3 +85,14 @@ int bkt_dchunk_put_var(struct bkt_dchunk *c, const struct bkt_wplan *p, uint64_t
     bkt_dchunk_check_whole(c);
     return BKT_OK;
 }
+
+int bkt_dchunk_fill_var(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err)
+{
+    const struct bkt_centry *fill = c->ws->io->fill;
+    struct bkt_slice         s    = {fill->data, fill->len};
+    struct bkt_over         *o;
+    BKT_PASS(over_of(c, &o, err));
+    for (uint64_t i = 0; i < n; i++)
+        BKT_PASS(put_one(c, o, off + i, &s, err));
+    return BKT_OK;
+}

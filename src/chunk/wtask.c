@@ -121,6 +121,7 @@ static void stored(struct bkt_req *q)
     if (q->rc == BKT_OK) {
         (void)pthread_mutex_lock(&t->d->lock);
         memcpy(c->etag, q->etag, sizeof c->etag);
+        bkt_wset_note_stored(c->ws, c->coord);
         c->base = c->complete && q->etag[0] ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
         (void)pthread_mutex_unlock(&t->d->lock);
         end(t, BKT_OK, NULL);

@@ -168,6 +168,52 @@ static void stream(void)
     free(m.v);
 }
 
+/* Chunks as the program's filters made them, with and without a mask, read back as they are and as elements. */
+static void raw_chunks(struct world *w)
+{
+    struct model m       = {.n = 5002, .rank = 1, .dims = {40}};
+    uint64_t     cdims[] = {20}, at[] = {0}, second[] = {20}, odd[] = {5}, coord[] = {1};
+    struct bkt_err        err = {0};
+    struct bkt_buf        got = {0};
+    struct bkt_chunk_info info;
+    uint32_t              mask;
+    size_t                n;
+    int32_t               v[20];
+    model_make(w, &m, cdims, GZIP, true);
+    struct bkt_dsetio *io = open_io(w, m.n);
+    for (int i = 0; i < 20; i++)
+        v[i] = m.v[i] = m.v[20 + i] = 3 * i;
+    unsigned char *z = deflate_of(v, sizeof v, &n);
+    CHECK(bkt_dataset_write_chunk(io, at, 0, z, n, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_dataset_write_chunk(io, second, 1, v, sizeof v, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_dataset_write_chunk(io, odd, 0, z, n, NULL) == BKT_EINVAL, "no chunk begins there");
+    model_check(&m, io, "raw, from the cache");
+    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "raw, stored");
+    CHECK(bkt_dataset_read_chunk(io, at, &got, &mask, &err) == BKT_OK && !mask && got.len == n && !memcmp(got.ptr, z, n), "%s", story(&err));
+    CHECK(bkt_dataset_read_chunk(io, second, &got, &mask, &err) == BKT_OK && mask == 1 && got.len == sizeof v && !memcmp(got.ptr, v, sizeof v),
+          "mask %u, %zu bytes: %s", mask, got.len, story(&err));
+    CHECK(bkt_chunk_locate(io, coord, &info, &err) == BKT_OK && info.exists && info.filter_mask == 1 && info.size == sizeof v,
+          "mask %u, %llu bytes", info.filter_mask, (unsigned long long)info.size);
+    /* elements over it: no longer what the program encoded */
+    struct bkt_sel some = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {40}, .start = {15}, .stride = {1}, .count = {1}, .block = {10},
+                           .n_elems = 10};
+    CHECK(model_write(&m, io, &some, 1000, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "elements over raw chunks");
+    CHECK(bkt_dataset_write_chunk(io, at, 0, z, n, &err) == BKT_OK && model_write(&m, io, &some, 2000, &err) == BKT_OK, "%s", story(&err));
+    memcpy(m.v, v, 15 * sizeof *v);
+    model_check(&m, io, "elements over a raw chunk that isn't stored yet");
+    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_dsetio_close(io);
+    reopen(w, "write");
+    io = open_io(w, m.n);
+    model_check(&m, io, "elements over raw chunks, stored");
+    bkt_dsetio_close(io);
+    bkt_buf_fini(&got);
+    free(z);
+    free(m.v);
+}
+
 int main(void)
 {
     struct world w;
@@ -176,6 +222,7 @@ int main(void)
         one_trial(&w, "write", i);
     counts(&w);
     append(&w);
+    raw_chunks(&w);
     world_close(&w);
     stream();
     return failures != 0;
