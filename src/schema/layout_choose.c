@@ -126,7 +126,7 @@ int bkt_layout_choose(struct bkt_dset *ds, struct bkt_err *err)
     struct bkt_layout *l = &ds->layout;
     l->partition_count   = 0;
     l->hdf5_chunks       = false;
-    if (ds->space.cls == BKT_S_NULL) {
+    if (ds->space.cls == BKT_S_NULL || l->user_cls == BKT_D_VIRTUAL) {
         l->cls  = BKT_D_NONE;
         l->rank = 0;
         return BKT_OK;

@@ -6,7 +6,7 @@
  *               shuffle); H5Pget_chunk still gives what was asked for.
  *   otherwise   (contiguous, compact) equal pieces of at most 4 MiB: whole trailing dimensions, one dimension divided, single
  *               steps of those before it.  An element of variable length counts 128 bytes.
- *   scalar      one chunk of one element.  A null space has no chunks.
+ *   scalar      one chunk of one element.  A null space and a virtual dataset have no chunks.
  *
  * Objects are always full chunks, so a chunk never reaches far beyond a dataset that can't grow. */
 #ifndef BKT_LAYOUT_CHOOSE_H
