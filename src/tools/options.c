@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buf.h"
 #include "help.h"
 #include "tool.h"
 
@@ -127,10 +128,23 @@ static bool is_word(const char *words, const char *value)
     return false;
 }
 
+static const char *const named[] = {"bucket", "user", "endpoint"}; /* options that are settings */
+
+char *bkt_tool_info(const struct bkt_tool *t)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0};
+    int                                      rc  = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
+        if (bkt_tool_opt(t, named[i]))
+            rc = bkt_buf_addf(&out, "%s=%s;", named[i], bkt_tool_opt(t, named[i]));
+    for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++)
+        rc = bkt_buf_addf(&out, "%s;", bkt_tool_opt_at(t, "set", i));
+    return rc == BKT_OK ? strdup(bkt_buf_str(&out)) : NULL;
+}
+
 static int take_settings(struct bkt_tool *t)
 {
     struct bkt_err err = {.n = 0};
-    static const char *const named[] = {"bucket", "user", "endpoint"};
     int rc = bkt_settings_init(&t->set, NULL, &err);
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))

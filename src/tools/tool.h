@@ -15,6 +15,7 @@
 /* In the order in which help and README list them. */
 #define BKT_VERBS(X) \
     X(ls)            \
+    X(get)           \
     X(pointer)       \
     X(settings)      \
     X(help)
@@ -72,6 +73,10 @@ const char *bkt_tool_opt(const struct bkt_tool *t, const char *name);
 const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned i);
 /** A whole number in @p lo .. @p hi; *out stays as it is when the option isn't given.  False, told on stderr: not one. */
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out);
+
+/** The settings of the command line as an info string of the connector (h5_start()), which then reads environment and
+ *  configuration itself; free().  NULL: out of memory. */
+char *bkt_tool_info(const struct bkt_tool *t);
 
 /* ---- messages, all to stderr ---- */
 

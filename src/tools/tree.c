@@ -90,11 +90,14 @@ static int copy_type(struct tree *t, hid_t src, hid_t group, const char *name, c
         h5_closep(&copy);
         return rc;
     }
-    int code = tree_attributes(t, src, copy, path, err);
-    if (code == BKT_OK)
-        code = remember(t, src, path, copy, err);
-    if (path || code < 0)
+    int code = remember(t, src, path, copy, err); /* before its attributes: one may be of this very type */
+    if (code < 0) {
         h5_closep(&copy);
+        return code;
+    }
+    code = tree_attributes(t, src, copy, path, err);
+    if (path)
+        h5_closep(&copy); /* else it is held until a link is made */
     return code;
 }
 

@@ -1,0 +1,140 @@
+/* h5bucket get DOMAIN [FILE.h5]: an HDF5 file with the domain's content.  It is written beside FILE and takes its name when
+ * it is whole, so that nothing is left of a copy that was interrupted or failed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "domain.h"
+#include "h5.h"
+#include "tool.h"
+#include "tree.h"
+
+struct get {
+    struct bkt_tool *t;
+    bool             verbose;
+    unsigned long    objects;
+};
+
+/* HDF5 would write the data of a dataset with external files into these files, which are the original's. */
+static int drop_external(void *arg, hid_t dset, const char *path, hid_t dcpl, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t plain = H5I_INVALID_HID;
+    (void)arg, (void)dset;
+    if (H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl) <= 0)
+        return BKT_OK;
+    plain = H5Pcreate(H5P_DATASET_CREATE);
+    if (plain < 0 || H5Pcopy_prop(dcpl, plain, "efl") < 0)
+        return h5_fail(err, path);
+    return BKT_OK;
+}
+
+static void tell(void *arg, const char *path, const char *what)
+{
+    struct get *g = arg;
+    fprintf(stderr, "h5bucket %s: %s: %s\n", g->t->verb->name, path, what);
+}
+
+static void done(void *arg, const char *path, H5I_type_t type)
+{
+    struct get *g = arg;
+    g->objects++;
+    if (g->verbose)
+        printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", path);
+}
+
+static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
+    H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;
+    if (fcpl < 0 || fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 ||
+        H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0)
+        return h5_fail(err, "making the property lists of a file");
+    hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
+    if (dst < 0)
+        return h5_fail(err, name);
+    struct tree_options o = {.hooks = {.arg = g, .prepare = drop_external, .tell = tell, .done = done},
+                             .dst_native = true,
+                             .no_data    = bkt_tool_has(g->t, "nodata") > 0};
+    int                 rc = tree_copy(src, dst, &o, err);
+    if (H5Fclose(dst) < 0 && rc == BKT_OK)
+        rc = h5_fail(err, name);
+    return rc;
+}
+
+/* "s3://b/home/run7.h5" gives "run7.h5" in the working folder. */
+static char *default_name(const char *domain)
+{
+    char *copied = strdup(domain), *name = NULL;
+    if (copied) {
+        size_t n = strlen(copied);
+        while (n > 1 && copied[n - 1] == '/')
+            copied[--n] = '\0';
+        name = strdup(basename(copied));
+    }
+    free(copied);
+    return name;
+}
+
+static int run_get(struct get *g, const char *domain, const char *file, const char *part, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t    fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char    *info = bkt_tool_info(g->t);
+    if (!info)
+        BKT_NOMEM(err);
+    BKT_PASS(h5_start(info, &fapl, err));
+    hid_t src = H5I_INVALID_HID;
+    BKT_PASS(h5_open_native(domain, fapl, &src, err));
+    int rc = copy(g, src, part, err);
+    if (H5Fclose(src) < 0 && rc == BKT_OK)
+        rc = h5_fail(err, domain);
+    if (rc == BKT_OK && rename(part, file) < 0)
+        rc = BKT_ERR(err, BKT_EIO, "%s: %s", file, strerror(errno));
+    return rc;
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct get                    g    = {t, bkt_tool_has(t, "verbose") > 0, 0};
+    struct bkt_err                err  = {.n = 0};
+    BKT_CLEANUP(bkt_freep) char  *file = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
+    if (!file || bkt_buf_addf(&part, "%s.part-%ld", file, (long)getpid()) < 0)
+        return bkt_tool_fail(t, "out of memory");
+    if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
+        return bkt_tool_fail(t, "%s exists; --force replaces it", file);
+    int rc = run_get(&g, t->args[0], file, bkt_buf_str(&part), &err);
+    if (rc < 0) {
+        (void)unlink(bkt_buf_str(&part));
+        return bkt_tool_error(t, t->args[0], &err);
+    }
+    if (g.verbose)
+        printf("%s: %lu objects\n", file, g.objects);
+    return BKT_EXIT_OK;
+}
+
+static const struct bkt_opt opts[] = {
+    {'f', "force", NULL, "replace FILE where there is one", NULL},
+    {'n', "nodata", NULL, "everything but the data of datasets", NULL},
+    {'l', "latest", NULL, "use the newest of HDF5's file formats, not that of HDF5 1.8", NULL},
+    {'v', "verbose", NULL, "name each object that is copied", NULL},
+};
+
+const struct bkt_verb bkt_verb_get = {
+    .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
+    .help = "copy a domain into an HDF5 file",
+    .text = "FILE then holds what DOMAIN holds: groups, datasets, committed types, links of every kind in their order, attributes,\n"
+            "references, creation properties. Chunks whose stored bytes are HDF5's are moved without being decoded. Without FILE the\n"
+            "last part of DOMAIN's name is taken, in the working folder.\n"
+            "\n"
+            "Data that lie elsewhere come along: chunks that are references into HDF5 files, and what external raw files hold.\n"
+            "Virtual datasets stay virtual. The file takes its name when it is whole.",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+    .run = run,
+};
