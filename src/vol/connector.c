@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "bkt_config.h"
-#include "convert_value.h"
 #include "plugin.h"
 #include "pool.h"
+#include "shadow.h"
 #include "stats.h"
 #include "token.h"
 #include "trace.h"
@@ -58,6 +58,7 @@ static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_
 {
     const struct bkt_vobj *o     = obj;
     const H5VL_class_t    *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
+    bkt_shadow_was_asked_for_class();
     *out = shown ? shown : &bkt_vol_class;
     return 0;
 }
@@ -138,7 +139,6 @@ static herr_t terminate(void)
     bkt_pool_shutdown();
     bkt_plugin_close_all();
     bkt_token_forget_all();
-    bkt_convert_regions_forget();
     bkt_h5err_term();
     return 0;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "convert_value.h"
-#include "map.h"
 #include "num.h"
 #include "object.h"
 #include "token.h"
@@ -51,7 +50,8 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : select_blocks(space, r);
 }
 
-static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+/* The dataset's dataspace with the region selected */
+static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_object *dset = NULL;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
@@ -63,6 +63,14 @@ static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R
         return rc;
     if (select_region(space, r) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s does not fit the dataset", r->dset.text);
+    *out = bkt_hid_take(&space);
+    return BKT_OK;
+}
+
+static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    BKT_PASS(open_region(in_file, r, &space, err));
     return bkt_object_make_region(in_file, &r->dset, space, out, err);
 }
 
@@ -90,6 +98,22 @@ int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
     *made  = r.kind != BKT_REGION_NULL;
     int rc = !*made ? BKT_OK : make_ref(in_file, &r, out, err);
+    bkt_regref_fini(&r);
+    return rc;
+}
+
+int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE],
+                           struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    struct bkt_regref r;
+    BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
+    int rc = r.kind == BKT_REGION_NULL ? BKT_OK
+             : r.kind == BKT_REGION_OBJECT || r.kind == BKT_REGION_ATTR
+                 ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region")
+                 : open_region(in_file, &r, &space, err);
+    if (rc == BKT_OK && space >= 0)
+        rc = bkt_object_make_old_region(in_file, &r.dset, space, out, err);
     bkt_regref_fini(&r);
     return rc;
 }
@@ -208,54 +232,4 @@ int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct 
         rc = bkt_regref_emit(&r, out, err);
     bkt_regref_fini(&r);
     return rc;
-}
-
-/* ---- old region references ---- */
-
-/* The 12 bytes only tell regions apart: HDF5 follows them in native files alone.  The last 4 are 0, no index into a heap, so
- * that HDF5 gives up before it looks for one (H5HG_read). */
-static struct bkt_map *texts; /* first 8 bytes -> text; HDF5's global lock guards it */
-
-int bkt_convert_region_handle(const struct bkt_slice *text, unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
-{
-    size_t   n    = text->n ? strnlen((const char *)text->p, text->n) : 0;
-    uint64_t hash = 0;
-    memset(out, 0, H5R_DSET_REG_REF_BUF_SIZE);
-    if (n == 0)
-        return BKT_OK;
-    for (size_t k = 0; k < n; k++)
-        hash = hash * 31 + text->p[k];
-    if (!texts && !(texts = bkt_map_new()))
-        BKT_NOMEM(err);
-    for (;; hash++) {
-        bkt_put_le(out, 8, hash | 1);
-        const char *there = bkt_map_get(texts, out, 8);
-        if (there && strlen(there) == n && memcmp(there, text->p, n) == 0)
-            return BKT_OK;
-        if (!there)
-            break;
-    }
-    char *copy = strndup((const char *)text->p, n);
-    if (!copy || bkt_map_put(texts, out, 8, copy, NULL) < 0) {
-        free(copy);
-        BKT_NOMEM(err);
-    }
-    return BKT_OK;
-}
-
-int bkt_convert_region_text(const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out, struct bkt_err *err)
-{
-    static const unsigned char null[H5R_DSET_REG_REF_BUF_SIZE];
-    if (memcmp(handle, null, sizeof null) == 0)
-        return BKT_OK;
-    const char *text = texts ? bkt_map_get(texts, handle, 8) : NULL;
-    if (!text)
-        BKT_FAIL(err, BKT_EINVAL, "a region reference that leads nowhere in this file");
-    return bkt_buf_add_str(out, text) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
-}
-
-void bkt_convert_regions_forget(void)
-{
-    bkt_map_free(texts, free);
-    texts = NULL;
 }

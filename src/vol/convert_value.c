@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "num.h"
+#include "shadow.h"
 #include "token.h"
 #include "value.h"
 
@@ -402,7 +403,7 @@ static int reg_ref(struct run *r, const struct bkt_conv *c, const struct bkt_col
         struct bkt_slice text;
         unsigned char    handle[H5R_DSET_REG_REF_BUF_SIZE];
         BKT_PASS(region_text(r, c, col, i, &text));
-        BKT_PASS(bkt_convert_region_handle(&text, handle, r->err));
+        BKT_PASS(bkt_shadow_handle(r->in_file, &text, handle, r->err));
         memcpy(dst + i * dstride, handle, sizeof handle);
     }
     return BKT_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "shadow.h"
 #include "trace.h"
 
 /* How many bytes of each kind of native object hold where its file is found; never more than the object has. */
@@ -13,18 +14,11 @@ static const struct {
     size_t     bytes;
 } kinds[] = {{H5I_FILE, 64}, {H5I_GROUP, 32}, {H5I_DATASET, 24}, {H5I_DATATYPE, 72}, {H5I_ATTR, 64}};
 
-/* In HDF5 1.14 the shared part of a file struct (H5F_t) is its third word; the size of an address stands in its first 256
- * bytes. */
-#define FILE_SHARED_AT 16
-#define SHARED_BYTES   256
-#define FLAGS_AT       32 /* how the file was opened, in the shared part */
-
-/* Copies, so that nothing of HDF5's has to stay open for them.  Made once and kept: they point to each other only. */
+/* The file stays open while one of ours is: old region references lie in its heap (shadow.h). */
 static struct {
-    bool                done;
     unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
-    unsigned char       file[BKT_FACE_BYTES], shared[4096];
-    const H5VL_class_t *cls; /* HDF5's own, while the library is open */
+    void               *file;
+    const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
 } face; /* HDF5's global lock guards it */
 
@@ -63,7 +57,7 @@ static bool make_objects(void **o)
     return o[1] && o[2] && o[3] && o[4];
 }
 
-static void close_all(void **o)
+static void close_objects(void **o)
 {
     hid_t dx = H5P_DATASET_XFER_DEFAULT;
     if (o[4])
@@ -74,52 +68,16 @@ static void close_all(void **o)
         (void)H5VLdataset_close(o[2], H5VL_NATIVE, dx, NULL);
     if (o[1])
         (void)H5VLgroup_close(o[1], H5VL_NATIVE, dx, NULL);
-    if (o[0])
-        (void)H5VLfile_close(o[0], H5VL_NATIVE, dx, NULL);
-}
-
-/* Every word that points to the real file is made to point to our copy of it. */
-static void redirect(unsigned char bytes[BKT_FACE_BYTES], const void *file)
-{
-    const void *copy = face.file, *word;
-    for (size_t i = 0; i + sizeof word <= BKT_FACE_BYTES; i += sizeof word) {
-        memcpy(&word, bytes + i, sizeof word);
-        if (word == file)
-            memcpy(bytes + i, &copy, sizeof copy);
-    }
-}
-
-/* HDF5 must never write through a copy, whose metadata cache is gone: H5Rcreate() of a region would.  A file opened
- * read-only it refuses to write to. */
-static bool make_readonly(void)
-{
-    unsigned flags;
-    memcpy(&flags, face.shared + FLAGS_AT, sizeof flags);
-    if (!(flags & H5F_ACC_RDWR) || flags > 0xffff)
-        return false; /* not where flags are */
-    flags &= ~H5F_ACC_RDWR;
-    memcpy(face.shared + FLAGS_AT, &flags, sizeof flags);
-    return true;
 }
 
 static bool copy_faces(void)
 {
-    void       *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
-    const void *shared, *ours = face.shared;
-    o[0]    = make_file();
-    bool ok = o[0] && make_objects(o);
-    for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++) {
+    void *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
+    o[0]                      = face.file;
+    bool ok                   = make_objects(o);
+    for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++)
         memcpy(face.bytes[i], o[i], kinds[i].bytes);
-        redirect(face.bytes[i], o[0]);
-    }
-    if (ok) {
-        memcpy(&shared, (unsigned char *)o[0] + FILE_SHARED_AT, sizeof shared);
-        memcpy(face.shared, shared, SHARED_BYTES);
-        ok = make_readonly();
-        memcpy(face.bytes[0] + FILE_SHARED_AT, &ours, sizeof ours);
-        memcpy(face.file, face.bytes[0], BKT_FACE_BYTES);
-    }
-    close_all(o);
+    close_objects(o);
     return ok;
 }
 
@@ -132,35 +90,35 @@ bool bkt_face_is_wanted(const char *wanted)
     return H5get_libversion(&major, &minor, &release) >= 0 && major == 1 && minor == 14;
 }
 
-static const H5VL_class_t *native_class(void)
-{
-    const H5VL_class_t *cls = NULL;
-    void               *f   = make_file();
-    if (!f || H5VLintrospect_get_conn_cls(f, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &cls) < 0)
-        cls = NULL;
-    if (f)
-        (void)H5VLfile_close(f, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    return cls;
-}
-
 void bkt_face_acquire(bool wanted)
 {
     face.users++;
     if (face.cls || !wanted)
         return;
-    face.done = face.done || copy_faces();
-    face.cls  = face.done ? native_class() : NULL;
-    if (!face.cls) {
-        (void)H5Eclear2(H5E_DEFAULT);
-        bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
-    }
+    face.file = make_file();
+    if (face.file && copy_faces() &&
+        H5VLintrospect_get_conn_cls(face.file, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &face.cls) >= 0 && face.cls)
+        return;
+    (void)H5Eclear2(H5E_DEFAULT);
+    bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
+    if (face.file)
+        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    face.file = NULL;
+    face.cls  = NULL;
 }
 
 void bkt_face_release(void)
 {
-    if (face.users && --face.users == 0)
-        face.cls = NULL; /* the library may be closed and opened again, with its classes elsewhere */
+    if (!face.users || --face.users > 0)
+        return;
+    bkt_shadow_forget_all();
+    if (face.file)
+        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    face.file = NULL;
+    face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
+
+void *bkt_face_file(void) { return face.cls ? face.file : NULL; }
 
 /* H5Ddebug (h5ls -a calls it) prints the addresses of any dataset's storage without asking what connector it belongs to:
  * it follows the pointer behind a native dataset's location and name.  Let that lead to a blank description, which is that

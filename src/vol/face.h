@@ -4,8 +4,9 @@
  * h5py among it) refuse any connector but the native one, although all they need of it is to turn a token into a file
  * address.  They ask for the terminal connector's class; told that it is the native one, they look at the first bytes of
  * the object behind the id for the file that it lies in, only to learn how many bytes an address has.  So every object of
- * ours begins with a copy of those bytes, taken once from native objects of a file in memory, and the call goes through
- * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)
+ * ours begins with a copy of those bytes, taken from native objects of a file in memory, and the call goes through
+ * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the old kind are
+ * more: HDF5 puts the region into that file's heap and finds it there again, see shadow.h.
  *
  * Done for HDF5 versions where it is known to work, see bkt_face_acquire(); elsewhere the old calls fail with HDF5's own
  * clear message. */
@@ -27,6 +28,9 @@ void bkt_face_release(void);
 /** Fill the first bytes of an object of the given type; false: old calls are off, the bytes are good for nothing and
  *  HDF5 must not be told that the object is native. */
 bool bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, bool wanted);
+
+/** The file in memory, as HDF5's native connector has it; NULL: old calls are off. */
+void *bkt_face_file(void);
 
 /** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */
 const H5VL_class_t *bkt_face_class(void);

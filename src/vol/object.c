@@ -9,6 +9,7 @@
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
+#include "shadow.h"
 #include "trace.h"
 
 static const H5O_type_t object_types[] = {
@@ -165,15 +166,20 @@ herr_t bkt_vol_object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_g
  * lock guards it. */
 static const struct bkt_id *lookup_answer;
 
+int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err)
+{
+    struct bkt_vobj *root = NULL;
+    BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
+    *out = bkt_vobj_register(root, err);
+    return *out < 0 ? BKT_EHDF5 : BKT_OK;
+}
+
 static int make_any_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr, H5R_ref_t *out,
                         struct bkt_err *err)
 {
-    struct bkt_vobj *root = NULL;
-    herr_t           rc;
-    BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
-    hid_t loc = bkt_vobj_register(root, err);
-    if (loc < 0)
-        return BKT_EHDF5;
+    hid_t  loc = H5I_INVALID_HID;
+    herr_t rc;
+    BKT_PASS(bkt_object_root_id(in_file, &loc, err));
     lookup_answer = id;
     if (attr)
         rc = H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out);
@@ -183,6 +189,18 @@ static int make_any_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t
     int code      = rc < 0 ? bkt_h5err_capture(err, "making a reference") : BKT_OK;
     (void)H5Idec_ref(loc);
     return code;
+}
+
+int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, unsigned char *out,
+                               struct bkt_err *err)
+{
+    hid_t loc = H5I_INVALID_HID;
+    BKT_PASS(bkt_object_root_id(in_file, &loc, err));
+    lookup_answer = id;
+    int rc        = PASS_ON(err, H5Rcreate(out, loc, ".", H5R_DATASET_REGION, region), "making a region reference");
+    lookup_answer = NULL;
+    (void)H5Idec_ref(loc);
+    return rc;
 }
 
 int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out, struct bkt_err *err)
@@ -203,21 +221,32 @@ int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_r
 
 /* ---- specific ---- */
 
+static int answer_lookup(struct bkt_vobj *obj, H5O_token_t *out, bool old, struct bkt_err *err)
+{
+    const struct bkt_object *o = NULL;
+    bkt_token_of(lookup_answer, out);
+    if (!old || bkt_id_kind(lookup_answer) != BKT_DATASET)
+        return BKT_OK;
+    BKT_PASS(bkt_domain_get(obj->file->dom, lookup_answer, &o, err));
+    (void)bkt_shadow_token(o, out);
+    bkt_object_release(o);
+    return BKT_OK;
+}
+
 static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out, struct bkt_err *err)
 {
     struct bkt_vobj *o = NULL;
-    if (lookup_answer) {
-        bkt_token_of(lookup_answer, out);
-        return BKT_OK;
-    }
+    bool old = bkt_shadow_is_old_call();
+    if (lookup_answer)
+        return answer_lookup(obj, out, old, err);
     BKT_PASS(bkt_path_locate(obj, loc, &o, err));
     H5O_info2_t info;
     int         rc = BKT_OK;
-    if (o->native_id < 0)
+    if (o->native_id < 0 && !(old && bkt_shadow_token(o->obj, out)))
         bkt_token_of(&o->obj->id, out);
-    else if (H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC) < 0)
+    else if (o->native_id >= 0 && H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC) < 0)
         rc = bkt_h5err_capture(err, "H5Oget_info");
-    else
+    else if (o->native_id >= 0)
         *out = info.token;
     bkt_vobj_free(o);
     return rc;

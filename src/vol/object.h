@@ -7,5 +7,10 @@
 BKT_NODISCARD int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err);
 /** Which object an id stands for, without counting its links. */
 BKT_NODISCARD int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err);
+/** An id of the root group of the file that @p in_file is in, the caller's: for HDF5's calls that want a location. */
+BKT_NODISCARD int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err);
+/** H5Rcreate() of a region: 12 bytes. */
+BKT_NODISCARD int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, unsigned char *out,
+                                             struct bkt_err *err);
 
 #endif

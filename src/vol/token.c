@@ -61,6 +61,20 @@ void bkt_token_address(const struct bkt_id *id, unsigned char out[8])
     memcpy(out, t.__data, ADDRESS);
 }
 
+bool bkt_token_alias(const unsigned char address[ADDRESS], const struct bkt_id *id)
+{
+    H5O_token_t t = {{0}};
+    memcpy(t.__data, address, ADDRESS);
+    remember(id, &t);
+    return known && bkt_map_get(known, address, ADDRESS);
+}
+
+void bkt_token_unalias(const unsigned char address[ADDRESS])
+{
+    if (known)
+        free(bkt_map_del(known, address, ADDRESS));
+}
+
 void bkt_token_forget_all(void)
 {
     bkt_map_free(known, free);
