@@ -11,7 +11,8 @@
 --   nth, nth_do     what happens to the nth request only, counted from 1 (after method and match):
 --                     lose          executed upstream, its answer lost
 --                     reset, 500, 503, 412    that answer, not executed
---                     freeze        not executed, and no request is answered any more: the client can be killed at leisure
+--                     freeze        not executed, and no request is answered any more (shown as frozen=true): the client
+--                                   can be killed at leisure
 --                     freeze_after  the same, but it is executed
 --   rate            bytes per second and connection
 --   method, match   only this method; only URIs that match this Lua pattern
@@ -70,19 +71,17 @@ local function nth(k)
         return false
     end
     local what = tostring(fault:get("nth_do"))
+    fault:incr("n_nth", 1, 0)
     if what == "lose" then
         ngx.ctx.cut = -1
     elseif what == "freeze_after" then
         ngx.ctx.cut = -2
     elseif what == "freeze" then
         fault:set("frozen", true)
-        fault:incr("n_nth", 1, 0)
         frozen()
     elseif what == "reset" then
-        fault:incr("n_nth", 1, 0)
         ngx.exit(444)
     else
-        fault:incr("n_nth", 1, 0)
         refuse(tonumber(what), what == "412" and "PreconditionFailed" or "InternalError", "asked for by a test")
     end
     return true
@@ -164,12 +163,10 @@ function M.access()
 end
 
 function M.header_filter()
-    if ngx.ctx.cut == -1 then
-        fault:incr("n_nth", 1, 0)
-        return ngx.exit(444)
-    elseif ngx.ctx.cut == -2 then
+    if ngx.ctx.cut == -2 then
         fault:set("frozen", true)
-        fault:incr("n_nth", 1, 0)
+    end
+    if ngx.ctx.cut and ngx.ctx.cut < 0 then
         return ngx.exit(444)
     end
 end
