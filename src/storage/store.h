@@ -9,6 +9,12 @@
  * the backend, done() reports it.  The blocking calls are small wrappers.  Any number of threads may use
  * one store at once.  Requests and bytes are counted (stats.h) and traced (trace.h) on the way.
  *
+ * PUT and DELETE take conditions.  A PUT that loses its race ends as BKT_EPRECOND, whatever the server calls it, and one
+ * whose answer got lost is looked for before it is sent again: it is not applied twice.  Only this cannot be told: it
+ * was applied, and another writer who had read it replaced it before we looked; that is BKT_EPRECOND, too.  So who
+ * reads again and repeats his change must not mind finding it there.  S3 servers without conditional PUT: BKT_EUNSUP,
+ * unless setting writers=one, which sends all PUTs without conditions.
+ *
  * What is retried (429/500/502/503/504, resets, short bodies, stalls; with jittered back-off, within the
  * deadline) is retried below this interface: a failure that arrives here is final. */
 #ifndef BKT_STORE_H
