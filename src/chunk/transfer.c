@@ -12,6 +12,7 @@
 #include "trace.h"
 
 #define MIN_COST (64u << 10)  /* bytes that any task counts for: bounds their number */
+#define SLOTS    32           /* long requests that fill any line side by side: 256 MiB are 32 of 8 MiB */
 #define MERGE_MIN (1u << 20)  /* below this, more requests side by side are worth more than fewer (not yet measured) */
 
 static void wait_for(struct bkt_run_state *run, uint64_t cost)
@@ -141,7 +142,7 @@ static void set_limits(struct bkt_run_state *run, uint64_t bytes)
     const struct bkt_settings *set = run->t[0].io->set;
     run->lim.part                  = set->part_size;
     run->lim.gap                   = set->merge_gap;
-    run->lim.merge                 = bkt_max_u64(bytes / bkt_max_u64(set->connections / 2, 1), MERGE_MIN);
+    run->lim.merge                 = bkt_max_u64(bytes / bkt_min_u64(set->connections, SLOTS), MERGE_MIN);
     run->lim.merge                 = bkt_min_u64(run->lim.merge, run->lim.part);
 }
 

@@ -50,9 +50,11 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
     *net = (struct bkt_net){.origin      = strdup(origin),
                             .ca_bundle   = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
                             .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),
+                            .hedge       = (unsigned)bkt_min_u64(set->hedge, 100),
+                            .pace        = calloc(1, sizeof *net->pace),
                             .connect_ms  = set->connect_ms,
                             .stall_ms    = set->stall_ms};
-    if (net->origin && (net->ca_bundle || !set->ca_bundle))
+    if (net->origin && net->pace && (net->ca_bundle || !set->ca_bundle))
         return BKT_OK;
     bkt_net_fini(net);
     BKT_NOMEM(err);
@@ -62,7 +64,9 @@ void bkt_net_fini(struct bkt_net *net)
 {
     free(net->origin);
     free(net->ca_bundle);
+    free(net->pace);
     net->origin = net->ca_bundle = NULL;
+    net->pace                    = NULL;
 }
 
 void bkt_engine_track(int fd, bool open)
@@ -79,23 +83,6 @@ void bkt_engine_track(int fd, bool open)
 }
 
 /* ---- exchanges ---- */
-
-static CURL *take_easy(struct engine *e)
-{
-    if (!e->n_spare)
-        return curl_easy_init();
-    CURL *h = e->spare[--e->n_spare];
-    curl_easy_reset(h);
-    return h;
-}
-
-static void put_easy(struct engine *e, CURL *h)
-{
-    if (e->n_spare < BKT_ENGINE_SPARE)
-        e->spare[e->n_spare++] = h;
-    else
-        curl_easy_cleanup(h);
-}
 
 static void fail(struct bkt_xfer *x, const char *why)
 {
@@ -119,15 +106,20 @@ static void begin(struct engine *e, struct bkt_xfer *x)
         h->active--;
         return;
     }
-    CURL *easy = take_easy(e);
+    CURL *easy = bkt_engine_take_easy(e);
     if (!easy) {
         h->active--;
         fail(x, "out of memory");
         return;
     }
     x->easy    = easy;
+    x->twin    = NULL;
+    x->decided = false;
     x->last_ms = e->now;
-    bkt_engine_options(e, easy, x);
+    x->legs[0] = (struct bkt_leg){x, easy};
+    x->legs[1] = (struct bkt_leg){NULL, NULL};
+    bkt_pace_begun(h, x);
+    bkt_engine_options(e, &x->legs[0]);
     x->prev = NULL;
     x->next = e->active;
     if (e->active)
@@ -146,7 +138,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
 static void pump(struct engine *e, struct host *h)
 {
     struct bkt_xfer *x;
-    while ((x = h->head) && h->active < (h->known ? x->net->connections : 1)) {
+    while ((x = h->head) && (h->known ? bkt_pace_may_begin(h, x) : !h->active)) {
         if (!(h->head = x->next))
             h->tail = NULL;
         begin(e, x);
@@ -155,6 +147,8 @@ static void pump(struct engine *e, struct host *h)
 
 static void end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 {
+    bkt_hedge_give_up(e, x);
+    bkt_pace_end(x->host, x);
     long       opened  = 0;
     curl_off_t seconds = 0;
     char      *url     = NULL;
@@ -166,7 +160,7 @@ static void end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
     x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000 : seconds > 0 ? 86400000 : 0;
     x->redirect       = url ? strdup(url) : NULL;
     (void)curl_multi_remove_handle(e->multi, x->easy);
-    put_easy(e, x->easy);
+    bkt_engine_put_easy(e, x->easy);
     x->easy = NULL;
     if (x->prev)
         x->prev->next = x->next;
@@ -184,18 +178,20 @@ static void end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 
 /* ---- the loop ---- */
 
-static struct host *host_of(struct engine *e, const char *origin)
+static struct host *host_of(struct engine *e, const struct bkt_net *net)
 {
     for (struct host *h = e->hosts; h; h = h->next)
-        if (strcmp(h->origin, origin) == 0)
+        if (strcmp(h->origin, net->origin) == 0)
             return h;
     struct host *h = calloc(1, sizeof *h);
-    if (!h || !(h->origin = strdup(origin))) {
+    if (!h || !(h->origin = strdup(net->origin))) {
         free(h);
         return NULL;
     }
-    h->next  = e->hosts;
-    e->hosts = h;
+    h->engine = e;
+    h->next   = e->hosts;
+    e->hosts  = h;
+    bkt_pace_init(h);
     return h;
 }
 
@@ -209,7 +205,7 @@ static void enqueue(struct engine *e, struct bkt_xfer *x)
         *at     = x;
         return;
     }
-    struct host *h = host_of(e, x->net->origin);
+    struct host *h = host_of(e, x->net);
     if (!h) {
         fail(x, "out of memory");
         return;
@@ -269,9 +265,12 @@ static void collect(struct engine *e)
     while ((m = curl_multi_info_read(e->multi, &left))) {
         if (m->msg != CURLMSG_DONE)
             continue;
-        struct bkt_xfer *x    = NULL;
-        CURLcode         code = m->data.result;
-        (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&x);
+        struct bkt_leg *leg  = NULL;
+        CURLcode        code = m->data.result;
+        (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&leg);
+        struct bkt_xfer *x = leg->x;
+        if (!bkt_hedge_leg_over(e, leg))
+            continue;
         enum bkt_wire w = bkt_engine_wire(x, code);
         if (w != BKT_WIRE_OK && !x->why[0])
             (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
@@ -288,7 +287,7 @@ static int wait_ms(const struct engine *e)
     if (e->delayed)
         until = bkt_min_u64(until, bkt_min_u64(e->delayed->not_before_ms, e->now + SCAN_MAX_MS));
     if (e->active)
-        until = bkt_min_u64(until, e->scan_at);
+        until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
     return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000);
@@ -323,7 +322,10 @@ static void turn(struct engine *e)
         e->timer_at = UINT64_MAX;
         (void)curl_multi_socket_action(e->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
+    while (e->decided)
+        bkt_hedge_give_up(e, e->decided);
     collect(e);
+    bkt_hedge_late(e);
     if (e->active && e->scan_at <= e->now) {
         scan(e);
         e->scan_at = e->now + e->scan_ms;
@@ -411,7 +413,7 @@ static bool set_up(struct engine *e)
     (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTS);
     (void)curl_multi_setopt(e->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     e->now      = bkt_engine_now();
-    e->timer_at = UINT64_MAX;
+    e->timer_at = e->hedge_at = UINT64_MAX;
     e->scan_ms  = SCAN_MAX_MS;
     return true;
 }

@@ -16,16 +16,29 @@
 
 struct curl_slist;
 
+/** What is known of a server's speed; any thread. */
+struct bkt_pace {
+    _Atomic uint64_t first_us;    /* until the first byte of an answer; 0: not known */
+    _Atomic uint64_t bytes_per_s; /* of one connection; 0: not known */
+};
+
 /** How to reach one origin; belongs to a store and outlives its exchanges. */
 struct bkt_net {
     char    *origin; /* what shares connections, e.g. "https://host:443" */
     char    *ca_bundle;
-    unsigned connections;
+    unsigned connections, hedge;
+    struct bkt_pace *pace;
     uint64_t connect_ms, stall_ms;
 };
 BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
                                struct bkt_err *err);
 void              bkt_net_fini(struct bkt_net *net);
+
+/** One try of an exchange at the wire; a late one gets a second. */
+struct bkt_leg {
+    struct bkt_xfer *x;
+    void            *easy;
+};
 
 struct bkt_xfer {
     /* in; unchanged until done() */
@@ -58,10 +71,14 @@ struct bkt_xfer {
     char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
     /* the engine's own */
-    void            *easy;
+    void            *easy, *twin; /* twin: sent a second time, until one of them answers; then what is to be given up */
+    struct bkt_leg   legs[2];
+    bool             decided;
+    struct bkt_xfer *next_decided;
     struct host     *host;
     struct bkt_xfer *next, *prev;
-    uint64_t         last_ms;
+    uint64_t         begun_ms, first_ms, last_ms, body_bytes;
+    bool             waiting; /* for its first byte */
     size_t           put_at;
     bool             enough;
 };

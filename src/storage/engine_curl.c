@@ -12,11 +12,31 @@
 
 #define RECEIVE_BUFFER (512L * 1024)
 
+/* The first leg to answer is the exchange from now on; the other is given up as soon as libcurl's callbacks have returned. */
+static void decide(struct bkt_leg *leg)
+{
+    struct bkt_xfer *x = leg->x;
+    if (!x->twin || x->decided)
+        return;
+    if (leg->easy == x->twin) {
+        x->twin = x->easy;
+        x->easy = leg->easy;
+    }
+    x->decided              = true;
+    x->next_decided         = x->host->engine->decided;
+    x->host->engine->decided = x;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
-    struct bkt_xfer *x     = arg;
+    struct bkt_leg  *leg   = arg;
+    struct bkt_xfer *x     = leg->x;
     size_t           total = size * n;
     x->last_ms             = bkt_engine_now();
+    bkt_pace_first_byte(x->host, x);
+    decide(leg);
+    if (leg->easy != x->easy)
+        return 0;
     char line[2048];
     if (total >= sizeof line) /* no header that we read is as long */
         return total;
@@ -37,8 +57,12 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 
 static size_t on_data(char *p, size_t size, size_t n, void *arg)
 {
-    struct bkt_xfer *x = arg;
-    x->last_ms         = bkt_engine_now();
+    struct bkt_leg  *leg = arg;
+    struct bkt_xfer *x   = leg->x;
+    if (leg->easy != x->easy)
+        return 0;
+    x->last_ms = bkt_engine_now();
+    x->body_bytes += size * n;
     if (x->status < 300)
         bkt_stats_add(BKT_STAT(bytes_in), size * n);
     if (x->data(x, p, size * n))
@@ -74,7 +98,7 @@ static int on_seek(void *arg, curl_off_t off, int origin)
 
 static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
-    struct bkt_xfer *x = arg;
+    struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     (void)purpose;
     x->host->known = true;
     x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
@@ -95,7 +119,7 @@ static int on_close_socket(void *arg, curl_socket_t fd)
 static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
 {
     (void)ip, (void)local, (void)port, (void)local_port;
-    ((struct bkt_xfer *)arg)->last_ms = bkt_engine_now();
+    ((struct bkt_leg *)arg)->x->last_ms = bkt_engine_now();
     return CURL_PREREQFUNC_OK;
 }
 #endif
@@ -146,9 +170,7 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
     if (x->enough && code == CURLE_WRITE_ERROR)
         return BKT_WIRE_STOPPED;
     if (code == CURLE_OPERATION_TIMEDOUT) { /* one code for two clocks */
-        curl_off_t us = 0;
-        (void)curl_easy_getinfo(x->easy, CURLINFO_TOTAL_TIME_T, &us);
-        return (uint64_t)us / 1000 + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
+        return bkt_engine_now() - x->begun_ms + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
     }
     for (size_t i = 0; i < BKT_COUNT(wires); i++)
         if (wires[i].code == code)
@@ -156,14 +178,16 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
     return BKT_WIRE_FATAL;
 }
 
-void bkt_engine_options(struct engine *e, CURL *h, struct bkt_xfer *x)
+void bkt_engine_options(struct engine *e, struct bkt_leg *leg)
 {
+    struct bkt_xfer *x = leg->x;
+    CURL            *h = leg->easy;
 #define SET(option, value) (void)curl_easy_setopt(h, CURLOPT_##option, (value))
     SET(URL, x->url);
-    SET(PRIVATE, x);
+    SET(PRIVATE, leg);
     SET(SHARE, e->share);
     SET(NOSIGNAL, 1L);
-    SET(ERRORBUFFER, x->why);
+    SET(ERRORBUFFER, leg == x->legs ? x->why : NULL);
     SET(HTTPHEADER, x->headers);
     SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(PATH_AS_IS, 1L); /* S3 keys may hold // and .. */
@@ -171,18 +195,19 @@ void bkt_engine_options(struct engine *e, CURL *h, struct bkt_xfer *x)
     SET(BUFFERSIZE, RECEIVE_BUFFER);
     SET(TCP_NODELAY, 1L);
     SET(TCP_KEEPALIVE, 1L);
-    SET(TIMEOUT_MS, (long)bkt_max_u64(1, x->timeout_ms));
+    uint64_t spent = bkt_engine_now() - x->begun_ms; /* the second leg has what is left */
+    SET(TIMEOUT_MS, (long)(x->timeout_ms > spent ? x->timeout_ms - spent : 1));
     SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
     SET(HEADERFUNCTION, on_header);
-    SET(HEADERDATA, x);
+    SET(HEADERDATA, leg);
     SET(WRITEFUNCTION, on_data);
-    SET(WRITEDATA, x);
+    SET(WRITEDATA, leg);
     SET(OPENSOCKETFUNCTION, on_open_socket);
-    SET(OPENSOCKETDATA, x);
+    SET(OPENSOCKETDATA, leg);
     SET(CLOSESOCKETFUNCTION, on_close_socket);
 #if LIBCURL_VERSION_NUM >= 0x075000
     SET(PREREQFUNCTION, on_connected);
-    SET(PREREQDATA, x);
+    SET(PREREQDATA, leg);
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075500
     SET(PROTOCOLS_STR, "http,https");

@@ -10,10 +10,25 @@
 
 #define BKT_ENGINE_SPARE 128 /* easy handles kept */
 
+#define BKT_PACE_SAMPLES 256
+
 struct host {
     struct host     *next;
     char            *origin;
+    struct engine   *engine;
     unsigned         active;
+    /* engine_pace.c */
+    unsigned         limit, most;       /* connections now, and at most */
+    unsigned         waiting;           /* of the active ones, those without a first byte; uploads not counted */
+    double           first_ms, body_ms; /* recent answers: until the first byte, from then on */
+    double           rate;              /* bytes per second of one connection; 0: not known */
+    double           before;            /* first_ms when the limit was last raised; 0: it wasn't, or was lowered */
+    unsigned         rounds;            /* answers since */
+    bool             wanted;            /* more connections would help */
+    uint32_t         samples[BKT_PACE_SAMPLES]; /* first bytes, ms */
+    size_t           n_samples;
+    uint64_t         late_ms;           /* 0: not known yet */
+    double           tokens;            /* hedges that may be spent */
     bool             known; /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
     struct bkt_xfer *head, *tail;
 };
@@ -26,7 +41,8 @@ struct engine {
 
     CURLM           *multi;
     CURLSH          *share;
-    uint64_t         now, timer_at, scan_at, scan_ms;
+    uint64_t         now, timer_at, scan_at, scan_ms, hedge_at;
+    struct bkt_xfer *decided; /* by next_decided: exchanges whose other leg is to be given up */
     struct host     *hosts;
     struct bkt_xfer *active;  /* doubly linked */
     struct bkt_xfer *delayed; /* by not_before_ms */
@@ -34,13 +50,32 @@ struct engine {
     size_t           n_spare;
 };
 
-/** Set up @p h for the exchange: callbacks, limits, method and body. */
-void bkt_engine_options(struct engine *e, CURL *h, struct bkt_xfer *x);
+/** Set up one leg of the exchange: callbacks, limits, method and body. */
+void bkt_engine_options(struct engine *e, struct bkt_leg *leg);
 /** How libcurl's result reads. */
 enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 /** Callbacks of the multi handle: sockets are watched by e->epoll, its timer is e->timer_at; @p arg is the engine. */
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
+/* ---- engine_pace.c ---- */
+void     bkt_pace_init(struct host *h);
+bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
+void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
+void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
+void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
+bool     bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now);
+uint64_t bkt_pace_look_at(const struct host *h, uint64_t now);
+
+/* ---- engine_hedge.c ---- */
+CURL *bkt_engine_take_easy(struct engine *e);
+void  bkt_engine_put_easy(struct engine *e, CURL *h);
+/** Send a second time what is late. */
+void  bkt_hedge_late(struct engine *e);
+/** End the leg that isn't the exchange (any more); none: nothing happens. */
+void  bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x);
+/** libcurl is done with one leg.  True: and with that the exchange is over. */
+bool  bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg);
+
 /** Note an open socket, or that it is closed: a forked child closes its copies.  Any thread. */
 void bkt_engine_track(int fd, bool open);
 

@@ -163,7 +163,7 @@ class Tests:
     def __init__(self, args, port):
         self.args, self.failed = args, 0
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
-        self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", AWS_NO_SIGN_REQUEST="1",
+        self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", H5BUCKET_HEDGE="0", AWS_NO_SIGN_REQUEST="1",
                         AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", AWS_REGION="us-east-1")
         if os.environ.get("BKT_PRELOAD"):
             self.env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]

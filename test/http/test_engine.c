@@ -10,8 +10,9 @@
 #define SIZE 200000
 static unsigned char *data;
 
-enum mode { PLAIN, SLOW, SILENT, BUSY };
-static _Atomic int mode;
+enum mode { PLAIN, SLOW, SILENT, BUSY, LATE };
+static _Atomic int      mode;
+static _Atomic unsigned n_late;
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
@@ -21,6 +22,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case SLOW: a->delay_ms = 20; break;
     case SILENT: a->silent = true, a->after = STALL; break;
     case BUSY: a->status = 503, a->len = 0; break;
+    case LATE: a->delay_ms = atomic_fetch_add(&n_late, 1) % 100 == 77 ? 3000 : 5; break;
     default: break;
     }
 }
@@ -86,6 +88,34 @@ static void connections_are_bounded_and_kept(struct server *s)
     check_ranges("64 more", r, 64, len, dst);
     d = stats_since();
     CHECK(d.connections == 0, "%lu connections opened anew", (unsigned long)d.connections);
+    free(r);
+    free(dst);
+    bkt_store_close(st);
+}
+
+/* One answer in a hundred comes 3 s late: what is sent a second time saves it, within the budget; hedge=0 does not. */
+static void late_answers_are_hedged(struct server *s)
+{
+    size_t            n = 600, len = 3000;
+    unsigned char    *dst = malloc(n * len);
+    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000");
+    struct bkt_req   *r   = ranges(n, len, dst);
+    struct bkt_err    err = {0};
+    atomic_store(&mode, LATE);
+    (void)stats_since();
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    struct bkt_stats d = stats_since();
+    check_ranges("600 with late ones", r, n, len, dst);
+    CHECK(d.hedges >= 5 && d.hedges <= n / 20 + 16, "%lu sent a second time", (unsigned long)d.hedges);
+    CHECK(d.get == n && d.attempts == n && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
+    bkt_store_close(st);
+    free(r);
+    st = open_store(server_url(s), "hedge=0;deadline_ms=1500;retries=0");
+    r  = ranges(150, len, dst);
+    CHECK(bkt_store_run(st, r, 150, &err) == BKT_ETIME && stats_since().hedges == 0, "hedge=0");
+    for (size_t i = 0; i < 150; i++)
+        bkt_req_fini(&r[i]);
+    atomic_store(&mode, PLAIN);
     free(r);
     free(dst);
     bkt_store_close(st);
@@ -302,6 +332,7 @@ int main(void)
     deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", BKT_ETIME);
     deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", BKT_EBUSY);
     cancel_ends_what_waits(s);
+    late_answers_are_hedged(s);
     dead_server_is_reported_soon();
     many_threads_share_a_store(s);
 #ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */

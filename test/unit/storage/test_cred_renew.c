@@ -179,7 +179,7 @@ struct told {
     pthread_cond_t   cond;
     struct bkt_cred *again; /* not NULL: want() once more from within */
     int              calls, rc;
-    char             key[64], why[400];
+    char             key[64], why[BKT_ERR_MSG];
 };
 
 static void on_ready(void *arg, int rc, const struct bkt_err *err)

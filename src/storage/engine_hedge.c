@@ -1,0 +1,80 @@
+/* A late exchange is sent a second time; the first leg that answers is the exchange from then on, so that only one body is
+ * ever received.  engine_pace.c says which is late.  See engine_impl.h; all of it runs on the I/O thread. */
+#include "engine_impl.h"
+#include "num.h"
+#include "stats.h"
+#include "trace.h"
+
+CURL *bkt_engine_take_easy(struct engine *e)
+{
+    if (!e->n_spare)
+        return curl_easy_init();
+    CURL *h = e->spare[--e->n_spare];
+    curl_easy_reset(h);
+    return h;
+}
+
+void bkt_engine_put_easy(struct engine *e, CURL *h)
+{
+    if (e->n_spare < BKT_ENGINE_SPARE)
+        e->spare[e->n_spare++] = h;
+    else
+        curl_easy_cleanup(h);
+}
+
+static void hedge(struct engine *e, struct bkt_xfer *x)
+{
+    CURL *easy = bkt_engine_take_easy(e);
+    if (!easy)
+        return;
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: no answer for %llu ms, sent again", x->method, x->host->origin,
+              (unsigned long long)(e->now - x->begun_ms));
+    x->host->tokens -= 1;
+    x->twin    = easy;
+    x->legs[1] = (struct bkt_leg){x, easy};
+    bkt_stats_add(BKT_STAT(hedges), 1);
+    bkt_engine_options(e, &x->legs[1]);
+    (void)curl_multi_add_handle(e->multi, easy);
+}
+
+void bkt_hedge_late(struct engine *e)
+{
+    if (e->hedge_at != UINT64_MAX && e->hedge_at > e->now)
+        return;
+    for (struct bkt_xfer *x = e->active; x; x = x->next)
+        if (bkt_pace_is_late(x->host, x, e->now))
+            hedge(e, x);
+    e->hedge_at = UINT64_MAX;
+    for (const struct host *h = e->hosts; h; h = h->next)
+        e->hedge_at = bkt_min_u64(e->hedge_at, bkt_pace_look_at(h, e->now));
+}
+
+void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
+{
+    struct bkt_xfer **at = &e->decided;
+    if (!x->twin)
+        return;
+    while (*at && *at != x)
+        at = &(*at)->next_decided;
+    if (*at)
+        *at = x->next_decided;
+    (void)curl_multi_remove_handle(e->multi, x->twin);
+    bkt_engine_put_easy(e, x->twin);
+    x->twin    = NULL;
+    x->decided = false;
+}
+
+bool bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg)
+{
+    struct bkt_xfer *x = leg->x;
+    if (!x->twin)
+        return leg->easy == x->easy;
+    if (!x->decided && leg->easy == x->easy) { /* it failed without an answer: the other one is left */
+        x->easy = x->twin;
+        x->twin = leg->easy;
+    }
+    bool over = leg->easy == x->easy;
+    bkt_hedge_give_up(e, x);
+    x->why[0] = 0;
+    return over;
+}

@@ -1,0 +1,136 @@
+/* What the answers of a server tell about it, and what follows: how many connections, and when a request is late.
+ *
+ * Connections: 64 to begin with.  More help only where requests are small and mostly wait: at 30 ms, 64 connections make
+ * 2,100 requests a second and 256 make 8,000; with bodies of 1 MiB 16 of them fill a line of 10 Gbit/s.  So the number
+ * doubles while more are queued than under way and bodies take less than half as long as their first bytes, and is halved
+ * again, for good, when first bytes take twice as long since.
+ *
+ * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
+ * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  The
+ * budget is setting hedge, in per cent of the requests. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine_impl.h"
+#include "num.h"
+#include "stats.h"
+
+#define START_CONNECTIONS 64u
+#define MIN_SAMPLES       16
+#define SLACK_MS          10 /* timers and scheduling */
+#define MAX_TOKENS        16.0
+#define SHORT_BODY        (256u << 10) /* tells nothing about throughput */
+
+void bkt_pace_init(struct host *h)
+{
+    h->limit = START_CONNECTIONS;
+    h->most  = UINT_MAX / 2;
+}
+
+static double smooth(double old, double x) { return old > 0 ? old + (x - old) / 16 : x; }
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void find_late(struct host *h)
+{
+    uint32_t v[BKT_PACE_SAMPLES];
+    size_t   n = h->n_samples < BKT_PACE_SAMPLES ? h->n_samples : BKT_PACE_SAMPLES;
+    if (h->n_samples < MIN_SAMPLES)
+        return;
+    memcpy(v, h->samples, n * sizeof *v);
+    qsort(v, n, sizeof *v, by_value);
+    h->late_ms = 2 * (uint64_t)v[n * 95 / 100] + SLACK_MS;
+}
+
+void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
+{
+    if (x->first_ms)
+        return;
+    x->first_ms  = bkt_engine_now();
+    uint64_t took = x->first_ms - bkt_min_u64(x->begun_ms, x->first_ms);
+    if (!x->waiting)
+        return;
+    x->waiting = false;
+    h->waiting--;
+    h->first_ms                                     = smooth(h->first_ms, (double)took);
+    h->samples[h->n_samples++ % BKT_PACE_SAMPLES] = (uint32_t)bkt_min_u64(took, UINT32_MAX / 4);
+    if (h->n_samples == MIN_SAMPLES || h->n_samples % 32 == 0)
+        find_late(h);
+}
+
+/* Double the connections, or go back. */
+static void adapt(struct host *h)
+{
+    if (h->rounds < h->limit || h->first_ms <= 0)
+        return;
+    h->rounds = 0;
+    if (h->before > 0 && h->first_ms > 2 * h->before + SLACK_MS) {
+        h->limit = h->most = h->limit / 2 > START_CONNECTIONS ? h->limit / 2 : h->limit;
+        h->before          = 0;
+        return;
+    }
+    h->wanted = h->limit < h->most && h->body_ms < h->first_ms / 2;
+}
+
+void bkt_pace_end(struct host *h, struct bkt_xfer *x)
+{
+    h->waiting -= x->waiting;
+    x->waiting = false;
+    if (x->put_len || !x->first_ms || x->status < 200 || x->status >= 300)
+        return;
+    uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
+    h->body_ms   = smooth(h->body_ms, (double)took);
+    if (x->body_bytes >= SHORT_BODY)
+        h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
+    if (x->net->pace) {
+        atomic_store(&x->net->pace->first_us, (uint64_t)(h->first_ms * 1000));
+        atomic_store(&x->net->pace->bytes_per_s, (uint64_t)h->rate);
+    }
+    h->rounds++;
+    adapt(h);
+}
+
+bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    if (h->active < (h->limit < x->net->connections ? h->limit : x->net->connections))
+        return true;
+    if (!h->wanted || h->limit >= x->net->connections)
+        return false;
+    h->wanted = false;
+    h->before = h->first_ms;
+    h->limit  = (unsigned)bkt_min_u64(2 * (uint64_t)h->limit, h->most);
+    return h->active < h->limit && h->active < x->net->connections;
+}
+
+void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
+{
+    x->begun_ms   = bkt_engine_now();
+    x->first_ms   = 0;
+    x->body_bytes = 0;
+    x->waiting    = !x->put_len;
+    if (x->put_len)
+        return;
+    h->waiting++;
+    h->tokens += (double)x->net->hedge / 100;
+    if (h->tokens > MAX_TOKENS)
+        h->tokens = MAX_TOKENS;
+}
+
+bool bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && strcmp(x->method, "GET") == 0 &&
+           x->waiting && now >= x->begun_ms + h->late_ms;
+}
+
+/* When to look next, from now on; UINT64_MAX: no need to. */
+uint64_t bkt_pace_look_at(const struct host *h, uint64_t now)
+{
+    if (!h->late_ms || !h->waiting || h->tokens < 1)
+        return UINT64_MAX;
+    return now + bkt_max_u64(5, bkt_min_u64(h->late_ms / 8, 250));
+}
