@@ -76,6 +76,18 @@ struct bkt_read {
 BKT_NODISCARD int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err);
 void              bkt_read_fini(struct bkt_read *r);
 
+/** Where a chunk lies, found out by someone else than this folder. */
+struct bkt_found_chunk {
+    uint64_t index; /* row-major in the chunk grid */
+    uint64_t offset, size;
+    uint32_t mask;
+};
+/** For H5D_CHUNKED_REF_INDIRECT whose chunk table isn't stored (initializer chunklocator, hsload --fastlink): from now on these are
+ *  the chunks, in the file that the layout names.
+ * @param chunks  n of them, in any order; taken over (free()), also on failure
+ * @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
+BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
+
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
 struct bkt_chunk_info {
     bool     exists;

@@ -267,7 +267,7 @@ int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err)
     size_t           n_rows = 0;
     int              rc     = BKT_ENOMEM;
     for (size_t i = 0; rows && i < n; i++)
-        if (q[i].io->where == BKT_AT_TABLE && q[i].n)
+        if (q[i].io->where == BKT_AT_TABLE && !q[i].io->found && q[i].n)
             rows[n_rows++].q = &q[i];
     if (rows && reads)
         rc = n_rows ? read_rows(rows, reads, n_rows, err) : BKT_OK;

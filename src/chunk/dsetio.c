@@ -153,6 +153,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     if (!io)
         return;
     bkt_dsetio_close(io->table);
+    free(io->found);
     bkt_map_free(io->files, bkt_chunk_file_free);
     bkt_pipeline_fini(&io->pipe);
     bkt_centry_release(io->fill);
@@ -172,6 +173,8 @@ int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struc
     s->shared    = true;
     s->files     = NULL;
     s->table     = NULL;
+    s->found     = NULL;
+    s->n_found   = 0;
     s->pipe.n    = 0;
     s->fill      = io->fill ? bkt_centry_retain(io->fill) : NULL;
     (void)pthread_mutex_init(&s->lock, NULL);

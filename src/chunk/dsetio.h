@@ -50,6 +50,8 @@ struct bkt_dsetio {
     struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
     struct bkt_dsetio         *table;
     bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
+    struct bkt_found_chunk    *found;       /* TABLE: what stands for the table, by index; NULL: nothing does */
+    size_t                     n_found;
     bool                       hdf5;        /* OBJECTS: chunk objects hold what HDF5's own filters made (pipe) */
 };
 

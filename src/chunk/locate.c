@@ -161,6 +161,52 @@ static int locate_listed(struct bkt_locate *q, struct bkt_err *err)
     return BKT_OK;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    const struct bkt_found_chunk *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err)
+{
+    uint64_t total = 1;
+    bool     fits  = true;
+    for (unsigned d = 0; d < io->rank; d++)
+        fits = fits && bkt_mul_u64(total, bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]), &total);
+    if (n)
+        qsort(chunks, n, sizeof *chunks, by_index);
+    for (size_t i = 0; i < n; i++)
+        if (!fits || chunks[i].index >= total || (i && chunks[i].index == chunks[i - 1].index)) {
+            uint64_t index = chunks[i].index;
+            free(chunks);
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: no chunk number %llu", io->obj->id.text, (unsigned long long)index);
+        }
+    (void)pthread_mutex_lock(&io->lock);
+    free(io->found);
+    io->found   = chunks;
+    io->n_found = n;
+    (void)pthread_mutex_unlock(&io->lock);
+    return BKT_OK;
+}
+
+static int locate_found(struct bkt_locate *q, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io   = q->io;
+    struct bkt_chunk_file   *file = NULL;
+    for (size_t i = 0; i < q->n; i++) {
+        struct bkt_found_chunk want = {.index = 0};
+        for (unsigned d = 0; d < io->rank; d++)
+            want.index = want.index * bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) + q->coords[i * io->rank + d];
+        const struct bkt_found_chunk *c = bsearch(&want, io->found, io->n_found, sizeof want, by_index);
+        if (!c || !c->size)
+            continue;
+        if (!file)
+            BKT_PASS(bkt_locate_layout_file(q->io, &file, err));
+        q->out[i] = (struct bkt_loc){file, c->offset, c->size, c->mask};
+    }
+    return BKT_OK;
+}
+
 /* A chunk with a checksum, referred to without it, as HSDS wants it where nothing compresses: 4 bytes are missing for
  * certain, so the filter is skipped. */
 static uint32_t unchecked(const struct bkt_dsetio *io, uint64_t size)
@@ -208,7 +254,9 @@ int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err)
             BKT_PASS(locate_contiguous(&q[i], err));
         else if (q[i].io->where == BKT_AT_CHUNKS)
             BKT_PASS(locate_listed(&q[i], err));
-        tables |= q[i].io->where == BKT_AT_TABLE;
+        else if (q[i].io->where == BKT_AT_TABLE && q[i].io->found)
+            BKT_PASS(locate_found(&q[i], err));
+        tables |= q[i].io->where == BKT_AT_TABLE && !q[i].io->found;
     }
     if (tables)
         BKT_PASS(bkt_chunk_table_rows(q, n, err));

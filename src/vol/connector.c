@@ -11,6 +11,7 @@
 #include "stats.h"
 #include "token.h"
 #include "trace.h"
+#include "vfd.h"
 #include "vol.h"
 
 /* ---- info: the string after the connector's name; checked when it is parsed, read when a file is opened ---- */
@@ -139,6 +140,7 @@ static herr_t terminate(void)
     bkt_pool_shutdown();
     bkt_plugin_close_all();
     bkt_token_forget_all();
+    vfd_term();
     bkt_h5err_term();
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Datasets: opening, asking, closing.  Reading is in dataset_read.c, chunks in dataset_chunks.c. */
 #include "dataset.h"
 
+#include "chunk_locator.h"
 #include "native_data.h"
 #include "num.h"
 #include "plugin.h"
@@ -14,8 +15,15 @@ static const char *name_of(const struct bkt_vobj *o)
 
 int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
 {
-    if (!o->io)
+    if (!o->io) {
         BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
+        int rc = bkt_chunk_locator_run(o, o->io, err);
+        if (rc < 0) {
+            bkt_dsetio_close(o->io);
+            o->io = NULL;
+            return rc;
+        }
+    }
     *out = o->io;
     return BKT_OK;
 }

@@ -6,7 +6,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 fail() { echo "FAIL: $*"; exit 1; }
 n=0
-for domain in attrs types shapes filters refs strings tracked dimscales partition linked groups; do
+for domain in attrs types shapes filters refs strings tracked dimscales partition linked fastlinked groups; do
     twin=$BKT_FIXTURES/native/$domain.h5
     [ -e "$twin" ] || continue
     "$h5bucket" get "$base/$domain.h5" "$work/back.h5" || fail "get $domain"

@@ -24,7 +24,6 @@ KNOWN = {
     ("dimscales.h5", "REFERENCE_LIST"): "h5pyd names the second member `index`, unpadded",
     ("hsload/tcmpdints.h5", ""): "hsload drops the padding of compounds",
     ("hsload/tnestedcomp.h5", ""): "hsload drops the padding of compounds",
-    ("fastlinked.h5", ""): "its chunk tables are not stored",
 }
 
 

@@ -330,9 +330,17 @@ static const H5FD_class_t vfd_class = {
 int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
 {
     struct vfd_info info = {set};
-    if (driver < 0)
+    if (driver < 0 || H5Iis_valid(driver) <= 0)
         driver = H5FDregister(&vfd_class);
     if (driver < 0 || H5Pset_driver(fapl, driver, &info) < 0)
         BKT_FAIL(err, BKT_EHDF5, "HDF5 does not take the driver for stores");
     return BKT_OK;
+}
+
+void vfd_term(void)
+{
+    hbool_t ending = false;
+    if (driver >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+        (void)H5FDunregister(driver); /* when HDF5 ends it lets go of it by itself */
+    driver = H5I_INVALID_HID;
 }

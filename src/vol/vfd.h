@@ -16,6 +16,9 @@
  * @param set  borrowed: it must outlive every file opened */
 BKT_NODISCARD int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err);
 
+/** Take the driver back from HDF5, before the code is unloaded. */
+void vfd_term(void);
+
 /** Whether a name is one for this driver: it has a scheme. */
 bool vfd_takes(const char *name);
 
