@@ -1,11 +1,13 @@
 /* Names on the command line; see place.h. */
 #include "place.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "acl.h"
@@ -34,19 +36,28 @@ static bool go_up(char *path)
     return true;
 }
 
+/* DIR/db with an object tree in it: a name of 8-8 hex digits. */
+static bool holds_tree(const char *dir)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
+    DIR *d     = bkt_buf_addf(&db, "%s/db", dir) == BKT_OK ? opendir(bkt_buf_str(&db)) : NULL;
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
+        found = strlen(e->d_name) == 17 && strspn(e->d_name, "0123456789abcdef-") == 17 && e->d_name[8] == '-';
+    if (d)
+        (void)closedir(d);
+    return found;
+}
+
 /* The nearest directory above @p abs (or itself) with an object tree; "": none. */
 static int find_bucket(const char *abs, char **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
     char *up = strdup(abs);
     if (!up)
         BKT_NOMEM(err);
     *out = up;
     for (bool more = true; more && *up; more = go_up(up)) {
-        bkt_buf_clear(&db);
-        if (bkt_buf_addf(&db, "%s/db", up) < 0)
-            BKT_NOMEM(err);
-        if (is_dir(bkt_buf_str(&db)))
+        if (holds_tree(up))
             return BKT_OK;
     }
     *up = 0;
@@ -59,35 +70,53 @@ static void strip(char *path)
         path[n - 1] = 0;
 }
 
-/* A directory that is there, or a name in one that is. */
+/* The longest part of @p path that is there, resolved; *rest: what is not, a part of @p path. */
+static char *resolve(char *path, const char **rest)
+{
+    size_t n = strlen(path);
+    *rest    = path + n;
+    for (;;) {
+        char  keep = path[n];
+        path[n]    = 0;
+        char *abs  = realpath(n ? path : ".", NULL);
+        path[n]    = keep;
+        if (abs || n == 0)
+            return abs;
+        while (n > 0 && path[n - 1] != '/')
+            n--;
+        *rest = path + n;
+        while (n > 1 && path[n - 1] == '/')
+            n--;
+    }
+}
+
+static bool has_dots(const char *path)
+{
+    for (const char *s = path; *s; s += strcspn(s, "/"), s += strspn(s, "/"))
+        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
+            return true;
+    return false;
+}
+
+/* A directory that is there, or a name below one that is. */
 static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
                       struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char             *copy = strdup(path), *abs = NULL, *bucket = NULL;
+    BKT_CLEANUP(bkt_freep) char             *copy = strdup(*path ? path : "."), *abs = NULL, *bucket = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri  = {0};
-    const char                              *last = NULL;
+    const char                              *rest = "";
     if (!copy)
         BKT_NOMEM(err);
     strip(copy);
-    abs = realpath(*copy ? copy : ".", NULL);
-    if (abs && !is_dir(abs))
-        BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", name);
-    if (!abs) { /* what is to be made */
-        char *cut = strrchr(copy, '/');
-        last      = cut ? cut + 1 : copy;
-        if (cut)
-            *cut = 0;
-        abs = realpath(!cut ? "." : *copy ? copy : "/", NULL);
-        if (!abs || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
-            BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
-    }
+    abs = resolve(copy, &rest);
+    if (!abs || has_dots(rest))
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
+    if (!is_dir(abs))
+        BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", *rest ? abs : name);
     BKT_PASS(find_bucket(abs, &bucket, err));
-    const char *rest = abs + strlen(bucket);
-    if (!*bucket)
-        rest = "";
-    rest += *rest == '/';
-    if (bkt_buf_addf(&uri, "file://%s", *bucket ? bucket : abs) < 0 ||
-        asprintf(&out->path, "%s%s%s", rest, last && *rest ? "/" : "", last ? last : "") < 0) {
+    const char *dir = *bucket ? bucket : abs, *in = abs + strlen(dir);
+    in += *in == '/';
+    if (bkt_buf_addf(&uri, "file://%s", dir) < 0 || asprintf(&out->path, "%s%s%s", in, *in && *rest ? "/" : "", rest) < 0) {
         out->path = NULL;
         BKT_NOMEM(err);
     }
@@ -101,15 +130,6 @@ static const char *local_bucket(const struct bkt_settings *set)
     return strncmp(b, "file://", 7) == 0 ? b + 7 : *b == '/' || *b == '.' ? b : NULL;
 }
 
-/* Does @p path lead out of where it begins?  Directories: symbolic links are the owner's business, ".." isn't. */
-static bool has_dotdot(const char *path)
-{
-    for (const char *s = path; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
-        if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
-            return true;
-    return false;
-}
-
 static int open_in_dir(const char *name, const char *dir, const char *path, const struct bkt_settings *set,
                        struct bkt_place *out, struct bkt_err *err)
 {
@@ -117,7 +137,7 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
     if (!abs)
         BKT_FAIL(err, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
-    if (has_dotdot(path))
+    if (has_dots(path))
         BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
     path += strspn(path, "/");
     out->path = strdup(path);
@@ -184,8 +204,16 @@ void bkt_place_fini(struct bkt_place *p)
 
 char *bkt_place_name(const struct bkt_store *st, const char *path)
 {
-    char *name;
-    return asprintf(&name, "%s%s%s", bkt_store_uri(st), *path ? "/" : "", path) < 0 ? NULL : name;
+    const char *uri = bkt_store_uri(st);
+    char       *name;
+    return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL : name;
+}
+
+double bkt_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- documents ---- */

@@ -36,6 +36,9 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
  * @param doc    of what p->path is now */
 BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
 
+/** Seconds since the epoch. */
+double bkt_now(void);
+
 /** Names for bkt_domain_open(): store and path; free(). */
 char *bkt_place_name(const struct bkt_store *st, const char *path);
 

@@ -28,12 +28,12 @@ static bool is_chunk_name(const char *s)
 static bool split(const struct scan *sc, const char *key, struct bkt_id *id, const char **rest)
 {
     char text[64];
-    if (strlen(key) < 22 || !strchr("gdt", key[0]) || key[1] != '/')
+    if (strlen(key) < 21 || !strchr("gdt", key[0]) || key[1] != '/')
         return false;
     const char *end = strchr(key + 2, '/');
-    if (!end || end - key != 22)
+    if (!end || end - key != 20)
         return false;
-    snprintf(text, sizeof text, "%c-%s-%.20s", key[0], sc->digits, key + 2);
+    snprintf(text, sizeof text, "%c-%s-%.18s", key[0], sc->digits, key + 2);
     *rest = end + 1;
     return bkt_id_set(id, text);
 }
@@ -49,6 +49,7 @@ static void classify(const struct scan *sc, const char *key, struct bkt_scanned 
     } else if (split(sc, key, &s->id, &rest)) {
         if (strcmp(rest, names[bkt_id_kind(&s->id)]) == 0)
             s->what = BKT_SCAN_OBJECT;
+        s->tail = rest;
         if (*rest == 'p' && strchr(rest, '/'))
             rest = strchr(rest, '/') + 1;
         if (bkt_id_kind(&s->id) == BKT_DATASET && is_chunk_name(rest)) {
@@ -187,16 +188,31 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
 {
     struct bkt_dsetio *io = NULL;
     struct counting    c  = {out, bkt_map_new()};
+    const struct bkt_layout *l = &o->dset.layout;
     out->files            = calloc(MAX_FILES, sizeof *out->files);
-    int rc = out->files && c.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK)
+    int  rc  = out->files && c.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    bool one = l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri; /* known without asking whether the file may be opened */
+    if (rc == BKT_OK && one && l->size)
+        rc = on_chunk(NULL, &(struct bkt_chunk_info){true, l->offset, l->size, 0, l->file_uri}, &c);
+    if (rc == BKT_OK && !one)
         rc = bkt_dsetio_open(d, o, NULL, NULL, &io, err);
-    if (rc == BKT_OK)
+    if (rc == BKT_OK && !one)
         rc = bkt_chunk_iter(io, on_chunk, &c, err);
     bkt_dsetio_close(io);
     bkt_map_free(c.seen, NULL);
-    out->known = rc == BKT_OK;
     return rc;
+}
+
+/* A reference that isn't allowed, a chunk table that is yet to be made: told, but nothing has failed. */
+static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, const struct bkt_err *why)
+{
+    if (rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EFORMAT)
+        return bkt_err_copy(err, rc, why);
+    bkt_where_fini(out);
+    out->linked = true;
+    out->known  = false;
+    out->why    = strdup(why->n ? why->frame[0].msg : bkt_err_text(rc));
+    return BKT_OK;
 }
 
 int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const struct bkt_uses *uses, struct bkt_extent_use *out,
@@ -207,20 +223,22 @@ int bkt_where_count(struct bkt_domain *d, const struct bkt_object *o, const stru
     out->linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
     if (cls == BKT_D_NONE)
         return BKT_OK;
-    if (out->linked)
-        return count_linked(d, o, out, err);
+    struct bkt_err why = {.n = 0};
+    if (out->linked) {
+        int bad = count_linked(d, o, out, &why);
+        return bad < 0 ? uncounted(out, bad, err, &why) : BKT_OK;
+    }
     if (uses) {
         struct bkt_use u = bkt_uses_get(uses, &o->id);
         out->n           = u.n;
         out->bytes       = u.bytes;
         return BKT_OK;
     }
-    int rc = bkt_domain_chunk_usage(d, o, &out->bytes, &out->n, err);
-    if (rc == BKT_EUNSUP) {
-        bkt_err_clear(err);
-        out->known = false;
+    int rc = bkt_domain_chunk_usage(d, o, &out->bytes, &out->n, &why);
+    if (rc == BKT_OK)
         return BKT_OK;
-    }
+    rc          = uncounted(out, rc, err, &why);
+    out->linked = false;
     return rc;
 }
 
@@ -229,6 +247,7 @@ void bkt_where_fini(struct bkt_extent_use *u)
     for (size_t i = 0; i < u->n_files; i++)
         free(u->files[i].uri);
     free(u->files);
+    free(u->why);
     *u = (struct bkt_extent_use){.known = false};
 }
 

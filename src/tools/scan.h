@@ -9,6 +9,7 @@ struct bkt_scanned {
     enum bkt_scan_what       what;
     struct bkt_id            id;    /* the object; a chunk's dataset; "" for another key */
     const char              *chunk; /* CHUNK: its name, "0_3" */
+    const char              *tail;  /* CHUNK: the key behind the dataset's own folder: the name, or "p7/0_3" */
     const struct bkt_listed *entry; /* borrowed */
 };
 /** @p root: of version 2.  BKT_EUNSUP: version 1, whose objects lie in the bucket with everybody's, or a store without lists. */
@@ -32,7 +33,8 @@ struct bkt_where_file {
     uint64_t n, bytes;
 };
 struct bkt_extent_use {
-    bool                   known;  /* false: counting would take too many requests */
+    bool                   known;  /* false: they can't be counted, `why` tells */
+    char                  *why;
     bool                   linked; /* chunks in files; else chunk objects */
     uint64_t               n, bytes;
     struct bkt_where_file *files;  /* the first of them, in order of first use */

@@ -178,13 +178,8 @@ void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human)
 
 void bkt_show_acl(struct bkt_buf *b, unsigned allow)
 {
-    static const struct {
-        unsigned bit;
-        char     letter;
-    } bits[] = {{BKT_ACL_CREATE, 'c'}, {BKT_ACL_READ, 'r'},     {BKT_ACL_UPDATE, 'u'},
-                {BKT_ACL_DELETE, 'd'}, {BKT_ACL_READ_ACL, 'e'}, {BKT_ACL_UPDATE_ACL, 'p'}};
-    for (size_t i = 0; i < BKT_COUNT(bits); i++)
-        bkt_say(b, "%c", allow & bits[i].bit ? bits[i].letter : '-');
+    for (size_t i = 0; i < BKT_ACL_N; i++)
+        bkt_say(b, "%c", allow & bkt_acl_names[i].bit ? bkt_acl_names[i].letter : '-');
 }
 
 void bkt_show_name(struct bkt_buf *b, const char *name)
@@ -207,7 +202,8 @@ void bkt_show_name(struct bkt_buf *b, const char *name)
 void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human)
 {
     if (!u->known) {
-        add(b, "not counted (they can't be listed)");
+        bkt_say(b, "chunk%s, not counted: ", u->linked ? "s in files" : " objects");
+        bkt_show_name(b, u->why ? u->why : "");
         return;
     }
     bkt_say(b, "%" PRIu64 " %s%s, ", u->n, u->linked ? "chunk" : "chunk object", u->n == 1 ? "" : "s");
@@ -273,6 +269,7 @@ void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u)
     } else {
         bkt_jout_null(j, "chunks");
         bkt_jout_null(j, "bytes");
+        bkt_jout_str(j, "why", u->why);
     }
     if (u->linked) {
         bkt_jout_open(j, "files", '[');
@@ -308,16 +305,11 @@ void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o)
 
 void bkt_jout_acls(struct bkt_jout *j, const struct bkt_domain_doc *doc)
 {
-    static const struct {
-        unsigned    bit;
-        const char *name;
-    } bits[] = {{BKT_ACL_CREATE, "create"}, {BKT_ACL_READ, "read"},        {BKT_ACL_UPDATE, "update"},
-                {BKT_ACL_DELETE, "delete"}, {BKT_ACL_READ_ACL, "readACL"}, {BKT_ACL_UPDATE_ACL, "updateACL"}};
     bkt_jout_open(j, "acls", '{');
     for (size_t i = 0; i < doc->n_acls; i++) {
         bkt_jout_open(j, doc->acls[i].user, '{');
-        for (size_t k = 0; k < BKT_COUNT(bits); k++)
-            bkt_jout_bool(j, bits[k].name, (doc->acls[i].allow & bits[k].bit) != 0);
+        for (size_t k = 0; k < BKT_ACL_N; k++)
+            bkt_jout_bool(j, bkt_acl_names[k].key, (doc->acls[i].allow & bkt_acl_names[k].bit) != 0);
         bkt_jout_close(j);
     }
     bkt_jout_close(j);

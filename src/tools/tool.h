@@ -15,6 +15,11 @@
 /* In the order in which help and README list them. */
 #define BKT_VERBS(X) \
     X(ls)            \
+    X(info)          \
+    X(stat)          \
+    X(touch)         \
+    X(acl)           \
+    X(catalog)       \
     X(get)           \
     X(pointer)       \
     X(settings)      \

@@ -1,0 +1,172 @@
+/* h5bucket acl: access lists, shown and changed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "place.h"
+#include "show.h"
+#include "tool.h"
+
+#define MAX_TRIES 20 /* changes that others may make between reading and writing */
+
+/* Letters to bits; false: told */
+static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
+{
+    *out = 0;
+    for (const char *s = text; *s; s++) {
+        unsigned bit = 0;
+        for (size_t i = 0; i < BKT_ACL_N; i++)
+            bit |= *s == bkt_acl_names[i].letter ? bkt_acl_names[i].bit : 0;
+        if (!bit) {
+            (void)bkt_tool_usage(t, "%s: permissions are some of the letters crudep", text);
+            return false;
+        }
+        *out |= bit;
+    }
+    return true;
+}
+
+static int key_of(const char *path, struct bkt_buf *key, struct bkt_err *err)
+{
+    if (bkt_buf_addf(key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *doc, struct bkt_err *err)
+{
+    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    if (doc->what == BKT_IS_PREFIX)
+        BKT_FAIL(err, BKT_ENOENT, "%s is a folder without a document, so it has no access list (h5bucket touch makes one)", name);
+    if (doc->what == BKT_IS_ABSENT)
+        BKT_FAIL(err, BKT_ENOENT, "%s: no such domain or folder", name);
+    return BKT_OK;
+}
+
+/* One try: read, change, write if nobody else did. */
+static int change_once(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c, size_t n,
+                       struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
+    BKT_PASS(get_doc(p, t->args[0], &doc, err));
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE_ACL, err));
+    BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c, n, bkt_now(), &json, err), "%s", t->args[0]);
+    BKT_PASS(key_of(p->path, &key, err));
+    return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
+}
+
+static int change(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c, size_t n,
+                  struct bkt_err *err)
+{
+    if (bkt_store_is_readonly(p->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
+    for (unsigned tries = 1;; tries++) {
+        int rc = change_once(t, p, c, n, err);
+        if (rc != BKT_EPRECOND || tries == MAX_TRIES)
+            return rc;
+        bkt_err_clear(err);
+    }
+}
+
+static bool wanted(const struct bkt_tool *t, int first, const char *user)
+{
+    for (int i = first; i < t->n_args; i++)
+        if (strcmp(t->args[i], user) == 0)
+            return true;
+    return first >= t->n_args;
+}
+
+static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
+    struct bkt_jout                          j;
+    BKT_PASS(get_doc(p, t->args[0], &doc, err));
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_READ_ACL, err));
+    if (t->json) {
+        bkt_jout_init(&j, stdout);
+        bkt_jout_open(&j, NULL, '{');
+        bkt_jout_str(&j, "owner", doc.doc.owner);
+        bkt_jout_acls(&j, &doc.doc);
+        bkt_jout_close(&j);
+        return BKT_OK;
+    }
+    for (size_t i = 0; i < doc.doc.n_acls; i++) {
+        if (!wanted(t, first, doc.doc.acls[i].user))
+            continue;
+        bkt_buf_clear(&b);
+        bkt_show_acl(&b, doc.doc.acls[i].allow);
+        bkt_say_str(&b, "  ");
+        bkt_show_name(&b, doc.doc.acls[i].user);
+        puts(bkt_buf_str(&b));
+    }
+    return BKT_OK;
+}
+
+/* What is asked for: args[1] may be +PERMS or -PERMS, as hsacl has it. */
+static int ask(struct bkt_tool *t, struct bkt_acl_change *out, int *first)
+{
+    const char *grant = bkt_tool_opt(t, "grant"), *revoke = bkt_tool_opt(t, "revoke");
+    unsigned    more;
+    *out   = (struct bkt_acl_change){.remove = bkt_tool_has(t, "remove") > 0};
+    *first = 1;
+    if ((grant && !bits_of(t, grant, &out->grant)) || (revoke && !bits_of(t, revoke, &out->revoke)))
+        return BKT_EXIT_USAGE;
+    for (; *first < t->n_args && strchr("+-", t->args[*first][0]); ++*first) {
+        const char *text = t->args[*first];
+        if (!bits_of(t, text + 1, &more))
+            return BKT_EXIT_USAGE;
+        *(*text == '+' ? &out->grant : &out->revoke) |= more;
+    }
+    if (out->grant & out->revoke)
+        return bkt_tool_usage(t, "the same permission is granted and revoked");
+    if (out->remove && (out->grant | out->revoke))
+        return bkt_tool_usage(t, "--remove goes with no other change");
+    if ((out->remove || out->grant || out->revoke) && *first == t->n_args)
+        return bkt_tool_usage(t, "whose permissions? (default: those who have no entry)");
+    return BKT_EXIT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    struct bkt_err                               err = {.n = 0};
+    struct bkt_acl_change                        c;
+    int                                          first, rc = ask(t, &c, &first);
+    if (rc != BKT_EXIT_OK)
+        return rc;
+    rc = bkt_place_open(t->args[0], &t->set, &p, &err);
+    if (rc == BKT_OK && (c.remove || c.grant || c.revoke)) {
+        size_t                 n = (size_t)(t->n_args - first);
+        struct bkt_acl_change *v = calloc(n, sizeof *v);
+        for (size_t i = 0; v && i < n; i++) {
+            v[i]      = c;
+            v[i].user = t->args[first + (int)i];
+        }
+        rc = v ? change(t, &p, v, n, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+        free(v);
+    } else if (rc == BKT_OK) {
+        rc = show(t, &p, first, &err);
+    }
+    return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+}
+
+static const struct bkt_opt opts[] = {
+    {'g', "grant", "PERMS", "let USER do what the letters say", NULL},
+    {'r', "revoke", "PERMS", "don't", NULL},
+    {0, "remove", NULL, "remove the entry of USER: then the default counts", NULL},
+};
+const struct bkt_verb bkt_verb_acl = {
+    .name = "acl", .args = "NAME [+PERMS] [USER]...", .min_args = 1, .max_args = -1,
+    .help = "show or change the access list of a domain or folder",
+    .text = "PERMS are letters: c create, r read, u update, d delete, e read the list, p change the list. +PERMS is short for\n"
+            "--grant=PERMS, and -PERMS (behind --) for --revoke=PERMS. USER is a name, g:GROUP, or default for those\n"
+            "without an entry.\n\n"
+            "The lists are advice to well-behaved programs: HSDS enforces them, h5bucket and the connector keep to them for\n"
+            "the user that they are told (--user), but whoever has the bucket's keys has its data.\n\n"
+            "  h5bucket acl s3://b/home/run7.h5 +r default\n"
+            "  h5bucket acl s3://b/home/run7.h5 --revoke=ud ted\n\n"
+            "JSON: {\"owner\", \"acls\": {USER: {\"create\", \"read\", \"update\", \"delete\", \"readACL\", \"updateACL\"}}}.",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+};
