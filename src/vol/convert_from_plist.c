@@ -78,7 +78,7 @@ static hid_t file_in_memory(void)
     hid_t f = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     if (fapl >= 0 && H5Pset_fapl_core(fapl, 4096, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
-        f = H5Fcreate("h5bucket-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        f = H5Fcreate("h5bucket-as-created", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     return f;
 }
 
