@@ -17,7 +17,16 @@ static const struct {
     {BKT_FILTER_DEFLATE, bkt_deflate_encode, NULL},
     {BKT_FILTER_SHUFFLE, bkt_shuffle_encode, NULL},
     {BKT_FILTER_FLETCHER32, bkt_fletcher32_encode, NULL},
+    {BKT_FILTER_SZIP, bkt_szip_encode, NULL},
+    {BKT_FILTER_NBIT, bkt_nbit_encode, bkt_nbit_is_noop},
+    {BKT_FILTER_SCALEOFFSET, bkt_scaleoffset_encode, bkt_scaleoffset_is_noop},
+    {BKT_FILTER_BZIP2, bkt_bzip2_encode, NULL},
+    {BKT_FILTER_LZF, bkt_lzf_encode, NULL},
+    {BKT_FILTER_BLOSC, bkt_blosc_encode, NULL},
+    {BKT_FILTER_SNAPPY, bkt_snappy_encode, NULL},
+    {BKT_FILTER_LZ4, bkt_lz4_encode, NULL},
     {BKT_FILTER_BITSHUFFLE, bkt_bitshuffle_encode, NULL},
+    {BKT_FILTER_ZSTD, bkt_zstd_encode, NULL},
 };
 
 /* HDF5's own plugin for a filter takes over a malloc'ed buffer and may replace it. */

@@ -75,6 +75,9 @@ uint32_t bkt_fletcher32_sum(const void *p, size_t n);
 /** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
 BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
 
+/** N-bit's description of the type, checked: bytes and stored bits of an element; false: impossible client data. */
+bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits);
+
 /** Whether client data say that the filter changes nothing for this dataset. */
 bool bkt_nbit_is_noop(const struct bkt_filter *f);
 bool bkt_scaleoffset_is_noop(const struct bkt_filter *f);

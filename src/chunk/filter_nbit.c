@@ -140,17 +140,26 @@ static const unsigned *take(struct bkt_bits *b, unsigned char *dst, const unsign
 
 bool bkt_nbit_is_noop(const struct bkt_filter *f) { return f->n_cd > CD_NOOP && f->cd[CD_NOOP] != 0; }
 
+bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits)
+{
+    struct desc d = {f->cd, f->n_cd, CD_TYPE};
+    unsigned    n;
+    if (f->n_cd <= CD_TYPE || f->cd[CD_COUNT] != f->n_cd || !check(&d, 0, &n, bits))
+        return false;
+    *size = n;
+    return true;
+}
+
 int bkt_nbit_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                     struct bkt_err *err)
 {
     (void)elem_size;
-    struct desc d = {f->cd, f->n_cd, CD_TYPE};
-    unsigned    size;
-    uint64_t    bits, all_bits, all_bytes;
-    if (f->n_cd <= CD_TYPE || f->cd[CD_COUNT] != f->n_cd || !check(&d, 0, &size, &bits))
+    size_t   size;
+    uint64_t bits, all_bits, all_bytes;
+    if (!bkt_nbit_shape(f, &size, &bits))
         BKT_FAIL(err, BKT_EFORMAT, "nbit: impossible client data (%zu values)", f->n_cd);
     if (!bkt_mul_u64(f->cd[CD_ELEMS], size, &all_bytes) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &all_bits))
-        BKT_FAIL(err, BKT_EFORMAT, "nbit: %u elements of %u bytes", f->cd[CD_ELEMS], size);
+        BKT_FAIL(err, BKT_EFORMAT, "nbit: %u elements of %zu bytes", f->cd[CD_ELEMS], size);
     if (all_bytes > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "nbit: %llu bytes, expected %zu", (unsigned long long)all_bytes, out->cap);
     if (bkt_ceil_div(all_bits, 8) > in.n)
