@@ -18,11 +18,14 @@ struct view {
     struct bkt_mapping *maps;
     size_t              n;
 };
+/* A source, and the selections that match each other in the virtual dataset and in it. */
+struct part {
+    hid_t       outer, inner;
+    const char *file, *name;
+};
 /* What is done with each source that is met. */
 struct visit {
-    /** @p vspace and @p srcspace: matching selections in the virtual dataset and in the source. */
-    int (*source)(const struct view *v, const struct visit *how, hid_t vspace, hid_t srcspace, const char *file,
-                  const char *name, struct bkt_err *err);
+    int (*source)(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err);
     void *arg;
 };
 
@@ -179,7 +182,7 @@ static int first_missing_view(const struct view *v, bool *out, struct bkt_err *e
 static int mapping_extent(const struct view *v, const struct bkt_mapping *m, bool first_missing, hsize_t *out,
                           struct bkt_err *err)
 {
-    hsize_t n;
+    hsize_t n = 0;
     if (m->printf_names) {
         BKT_PASS(printf_blocks(v, m, first_missing, &n, err));
         if (m->v.block[m->v.dim] == 0)
@@ -211,12 +214,12 @@ static int fixed_bounds(const struct view *v, unsigned rank, hsize_t *least, str
 
 static int current_dims(const struct view *v, unsigned rank, hsize_t *dims, struct bkt_err *err)
 {
-    hsize_t found[H5S_MAX_RANK], least[H5S_MAX_RANK] = {0};
-    bool    known[H5S_MAX_RANK] = {false}, first_missing;
+    hsize_t found[H5S_MAX_RANK] = {0}, least[H5S_MAX_RANK] = {0};
+    bool    known[H5S_MAX_RANK] = {false}, first_missing = false;
     BKT_PASS(first_missing_view(v, &first_missing, err));
     for (size_t i = 0; i < v->n; i++) {
         const struct bkt_mapping *m = &v->maps[i];
-        hsize_t                   extent;
+        hsize_t                   extent = 0;
         if (!m->v.unlimited)
             continue;
         if (m->v.rank != rank)
@@ -278,7 +281,7 @@ static int visit_printf(const struct view *v, const struct bkt_mapping *m, const
             BKT_NOMEM(err);
         if (block < 0)
             return bkt_h5err_capture(err, "selecting a block of a virtual dataset");
-        BKT_PASS(how->source(v, how, block, m->srcspace, file, name, err));
+        BKT_PASS(how->source(v, how, &(struct part){block, m->srcspace, file, name}, err));
     }
     return BKT_OK;
 }
@@ -296,7 +299,7 @@ static int visit_endless(const struct view *v, const struct bkt_mapping *m, cons
     BKT_CLEANUP(bkt_hid_closep) hid_t src    = bkt_slab_select(&m->src, n);
     if (vspace < 0 || src < 0)
         return bkt_h5err_capture(err, "selecting a part of a virtual dataset");
-    return how->source(v, how, vspace, src, m->file, m->dset, err);
+    return how->source(v, how, &(struct part){vspace, src, m->file, m->dset}, err);
 }
 
 static int visit_sources(const struct view *v, const struct visit *how, hid_t space, struct bkt_err *err)
@@ -311,7 +314,7 @@ static int visit_sources(const struct view *v, const struct visit *how, hid_t sp
         else if (m->v.unlimited)
             BKT_PASS(visit_endless(v, m, how, dims[m->v.dim], err));
         else
-            BKT_PASS(how->source(v, how, m->vspace, m->srcspace, m->file, m->dset, err));
+            BKT_PASS(how->source(v, how, &(struct part){m->vspace, m->srcspace, m->file, m->dset}, err));
     }
     return BKT_OK;
 }
@@ -331,22 +334,21 @@ static int move_part(const struct transfer *t, hid_t dset, hid_t mem, hid_t src,
     return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
 }
 
-static int transfer_source(const struct view *v, const struct visit *how, hid_t vspace, hid_t srcspace, const char *file,
-                           const char *name, struct bkt_err *err)
+static int transfer_source(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
 {
     const struct transfer            *t    = how->arg;
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_hid_closep) hid_t src  = H5Sselect_project_intersection(vspace, srcspace, t->file_space);
+    BKT_CLEANUP(bkt_hid_closep) hid_t src  = H5Sselect_project_intersection(p->outer, p->inner, t->file_space);
     if (src < 0)
         return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
     if (H5Sget_select_npoints(src) == 0)
         return BKT_OK;
-    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Sselect_project_intersection(t->file_space, t->mem_space, vspace);
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Sselect_project_intersection(t->file_space, t->mem_space, p->outer);
     if (mem < 0)
         return bkt_h5err_capture(err, "the selection in memory for a virtual dataset's source");
-    BKT_PASS(open_source(v, file, name, &dset, err));
+    BKT_PASS(open_source(v, p->file, p->name, &dset, err));
     if (dset < 0 && t->write)
-        BKT_FAIL(err, BKT_ENOENT, "source %s in %s of a virtual dataset does not exist: it can't be written", name, file);
+        BKT_FAIL(err, BKT_ENOENT, "source %s in %s of a virtual dataset does not exist: it can't be written", p->name, p->file);
     return dset < 0 ? BKT_OK : move_part(t, dset, mem, src, err);
 }
 
@@ -420,12 +422,10 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
 
 /* ---- storage ---- */
 
-static int add_size(const struct view *v, const struct visit *how, hid_t vspace, hid_t srcspace, const char *file, const char *name,
-                    struct bkt_err *err)
+static int add_size(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
-    (void)vspace, (void)srcspace;
-    BKT_PASS(open_source(v, file, name, &dset, err));
+    BKT_PASS(open_source(v, p->file, p->name, &dset, err));
     if (dset >= 0)
         *(uint64_t *)how->arg += H5Dget_storage_size(dset);
     return BKT_OK;

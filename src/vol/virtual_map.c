@@ -55,9 +55,8 @@ hsize_t bkt_slab_extent(const struct bkt_slab *s, hsize_t places, bool trail)
 /* A dataspace long enough for @p end, nothing selected. */
 static hid_t room_for(const struct bkt_slab *s, hsize_t end)
 {
-    hsize_t dims[H5S_MAX_RANK];
-    for (unsigned i = 0; i < s->rank; i++)
-        dims[i] = s->dims[i];
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    memcpy(dims, s->dims, s->rank * sizeof *dims);
     if (dims[s->dim] < end)
         dims[s->dim] = end;
     hid_t id = H5Screate_simple((int)s->rank, dims, NULL);
