@@ -21,6 +21,7 @@ struct bkt_cache {
     struct bkt_map    *names;
     uint64_t           n_spaces;
     uint32_t           seed;
+    struct bkt_ahead_note ahead; /* not under the lock */
     void              *beside;
     void             (*release)(void *what);
 };
@@ -178,6 +179,7 @@ static void *cache_make(struct bkt_domain *dom)
     c->limit    = bkt_domain_settings(dom)->chunk_cache;
     c->lru.next = c->lru.prev = &c->lru;
     c->seed                   = 2463534242u;
+    atomic_flag_clear(&c->ahead.busy);
     return c;
 }
 
@@ -194,6 +196,7 @@ static void cache_free(void *p)
 }
 
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom) { return bkt_domain_attach(dom, cache_make, cache_free); }
+struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c) { return &c->ahead; }
 uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; }
 
 void bkt_chunk_cache_drop(struct bkt_domain *dom)

@@ -40,6 +40,12 @@ struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
 /** The number that stands for a name; 0: out of memory (then nothing is cached under it). */
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
+/** What reading ahead remembers of the domain; for who holds `busy`. */
+struct bkt_ahead_note {
+    atomic_flag   busy; /* HDF5 calls us from one thread at a time; what others do is not learned from */
+    struct bkt_id last; /* dataset read ahead of a walk over a group */
+};
+struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
 /** What else is kept per domain beside the cache (dirty.h): the one there is, or what @p make(arg) gives; @p release is
  *  called when the domain closes.  NULL: none, @p make being NULL or having failed. */

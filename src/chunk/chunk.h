@@ -10,6 +10,8 @@
 #ifndef BKT_CHUNK_H
 #define BKT_CHUNK_H
 
+#include <stdatomic.h>
+
 #include "domain.h"
 #include "filter.h"
 #include "model.h"
@@ -62,12 +64,14 @@ struct bkt_read {
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
     const struct bkt_sel *mem;  /* where in dst, in elements of elem_size; NULL: contiguous from dst[0], in selection order */
-    void                 *dst;
+    void                 *dst;      /* NULL: nowhere, the caches are filled */
     /* variable-size types: n_elems slices in selection order (dst and mem unused); made by bkt_read_run(), they and
        what they point to are valid until bkt_read_fini(), which every successful read of such a type needs.  An
        element that isn't stored is the fill value, or zeros and counts of 0 */
     struct bkt_slice     *slices;
     void                 *impl;
+    bool                  internal; /* not the program's: nothing is learned from it */
+    atomic_bool          *cancel;   /* may be NULL; once true, nothing more is begun and what comes is thrown away */
 };
 
 /** Read @p n datasets' selections as one plan.  A missing chunk is the fill value.
@@ -107,6 +111,11 @@ BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coor
                                      struct bkt_err *err);
 /** Bytes that the dataset occupies: references' sizes, or bkt_domain_chunk_usage(). */
 BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err);
+
+/** What is being read ahead of the program in a domain ends: before it is closed, and before it is written to. */
+void bkt_ahead_stop(struct bkt_domain *dom);
+/** The thread that reads ahead ends; it starts again on demand.  Before bkt_domain_shutdown(). */
+void bkt_ahead_shutdown(void);
 
 /** Process-wide decoded-chunk and range cache: hits and misses, for tests. */
 void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forget what is cached of one domain (called when it closes) */

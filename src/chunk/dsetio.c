@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "map.h"
 #include "num.h"
 
@@ -152,6 +153,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
 {
     if (!io)
         return;
+    bkt_ahead_forget(io);
     bkt_dsetio_close(io->table);
     free(io->found);
     bkt_map_free(io->files, bkt_chunk_file_free);

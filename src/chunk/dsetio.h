@@ -10,6 +10,16 @@
 
 struct bkt_map;
 
+/** How a program reads a dataset (ahead.c); zeros at first. */
+struct bkt_pattern {
+    bool           known;   /* `last` is set */
+    struct bkt_sel last;    /* regular */
+    int64_t        step[BKT_MAX_RANK];
+    unsigned       hits;    /* times that the step was the same */
+    unsigned       misses;  /* predictions in a row that nobody used: each doubles the hits that are asked for */
+    uint64_t       posted;  /* steps behind `last` that jobs were made for */
+};
+
 /** A file that references point into. */
 struct bkt_chunk_file {
     char             *uri, *key;
@@ -44,6 +54,7 @@ struct bkt_dsetio {
     bool                       filtered;    /* references: the whole chunk is needed to decode any of it */
     struct bkt_centry         *fill;        /* one element, stored form; NULL: bad_fill */
     bool                       zero_fill;
+    struct bkt_pattern         pattern;     /* how the program reads it; not under the lock */
     struct bkt_err             bad;         /* code != 0: why no element can be read */
     struct bkt_err             bad_fill;    /* why a missing chunk can't be filled */
     pthread_mutex_t            lock;        /* guards what follows */

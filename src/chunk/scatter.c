@@ -19,7 +19,7 @@ static void copy(unsigned char *to, const unsigned char *from, size_t n)
 static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run, const unsigned char *src, size_t *hint)
 {
     size_t   es  = t->io->elem_size;
-    uint64_t seq = run->seq, left = run->len;
+    uint64_t seq = run->seq, left = t->dst ? run->len : 0;
     while (left) {
         uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, seq, &off, hint), left);
         copy(t->dst + (size_t)off * es, src, (size_t)n * es);
@@ -44,7 +44,7 @@ void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *s
     struct bkt_grid_run  run;
     size_t               hint = 0, es = t->io->elem_size, n = (size_t)t->io->chunk_elems;
     bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
-    while (bkt_grid_next(&it, &run))
+    while (t->dst && bkt_grid_next(&it, &run))
         while (run.len) {
             uint64_t off, m = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
             bkt_unshuffle_part(src + (size_t)run.off, n, t->dst + (size_t)off * es, (size_t)m, es);
@@ -88,7 +88,7 @@ void bkt_scatter_fill_seg(const struct bkt_seg *s)
             fill_slices(t, &run);
             continue;
         }
-        while (run.len) {
+        while (t->dst && run.len) {
             uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
             bkt_fill_run(t->io, coord, run.off, n, t->dst + (size_t)off * t->io->elem_size);
             run.off += n, run.seq += n, run.len -= n;
@@ -121,7 +121,7 @@ static unsigned char *one_place(const struct bkt_target *t, const struct bkt_gri
 {
     size_t   hint = 0;
     uint64_t off;
-    return bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len ? t->dst + (size_t)off * t->io->elem_size : NULL;
+    return t->dst && bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len ? t->dst + (size_t)off * t->io->elem_size : NULL;
 }
 
 unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)

@@ -18,7 +18,7 @@ void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
         run->rc = rc;
         if (err)
             run->err = *err;
-        atomic_store(&run->cancel, true);
+        atomic_store(run->cancel, true);
     }
     (void)pthread_mutex_unlock(&run->lock);
 }
@@ -142,7 +142,7 @@ static void task_arrived(struct bkt_task *k)
     int            rc  = k->is_native ? check_native(k, &err) : check_ref(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->segs, rc, &err);
-    if (rc < 0 || atomic_load(&k->run->cancel))
+    if (rc < 0 || atomic_load(k->run->cancel))
         bkt_task_end(k);
     else
         bkt_task_ready(k);
@@ -167,7 +167,7 @@ static struct bkt_req *add_req(struct bkt_task *k, uint64_t off, uint64_t len, v
     q->dst            = dst;
     q->may_be_short   = len != BKT_WHOLE; /* our own message says more */
     q->if_match       = k->etag;
-    q->cancel         = &k->run->cancel;
+    q->cancel         = k->run->cancel;
     q->done           = part_done;
     q->arg            = k;
     return q;

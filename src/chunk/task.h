@@ -11,15 +11,17 @@
 
 /** One bkt_read_run(). */
 struct bkt_run_state {
-    pthread_mutex_t lock; /* guards what follows up to `cancel` */
+    pthread_mutex_t lock; /* guards what follows up to `own_cancel` */
     pthread_cond_t  wake; /* all tasks have ended, or there is room again for a caller that wants it */
     int             rc;   /* of the first failure, with its story */
     struct bkt_err  err;
     uint64_t        in_flight, limit; /* bytes */
     size_t          n_tasks;
     bool            wants_room;
-    atomic_bool     cancel;
+    atomic_bool     own_cancel;
     /* set by the calling thread before the first task */
+    atomic_bool       *cancel; /* own_cancel, or the caller's */
+    bool               blind; /* there is no destination: all is for the caches */
     bool               keep; /* put what is read into the caches */
     struct bkt_limits  lim;
     struct bkt_target *t;

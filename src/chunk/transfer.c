@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "dirty.h"
 #include "num.h"
 #include "task.h"
@@ -74,7 +75,7 @@ static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct b
 {
     bool plain = bkt_stored_is_plain(t->io);
     BKT_PASS(bkt_dirty_prepare(t, err));
-    for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(&run->cancel); k++) {
+    for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(run->cancel); k++) {
         struct bkt_task   *task   = NULL;
         struct bkt_centry *e      = cached(t, k);
         bool               sliced = false;
@@ -168,7 +169,7 @@ static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
     bkt_segs_sort(segs);
     for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, &run->lim, &len))
         n_ranges++;
-    for (size_t at = 0; at < segs->n && !atomic_load(&run->cancel); at += n_segs) {
+    for (size_t at = 0; at < segs->n && !atomic_load(run->cancel); at += n_segs) {
         struct bkt_task *task = NULL;
         uint64_t         near = bkt_near_budget(segs->v[at].t->io, segs->v[at].file->store, n_ranges);
         n_segs                = bkt_segs_span(segs, at, &run->lim, &len);
@@ -190,7 +191,7 @@ static int read_located(struct bkt_run_state *run, struct wanted *w, struct bkt_
                 BKT_PASS(bkt_segs_add(segs, w[i].t, w[i].k[j], &w[i].locs[j], &run->lim, err));
     BKT_PASS(read_segs(run, segs, err));
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < q[i].n && !atomic_load(&run->cancel); j++)
+        for (size_t j = 0; j < q[i].n && !atomic_load(run->cancel); j++)
             if (!w[i].locs[j].file)
                 BKT_PASS(bkt_task_fill(w[i].t, w[i].k[j], false, err));
     return BKT_OK;
@@ -243,6 +244,8 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
     struct bkt_segs segs = {0};
     int             rc   = BKT_OK;
     run->keep            = fits_cache(run);
+    if (!run->keep && run->blind)
+        return BKT_OK;
     run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
     set_limits(run, 0);
     for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
@@ -283,6 +286,10 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
     run.t = calloc(n, sizeof *run.t);
     if (!run.t)
         BKT_NOMEM(err);
+    run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
+    run.blind  = !reads[0].dst && !bkt_dsetio_is_var(reads[0].io);
+    if (!run.blind && !reads[0].internal)
+        bkt_ahead_before(reads, n);
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.wake, NULL);
     while (rc == BKT_OK && n_t < n) {
@@ -303,6 +310,8 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
         }
         bkt_target_fini(&run.t[i]);
     }
+    if (rc == BKT_OK && !run.blind)
+        bkt_ahead_after(reads, n);
     free(run.t);
     (void)pthread_cond_destroy(&run.wake);
     (void)pthread_mutex_destroy(&run.lock);

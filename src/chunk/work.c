@@ -125,7 +125,7 @@ static void native_job(struct bkt_job *job)
 {
     struct bkt_task   *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
     struct bkt_err err = {0};
-    int            rc  = atomic_load(&k->run->cancel) ? BKT_OK : work_native(k, &err);
+    int            rc  = atomic_load(k->run->cancel) ? BKT_OK : work_native(k, &err);
     if (rc < 0)
         bkt_task_fail(k, &k->native, rc, &err);
     bkt_task_leave(k);
@@ -136,7 +136,7 @@ static void piece_job(struct bkt_job *job)
     struct bkt_task_piece  *p   = (struct bkt_task_piece *)((char *)job - offsetof(struct bkt_task_piece, job));
     struct bkt_task   *k   = p->task;
     struct bkt_err err = {0};
-    int            rc  = atomic_load(&k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
+    int            rc  = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
     if (rc < 0)
         bkt_task_fail(k, p->seg, rc, &err);
     bkt_task_leave(k);
@@ -192,7 +192,7 @@ static void raw_job(struct bkt_job *job)
 {
     struct bkt_task *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
     struct bkt_err   err = {0};
-    int              rc  = atomic_load(&k->run->cancel) ? BKT_OK : work_raw(k, &err);
+    int              rc  = atomic_load(k->run->cancel) ? BKT_OK : work_raw(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->segs, rc, &err);
     bkt_task_leave(k);

@@ -135,6 +135,7 @@ static herr_t initialize(hid_t vipl)
 
 static herr_t terminate(void)
 {
+    bkt_ahead_shutdown();
     bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();

@@ -67,6 +67,8 @@ static void file_free(struct bkt_file *f)
     forget(f);
     bkt_face_release();
     bkt_vobj_drop_id(f->fapl);
+    if (f->dom)
+        bkt_ahead_stop(f->dom);
     bkt_domain_close(f->dom);
     free(f->name);
     free(f);

@@ -1,0 +1,252 @@
+/* See ahead.h: what a pattern is, and what is made of it. */
+#include "ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ahead_jobs.h"
+#include "dirty.h"
+#include "num.h"
+#include "stats.h"
+
+#define MAX_STEPS   8   /* ahead of the program */
+#define N_SIBLINGS  512 /* looked at */
+#define JOB_MAX     256 /* siblings of one job: four for each of 64 connections */
+#define JOB_MIN     32
+
+/* ---- what a read takes ---- */
+
+/* What is fetched for a regular selection: a box of whole chunks, or of elements where parts of chunks are asked for. */
+struct box {
+    uint64_t lo[BKT_MAX_RANK], hi[BKT_MAX_RANK];
+};
+
+static bool in_parts(const struct bkt_dsetio *io)
+{
+    return io->where == BKT_AT_OBJECTS ? bkt_stored_is_plain(io) && io->chunk_bytes > BKT_AHEAD_SMALL : !io->filtered;
+}
+
+static void box_of(const struct bkt_dsetio *io, const struct bkt_sel *s, struct box *out)
+{
+    bool hyper = s->kind == BKT_SEL_HYPER;
+    for (unsigned d = 0; d < s->rank; d++) {
+        uint64_t each = in_parts(io) ? 1 : io->cdims[d];
+        out->lo[d]    = hyper ? s->start[d] / each : 0;
+        out->hi[d]    = hyper ? (s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] - 1) / each : UINT64_MAX;
+    }
+}
+
+static bool overlap(const struct box *a, const struct box *b, unsigned rank)
+{
+    for (unsigned d = 0; d < rank; d++)
+        if (a->lo[d] > b->hi[d] || b->lo[d] > a->hi[d])
+            return false;
+    return true;
+}
+
+static bool same_place(const struct bkt_sel *a, const struct bkt_sel *b)
+{
+    return a->kind == b->kind && a->rank == b->rank && !memcmp(a->start, b->start, a->rank * sizeof *a->start);
+}
+
+/* ---- before a read ---- */
+
+/* Jobs that fetch what the read needs.  Of siblings that wait the one that is read now is left out. */
+static bool does_it(struct bkt_ahead_job *job, const void *arg)
+{
+    const struct bkt_read *r = arg;
+    struct box             a, b;
+    if (job->io) {
+        if (job->io != r->io)
+            return false;
+        box_of(r->io, r->file, &a);
+        box_of(r->io, &job->sel, &b);
+        return overlap(&a, &b, r->file->rank);
+    }
+    for (size_t i = 0; job->dom == r->io->dom && i < job->n; i++)
+        if (strcmp(job->ids[i].text, r->io->obj->id.text) == 0) {
+            if (!job->running)
+                job->ids[i].text[0] = 0;
+            return job->running;
+        }
+    return false;
+}
+
+void bkt_ahead_before(struct bkt_read *reads, size_t n)
+{
+    for (size_t i = 0; bkt_ahead_any() && i < n; i++) {
+        size_t used = bkt_ahead_settle(does_it, &reads[i], false);
+        if (used)
+            bkt_stats_add(BKT_STAT(ahead_used), used);
+    }
+}
+
+/* ---- slabs ---- */
+
+static bool of_io(struct bkt_ahead_job *job, const void *arg) { return job->io == arg; }
+
+static bool of_dom(struct bkt_ahead_job *job, const void *arg) { return job->dom == arg; }
+
+void bkt_ahead_forget(struct bkt_dsetio *io)
+{
+    if (bkt_ahead_any())
+        (void)bkt_ahead_settle(of_io, io, true);
+}
+
+void bkt_ahead_stop(struct bkt_domain *dom)
+{
+    if (bkt_ahead_any())
+        (void)bkt_ahead_settle(of_dom, dom, true);
+}
+
+/* Same size, another place: the step between; false: no step. */
+static bool step_of(const struct bkt_sel *from, const struct bkt_sel *to, int64_t *step, bool *adjacent)
+{
+    unsigned moved = 0;
+    size_t   n     = to->rank * sizeof *to->count;
+    *adjacent      = false;
+    if (from->kind != to->kind || from->rank != to->rank || memcmp(from->count, to->count, n) || memcmp(from->block, to->block, n) ||
+        memcmp(from->stride, to->stride, n))
+        return false;
+    for (unsigned d = 0; d < to->rank; d++) {
+        uint64_t extent = (to->count[d] - 1) * to->stride[d] + to->block[d];
+        step[d]         = (int64_t)(to->start[d] - from->start[d]);
+        moved += step[d] != 0;
+        *adjacent |= step[d] == (int64_t)extent || step[d] == -(int64_t)extent;
+    }
+    *adjacent &= moved == 1;
+    return moved > 0;
+}
+
+/* The selection `n` steps on, cut at the extent's end; false: outside. */
+static bool step_on(const struct bkt_sel *s, const int64_t *step, uint64_t n, struct bkt_sel *out)
+{
+    *out         = *s;
+    out->n_elems = 1;
+    for (unsigned d = 0; d < s->rank; d++) {
+        int64_t at = (int64_t)s->start[d] + (int64_t)n * step[d];
+        if (at < 0 || (uint64_t)at >= s->dims[d])
+            return false;
+        out->start[d] = (uint64_t)at;
+        uint64_t room = s->dims[d] - (uint64_t)at;
+        if (out->block[d] > room)
+            return false;
+        uint64_t fit  = (room - out->block[d]) / bkt_max_u64(out->stride[d], 1) + 1;
+        out->count[d] = bkt_min_u64(out->count[d], fit);
+        out->n_elems *= out->count[d] * out->block[d];
+    }
+    return true;
+}
+
+static void drop_unused(struct bkt_dsetio *io)
+{
+    struct bkt_pattern *p = &io->pattern;
+    size_t              n = bkt_ahead_any() ? bkt_ahead_settle(of_io, io, true) : 0;
+    if (p->posted) {
+        bkt_stats_add(BKT_STAT(ahead_unused), bkt_max_u64(n, p->posted));
+        p->misses += p->misses < 16;
+    }
+    p->posted = 0;
+}
+
+static void post_slab(struct bkt_dsetio *io, const struct bkt_sel *sel)
+{
+    struct bkt_ahead_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return;
+    job->dom = io->dom;
+    job->io  = io;
+    job->sel = *sel;
+    (void)bkt_ahead_post(job);
+}
+
+static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now)
+{
+    struct bkt_pattern *p     = &io->pattern;
+    uint64_t            bytes = bkt_max_u64(now->n_elems * io->elem_size, 1);
+    uint64_t            room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / 2);
+    uint64_t            depth = bkt_min_u64(room / bytes, MAX_STEPS);
+    struct bkt_sel      next;
+    struct box          before, box;
+    if (in_parts(io) && bytes < io->set->near) /* near.c does that */
+        return;
+    box_of(io, now, &before);
+    for (uint64_t k = 1; k <= depth && step_on(now, p->step, k, &next); k++, before = box) {
+        box_of(io, &next, &box);
+        if (k <= p->posted)
+            continue;
+        p->posted++;
+        if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi))
+            post_slab(io, &next); /* else it is in the same chunks */
+    }
+}
+
+static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
+{
+    struct bkt_pattern *p = &io->pattern;
+    int64_t             step[BKT_MAX_RANK];
+    bool                adjacent, expected = false;
+    if (now->kind != BKT_SEL_HYPER)
+        return;
+    if (p->known && step_of(&p->last, now, step, &adjacent)) {
+        expected = p->hits && !memcmp(step, p->step, now->rank * sizeof *step);
+        if (!expected)
+            drop_unused(io);
+        else if (p->posted) {
+            p->posted--;
+            p->misses = 0;
+        }
+        p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1; /* two adjacent slabs are a pattern, other steps come twice first */
+        memcpy(p->step, step, sizeof step);
+    } else if (p->known && !same_place(&p->last, now)) {
+        drop_unused(io);
+        p->hits = 0;
+    }
+    p->known = true;
+    p->last  = *now;
+    if (p->hits >= 1 + (UINT64_C(1) << bkt_min_u64(p->misses, 16)))
+        slabs_next(io, now);
+}
+
+/* ---- siblings ---- */
+
+static void sibling_read(struct bkt_dsetio *io)
+{
+    struct bkt_id ids[N_SIBLINGS];
+    size_t        n = bkt_domain_siblings(io->dom, &io->obj->id, ids, BKT_COUNT(ids));
+    if (n == 0)
+        return;
+    struct bkt_id *last = &bkt_cache_ahead(io->cache)->last;
+    size_t         have = 0; /* asked for before */
+    for (size_t i = 0; i < n && !have; i++)
+        have = strcmp(ids[i].text, last->text) == 0 ? i + 1 : 0;
+    if (have >= JOB_MAX || have >= n)
+        return;
+    size_t                take = bkt_min_u64(n - have, have ? JOB_MAX : JOB_MIN);
+    struct bkt_ahead_job *job  = calloc(1, sizeof *job + take * sizeof *job->ids);
+    if (!job)
+        return;
+    job->dom = bkt_domain_retain(io->dom);
+    job->n   = take;
+    memcpy(job->ids, ids + have, take * sizeof *ids);
+    *last = job->ids[take - 1];
+    (void)bkt_ahead_post(job);
+}
+
+/* ---- after a read ---- */
+
+void bkt_ahead_after(struct bkt_read *reads, size_t n)
+{
+    struct bkt_dsetio *io = reads[0].io;
+    if (n != 1 || reads[0].internal || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
+        bkt_store_is_local(bkt_domain_store(io->dom)) || bkt_dirty_of(io->dom, false))
+        return;
+    struct bkt_ahead_note *note = bkt_cache_ahead(io->cache);
+    if (atomic_flag_test_and_set(&note->busy))
+        return;
+    if (!io->var)
+        slab_read(io, reads[0].file);
+    if (io->chunk_bytes <= BKT_AHEAD_SMALL)
+        sibling_read(io);
+    atomic_flag_clear(&note->busy);
+}

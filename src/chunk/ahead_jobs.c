@@ -1,0 +1,230 @@
+#include "ahead_jobs.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "forkguard.h"
+#include "trace.h"
+
+#define SMALL_TOTAL (256u << 10) /* of one dataset among siblings */
+
+static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t        wake = PTHREAD_COND_INITIALIZER;
+static struct bkt_ahead_job *head, **tail = &head; /* the first one runs */
+static bool                  started, stopping;
+static pid_t                 owner;
+static pthread_t             thread;
+static atomic_size_t         n_jobs;
+static struct bkt_forkguard  guard;
+static pthread_once_t        guarded = PTHREAD_ONCE_INIT;
+
+static void add_guard(void) { bkt_forkguard_add(&guard, &lock, &wake); }
+
+/* A forked child has no such thread, and its parent's jobs are the parent's.  The lock is held. */
+static void after_fork(void)
+{
+    if (owner == getpid())
+        return;
+    owner   = getpid();
+    started = stopping = false;
+    head    = NULL;
+    tail    = &head;
+    atomic_store(&n_jobs, 0);
+}
+
+static void job_free(struct bkt_ahead_job *job)
+{
+    if (!job->io)
+        bkt_domain_close(job->dom);
+    free(job);
+}
+
+/* ---- what a job does ---- */
+
+static void run_slab(struct bkt_ahead_job *job)
+{
+    struct bkt_read r = {.io = job->io, .file = &job->sel, .cancel = &job->cancel};
+    if (bkt_read_run(&r, 1, NULL) < 0) /* shows again when the program comes to it */
+        bkt_trace(BKT_TRACE_CHUNK, "a step ahead in dataset %s failed", job->io->obj->id.text);
+    bkt_read_fini(&r);
+}
+
+static bool is_small(const struct bkt_dsetio *io)
+{
+    uint64_t n = 1;
+    for (unsigned d = 0; d < io->ds->space.rank; d++)
+        n *= io->ds->space.dims[d] < SMALL_TOTAL ? io->ds->space.dims[d] : SMALL_TOTAL;
+    return !io->bad.code && io->where != BKT_AT_NONE && !io->var && io->chunk_bytes <= BKT_AHEAD_SMALL &&
+           io->ds->space.cls == BKT_S_SIMPLE && n > 0 && n * io->elem_size <= SMALL_TOTAL;
+}
+
+static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)
+{
+    const struct bkt_object *o = NULL;
+    if (!job->ids[i].text[0] || bkt_domain_get(job->dom, &job->ids[i], &o, NULL) < 0)
+        return false;
+    bool ok = o->kind == BKT_DATASET && bkt_dsetio_open(job->dom, o, NULL, NULL, &r->io, NULL) == BKT_OK;
+    bkt_object_release(o);
+    if (!ok)
+        return false;
+    *sel      = (struct bkt_sel){.kind = BKT_SEL_ALL, .rank = r->io->ds->space.rank, .n_elems = 1};
+    r->file   = sel;
+    r->cancel = &job->cancel;
+    if (is_small(r->io)) {
+        for (unsigned d = 0; d < sel->rank; d++) {
+            sel->dims[d] = r->io->ds->space.dims[d];
+            sel->n_elems *= sel->dims[d];
+        }
+        return true;
+    }
+    bkt_dsetio_close(r->io);
+    return false;
+}
+
+static void run_siblings(struct bkt_ahead_job *job)
+{
+    struct bkt_read *reads = calloc(job->n, sizeof *reads);
+    struct bkt_sel  *sels  = calloc(job->n, sizeof *sels);
+    size_t           n     = 0;
+    for (size_t i = 0; reads && sels && i < job->n && !atomic_load(&job->cancel); i++)
+        n += open_small(job, i, &reads[n], &sels[n]);
+    int rc = n ? bkt_read_run(reads, n, NULL) : BKT_OK;
+    for (size_t i = 0; i < n; i++) {
+        bkt_read_fini(&reads[i]);
+        bkt_dsetio_close(reads[i].io);
+    }
+    bkt_trace(BKT_TRACE_CHUNK, "%zu of %zu siblings read ahead: %s", n, job->n, bkt_err_text(rc));
+    free(reads);
+    free(sels);
+}
+
+/* ---- the thread ---- */
+
+static void take_out(struct bkt_ahead_job *job)
+{
+    struct bkt_ahead_job **at = &head;
+    while (*at != job)
+        at = &(*at)->next;
+    if (!(*at = job->next))
+        tail = at;
+    (void)atomic_fetch_sub(&n_jobs, 1);
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    (void)pthread_setname_np(pthread_self(), "h5bucket-ahead");
+    (void)pthread_mutex_lock(&lock);
+    for (;;) {
+        struct bkt_ahead_job *job = head;
+        if (!job && stopping)
+            break;
+        if (!job) {
+            (void)pthread_cond_wait(&wake, &lock);
+            continue;
+        }
+        job->running = true;
+        (void)pthread_mutex_unlock(&lock);
+        if (!atomic_load(&job->cancel) && job->io)
+            run_slab(job);
+        else if (!atomic_load(&job->cancel))
+            run_siblings(job);
+        (void)pthread_mutex_lock(&lock);
+        take_out(job);
+        (void)pthread_cond_broadcast(&wake);
+        (void)pthread_mutex_unlock(&lock);
+        job_free(job); /* may close the domain, which takes its time */
+        (void)pthread_mutex_lock(&lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static bool start(void)
+{
+    sigset_t all, old; /* the program's signals are not for our thread */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    started = pthread_create(&thread, NULL, run, NULL) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return started;
+}
+
+bool bkt_ahead_post(struct bkt_ahead_job *job)
+{
+    (void)pthread_once(&guarded, add_guard);
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    bool ok = !stopping && (started || start());
+    if (ok) {
+        job->next = NULL;
+        *tail     = job;
+        tail      = &job->next;
+        (void)atomic_fetch_add(&n_jobs, 1);
+        (void)pthread_cond_broadcast(&wake);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    if (!ok)
+        job_free(job);
+    return ok;
+}
+
+bool bkt_ahead_any(void) { return atomic_load(&n_jobs) != 0; }
+
+size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel)
+{
+    struct bkt_ahead_job *gone = NULL;
+    size_t                n    = 0;
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    bool self = started && pthread_equal(pthread_self(), thread);
+    for (struct bkt_ahead_job *job = self ? NULL : head, *next; job; job = next) {
+        next = job->next;
+        if (!match(job, arg))
+            continue;
+        n++;
+        if (job->running && cancel)
+            atomic_store(&job->cancel, true);
+        if (job->running)
+            continue;
+        take_out(job);
+        job->next = gone;
+        gone      = job;
+    }
+    while (!self && head && head->running && match(head, arg))
+        (void)pthread_cond_wait(&wake, &lock);
+    (void)pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct bkt_ahead_job *next = gone->next;
+        job_free(gone);
+        gone = next;
+    }
+    return n;
+}
+
+static bool all(struct bkt_ahead_job *job, const void *arg)
+{
+    (void)job, (void)arg;
+    return true;
+}
+
+void bkt_ahead_shutdown(void)
+{
+    if (bkt_ahead_any())
+        (void)bkt_ahead_settle(all, NULL, true);
+    (void)pthread_mutex_lock(&lock);
+    after_fork();
+    bool join = started;
+    stopping  = join;
+    (void)pthread_cond_broadcast(&wake);
+    (void)pthread_mutex_unlock(&lock);
+    if (!join)
+        return;
+    (void)pthread_join(thread, NULL);
+    (void)pthread_mutex_lock(&lock);
+    started = stopping = false;
+    (void)pthread_mutex_unlock(&lock);
+}

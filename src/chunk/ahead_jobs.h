@@ -1,0 +1,30 @@
+/* The thread that reads ahead, and its jobs: between ahead.c and ahead_jobs.c. */
+#ifndef BKT_AHEAD_JOBS_H
+#define BKT_AHEAD_JOBS_H
+
+#include "ahead.h"
+
+#define BKT_AHEAD_SMALL (64u << 10) /* bytes of a chunk of datasets that are read ahead together */
+
+struct bkt_ahead_job {
+    struct bkt_ahead_job *next;
+    struct bkt_domain    *dom;    /* retained by a job of siblings, else borrowed from io */
+    atomic_bool           cancel;
+    bool                  running;
+    /* slabs */
+    struct bkt_dsetio    *io;     /* borrowed: bkt_ahead_forget() comes before its end; NULL: siblings */
+    struct bkt_sel        sel;
+    /* siblings */
+    size_t                n;
+    struct bkt_id         ids[];
+};
+
+/** Hand a job over; false: there is no thread, the job is freed. */
+bool bkt_ahead_post(struct bkt_ahead_job *job);
+/** Whether any job is there; without the lock, to be cheap. */
+bool bkt_ahead_any(void);
+/** For each job that @p match says true of: one that runs is waited for (cancelled before, when asked), the others are taken
+ *  out.  Gives the number of those that matched. */
+typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg); /* under the lock; may change one that waits */
+size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel);
+#endif
