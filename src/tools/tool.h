@@ -19,6 +19,7 @@
     X(stat)          \
     X(touch)         \
     X(acl)           \
+    X(verify)        \
     X(catalog)       \
     X(get)           \
     X(pointer)       \

@@ -266,11 +266,17 @@ static int push_all(struct reach *r, const struct bkt_object *o, const char *pat
     return BKT_OK;
 }
 
+int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id)
+{
+    int rc = push(r->walk, id, &r->id, "");
+    return rc < 0 ? rc : BKT_OK;
+}
+
 static int reach_one(struct bkt_domain *d, struct reach *r, size_t i, int (*each)(const struct bkt_reached *, void *), void *arg,
                      struct bkt_err *err)
 {
     struct bkt_err     why = {.n = 0};
-    struct bkt_reached at  = {.id = r->now.v[i], .from = r->now_by[i].from, .path = r->now_by[i].path};
+    struct bkt_reached at  = {.id = r->now.v[i], .from = r->now_by[i].from, .path = r->now_by[i].path, .walk = r};
     const struct bkt_object *o = NULL;
     if (bkt_domain_get(d, &at.id, &o, &why) < 0)
         at.why = &why;

@@ -29,7 +29,10 @@ struct bkt_reached {
     const char              *path;
     const struct bkt_object *obj;
     const struct bkt_err    *why;
+    void                    *walk; /* for bkt_reach_also() */
 };
+/** Called within @p each: @p id is needed too, by the object at hand. */
+BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
                             struct bkt_err *err);
 

@@ -1,0 +1,58 @@
+/* h5bucket verify: its parts share this. */
+#ifndef BKT_VERIFY_H
+#define BKT_VERIFY_H
+
+#include "jout.h"
+#include "map.h"
+#include "place.h"
+#include "tool.h"
+#include "walk.h"
+
+struct bkt_dsetio;
+
+/** A file that references point into, asked about once. */
+struct bkt_verify_file {
+    int      rc;
+    uint64_t size;
+    char     etag[BKT_ETAG_MAX];
+};
+
+struct bkt_verify {
+    struct bkt_tool   *t;
+    struct bkt_domain *d;
+    struct bkt_jout    j;
+    bool               deep, repair;
+    double             min_age; /* seconds */
+    uint64_t           n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
+    struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
+    struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
+    struct bkt_map    *reached; /* id -> struct reached */
+    struct bkt_err    *err;
+};
+
+/** Tell of something wrong.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
+void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/** Something that could not be looked at: no problem by itself. */
+void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
+
+/** References of a dataset: every one inside its file, and the file unchanged (verify_refs.c). */
+void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o);
+/** Every chunk decoded; what its values name is needed too, where they are references. */
+void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r);
+/** All objects of the domain that stored values name. */
+int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, const void *p, size_t n);
+
+/** All that the store lists for the domain, before anything is followed: what is written later is no orphan. */
+int bkt_verify_list(struct bkt_verify *v);
+/** An object that is needed. */
+int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o);
+/** What is listed and not needed: told, removed where that is wanted and it is old enough. */
+int bkt_verify_orphans(struct bkt_verify *v);
+
+/** Object trees of the bucket that no domain has (verify_bucket.c). */
+int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
+/** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
+int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
+
+#endif

@@ -1,0 +1,111 @@
+/* h5bucket verify of a bucket: object trees that no domain has, left by writers that were killed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify.h"
+
+struct roots {
+    struct bkt_verify *v;
+    struct bkt_store  *st;
+    struct bkt_map    *used; /* 17 digits -> used */
+    struct bkt_map    *trees;
+    unsigned           depth;
+    int                rc;
+};
+
+static int on_entry(const char *path, void *arg);
+
+static int look_at(struct roots *r, const char *path)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
+    BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
+    if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root))
+        return bkt_map_put(r->used, doc.doc.root.text + 2, 17, r, NULL) < 0 ? BKT_ERR(r->v->err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    if (r->depth > 200)
+        return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
+    r->depth++;
+    int rc = bkt_place_list(r->st, path, on_entry, r, r->v->err);
+    r->depth--;
+    return rc;
+}
+
+static int on_entry(const char *path, void *arg) { return look_at(arg, path); }
+
+static int on_tree(const struct bkt_listed *e, void *arg)
+{
+    struct roots *r = arg;
+    size_t        n = strlen(e->key); /* db/xxxxxxxx-xxxxxxxx/ */
+    if (!e->is_prefix || n != 21)
+        return BKT_OK;
+    return bkt_map_put(r->trees, e->key + 3, 17, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
+}
+
+struct age {
+    double   newest;
+    uint64_t n, bytes;
+};
+static int on_object(const struct bkt_listed *e, void *arg)
+{
+    struct age *a = arg;
+    a->n++;
+    a->bytes += e->size;
+    a->newest = e->mtime > a->newest ? e->mtime : a->newest;
+    return BKT_OK;
+}
+
+static int tell(struct roots *r, const char *digits)
+{
+    struct bkt_verify *v = r->v;
+    struct age         a = {0};
+    char               prefix[40];
+    snprintf(prefix, sizeof prefix, "db/%.17s/", digits);
+    BKT_PASS(bkt_store_list(r->st, prefix, "", on_object, &a, v->err));
+    bool fresh = bkt_now() - a.newest < v->min_age, removed = false;
+    if (v->repair && !fresh) {
+        BKT_PASS(bkt_verify_delete(v, r->st, prefix, &fresh));
+        removed = !fresh;
+    }
+    v->n_fresh += fresh;
+    v->n_orphans += !fresh;
+    v->n_removed += removed;
+    if (v->t->json) {
+        bkt_jout_open(&v->j, NULL, '{');
+        bkt_jout_str(&v->j, "tree", prefix);
+        bkt_jout_u64(&v->j, "objects", a.n);
+        bkt_jout_u64(&v->j, "bytes", a.bytes);
+        bkt_jout_real(&v->j, "modified", a.newest);
+        bkt_jout_bool(&v->j, "fresh", fresh);
+        bkt_jout_bool(&v->j, "removed", removed);
+        bkt_jout_close(&v->j);
+    } else {
+        printf("%s: no domain has %s, %llu objects, %llu bytes%s\n", fresh ? "fresh" : "orphan", prefix, (unsigned long long)a.n,
+               (unsigned long long)a.bytes, removed ? ": removed" : "");
+    }
+    return BKT_OK;
+}
+
+/* The trees first, then the documents: a domain that is made meanwhile is not taken for an orphan. */
+static int run(struct roots *r)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *value;
+    BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
+    BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
+    while (bkt_map_next(r->trees, &pos, &key, &n, &value)) {
+        r->v->n_objects++;
+        if (!bkt_map_get(r->used, key, 17))
+            BKT_PASS(tell(r, key));
+    }
+    return BKT_OK;
+}
+
+int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
+{
+    struct roots r  = {.v = v, .st = p->store, .used = bkt_map_new(), .trees = bkt_map_new()};
+    int          rc = r.used && r.trees ? run(&r) : BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    bkt_map_free(r.used, NULL);
+    bkt_map_free(r.trees, NULL);
+    return rc;
+}

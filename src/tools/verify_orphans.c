@@ -1,0 +1,219 @@
+/* h5bucket verify: what the store holds for a domain that nothing in it needs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "scan.h"
+#include "verify.h"
+
+struct listed { /* by id: an object, and the chunks of a dataset */
+    bool     json;
+    uint64_t n_chunks, bytes;
+    double   newest;
+};
+struct reached { /* a needed dataset's grid, for chunks outside it */
+    enum bkt_kind         kind;
+    enum bkt_layout_class cls;
+    unsigned              rank;
+    uint64_t              grid[];
+};
+
+static int on_scanned(const struct bkt_scanned *s, void *arg)
+{
+    struct bkt_verify *v = arg;
+    if (s->what == BKT_SCAN_OTHER)
+        return BKT_OK;
+    struct listed *l = bkt_map_get(v->listed, s->id.text, BKT_ID_LEN);
+    if (!l) {
+        l = calloc(1, sizeof *l);
+        if (!l || bkt_map_put(v->listed, s->id.text, BKT_ID_LEN, l, NULL) < 0) {
+            free(l);
+            return BKT_ENOMEM;
+        }
+    }
+    l->json |= s->what == BKT_SCAN_OBJECT;
+    l->n_chunks += s->what == BKT_SCAN_CHUNK;
+    v->n_chunks += s->what == BKT_SCAN_CHUNK;
+    l->bytes += s->entry->size;
+    l->newest = s->entry->mtime > l->newest ? s->entry->mtime : l->newest;
+    return BKT_OK;
+}
+
+int bkt_verify_list(struct bkt_verify *v)
+{
+    struct bkt_err why = {.n = 0};
+    v->listed          = bkt_map_new();
+    if (!v->listed)
+        return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    int rc = bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_scanned, v, &why);
+    if (rc != BKT_EUNSUP)
+        return rc < 0 ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
+    bkt_map_free(v->listed, free);
+    v->listed = NULL;
+    bkt_verify_note(v, "/", bkt_domain_root(v->d)->text, &why);
+    return BKT_OK;
+}
+
+int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
+{
+    unsigned        rank = o->kind == BKT_DATASET ? o->dset.layout.rank : 0;
+    struct reached *r    = malloc(sizeof *r + rank * sizeof *r->grid);
+    if (!r || bkt_map_put(v->reached, o->id.text, BKT_ID_LEN, r, NULL) < 0) {
+        free(r);
+        return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    }
+    *r = (struct reached){.kind = o->kind, .cls = o->kind == BKT_DATASET ? o->dset.layout.cls : BKT_D_NONE, .rank = rank};
+    for (unsigned i = 0; i < rank; i++)
+        r->grid[i] = i < o->dset.space.rank && o->dset.layout.dims[i] ? bkt_ceil_div(o->dset.space.dims[i], o->dset.layout.dims[i]) : 1;
+    return BKT_OK;
+}
+
+/* ---- removing ---- */
+
+struct removal {
+    struct bkt_verify *v;
+    struct bkt_store  *st;
+    bool               fresh;
+    char             **keys;
+    size_t             n, cap;
+};
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct removal *r = arg;
+    if (bkt_now() - e->mtime < r->v->min_age) {
+        r->fresh = true;
+        return BKT_ECANCEL;
+    }
+    if (r->n == r->cap) {
+        size_t cap = r->cap ? r->cap * 2 : 64;
+        char **w   = realloc(r->keys, cap * sizeof *w);
+        if (!w)
+            return BKT_ENOMEM;
+        r->keys = w, r->cap = cap;
+    }
+    r->keys[r->n] = strdup(e->key);
+    return r->keys[r->n] ? (r->n++, BKT_OK) : BKT_ENOMEM;
+}
+
+static void removal_fini(struct removal *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->keys[i]);
+    free(r->keys);
+}
+
+int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh)
+{
+    BKT_CLEANUP(removal_fini) struct removal r = {.v = v, .st = st};
+    int rc = bkt_store_list(st, prefix, "", on_listed, &r, v->err);
+    *fresh = r.fresh;
+    if (r.fresh) {
+        bkt_err_clear(v->err);
+        return BKT_OK;
+    }
+    for (size_t i = 0; rc == BKT_OK && i < r.n; i += 256)
+        rc = bkt_store_delete(st, (const char *const *)r.keys + i, r.n - i < 256 ? r.n - i : 256, v->err);
+    return rc;
+}
+
+/* ---- orphans ---- */
+
+static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    bool fresh = bkt_now() - l->newest < v->min_age, removed = false;
+    if (bkt_id_key(id, &key) < 0)
+        return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
+    while (key.len && key.ptr[key.len - 1] != '/')
+        bkt_buf_cut(&key, key.len - 1);
+    if (v->repair && !fresh) {
+        int rc = bkt_verify_delete(v, bkt_domain_store(v->d), bkt_buf_str(&key), &fresh);
+        if (rc < 0)
+            return rc;
+        removed = !fresh;
+    }
+    v->n_fresh += fresh;
+    v->n_orphans += !fresh;
+    v->n_removed += removed;
+    if (v->t->json) {
+        bkt_jout_open(&v->j, NULL, '{');
+        bkt_jout_str(&v->j, "id", id->text);
+        bkt_jout_bool(&v->j, "object", l->json);
+        bkt_jout_u64(&v->j, "chunks", l->n_chunks);
+        bkt_jout_u64(&v->j, "bytes", l->bytes);
+        bkt_jout_real(&v->j, "modified", l->newest);
+        bkt_jout_bool(&v->j, "fresh", fresh);
+        bkt_jout_bool(&v->j, "removed", removed);
+        bkt_jout_close(&v->j);
+    } else {
+        printf("%s: %s%s, %llu chunks, %llu bytes%s\n", fresh ? "fresh" : "orphan", id->text, l->json ? "" : " (chunks only)",
+               (unsigned long long)l->n_chunks, (unsigned long long)l->bytes, removed ? ": removed" : "");
+    }
+    return BKT_OK;
+}
+
+/* Chunks of needed datasets outside of the extent, or of a layout that has none. */
+struct strays {
+    struct bkt_verify *v;
+    uint64_t           n;
+};
+
+static bool is_stray(const struct reached *r, const char *name)
+{
+    if (r->cls != BKT_D_CHUNKED)
+        return true;
+    for (unsigned i = 0; i < r->rank; i++) {
+        char *end;
+        if (*name < '0' || *name > '9' || strtoull(name, &end, 10) >= r->grid[i] || *end != (i + 1 < r->rank ? '_' : 0))
+            return true;
+        name = end + 1;
+    }
+    return false;
+}
+
+static int on_stray(const struct bkt_scanned *s, void *arg)
+{
+    struct strays        *st = arg;
+    struct bkt_verify    *v  = st->v;
+    const struct reached *r  = s->what == BKT_SCAN_CHUNK ? bkt_map_get(v->reached, s->id.text, BKT_ID_LEN) : NULL;
+    if (!r || !is_stray(r, s->chunk))
+        return BKT_OK;
+    bool fresh = bkt_now() - s->entry->mtime < v->min_age;
+    v->n_fresh += fresh;
+    v->n_orphans += !fresh;
+    if (v->repair && !fresh) {
+        BKT_PASS(bkt_store_delete(bkt_domain_store(v->d), &s->entry->key, 1, v->err));
+        v->n_removed++;
+    }
+    if (v->t->json) {
+        bkt_jout_open(&v->j, NULL, '{');
+        bkt_jout_str(&v->j, "id", s->id.text);
+        bkt_jout_str(&v->j, "chunk", s->chunk);
+        bkt_jout_u64(&v->j, "bytes", s->entry->size);
+        bkt_jout_real(&v->j, "modified", s->entry->mtime);
+        bkt_jout_bool(&v->j, "fresh", fresh);
+        bkt_jout_bool(&v->j, "removed", v->repair && !fresh);
+        bkt_jout_close(&v->j);
+    } else {
+        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", s->chunk, s->id.text,
+               v->repair && !fresh ? ": removed" : "");
+    }
+    return BKT_OK;
+}
+
+int bkt_verify_orphans(struct bkt_verify *v)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *value;
+    while (v->listed && bkt_map_next(v->listed, &pos, &key, &n, &value)) {
+        struct bkt_id id = {{0}};
+        memcpy(id.text, key, BKT_ID_LEN);
+        if (!bkt_map_get(v->reached, id.text, BKT_ID_LEN))
+            BKT_PASS(tell(v, &id, value));
+    }
+    struct strays st = {v, 0};
+    return v->listed ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_stray, &st, v->err) : BKT_OK;
+}

@@ -1,0 +1,284 @@
+/* h5bucket verify: references into files, and chunks decoded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsetio.h"
+#include "num.h"
+#include "plugin.h"
+#include "reroot.h"
+#include "verify.h"
+
+/* ---- files ---- */
+
+static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, struct bkt_store *st, const char *key)
+{
+    struct bkt_verify_file *f = bkt_map_get(v->files, uri, strlen(uri));
+    if (f)
+        return f;
+    f = calloc(1, sizeof *f);
+    if (!f || bkt_map_put(v->files, uri, strlen(uri), f, NULL) < 0) {
+        free(f);
+        return NULL;
+    }
+    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    f->rc              = bkt_store_run(st, &req, 1, NULL);
+    f->size            = req.size;
+    memcpy(f->etag, req.etag, sizeof f->etag);
+    bkt_req_fini(&req);
+    return f;
+}
+
+/* A file that must reach to @p end and be the version @p etag (NULL: any). */
+static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri, struct bkt_store *st,
+                       const char *key, uint64_t end, const char *etag)
+{
+    const struct bkt_verify_file *f = file_of(v, uri, st, key);
+    if (!f || f->rc < 0)
+        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", uri, bkt_err_text(f ? f->rc : BKT_ENOMEM));
+    else if (f->size != UINT64_MAX && end > f->size)
+        bkt_verify_problem(v, "reference", path, o->id.text, "references reach to byte %llu of %s, which has %llu",
+                           (unsigned long long)end, uri, (unsigned long long)f->size);
+    else if (etag && *etag && !bkt_is_stamp(etag) && f->etag[0] && strcmp(etag, f->etag) != 0)
+        bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (ETag %s, now %s)", uri, etag, f->etag);
+}
+
+struct reach { /* of one dataset into one file */
+    uint64_t end;
+};
+struct walk {
+    struct bkt_verify *v;
+    struct bkt_map    *ends; /* URI -> struct reach */
+};
+
+static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct walk  *w   = arg;
+    const char   *uri = info->uri ? info->uri : "";
+    struct reach *r   = bkt_map_get(w->ends, uri, strlen(uri));
+    uint64_t      end = UINT64_MAX;
+    (void)coord;
+    w->v->n_refs++;
+    if (!r) {
+        r = calloc(1, sizeof *r);
+        if (!r || bkt_map_put(w->ends, uri, strlen(uri), r, NULL) < 0) {
+            free(r);
+            return BKT_ENOMEM;
+        }
+    }
+    (void)bkt_add_u64(info->offset, info->size, &end);
+    r->end = end > r->end ? end : r->end;
+    return BKT_OK;
+}
+
+static void check_segments(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    const struct bkt_layout *l = &o->dset.layout;
+    for (size_t i = 0; i < l->n_segments; i++) {
+        struct bkt_store            *st;
+        BKT_CLEANUP(bkt_freep) char *key = NULL;
+        struct bkt_err               err = {.n = 0};
+        uint64_t                     end = UINT64_MAX;
+        if (!l->segments[i].file_uri)
+            continue;
+        (void)bkt_add_u64(l->segments[i].offset, l->segments[i].size, &end);
+        v->n_refs++;
+        if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
+            bkt_verify_note(v, path, o->id.text, &err);
+        else
+            check_file(v, path, o, l->segments[i].file_uri, st, key, l->segments[i].size ? end : 0, l->segments[i].etag);
+    }
+}
+
+/* The failure of something that needed the files: a reference that isn't allowed is no fault of the domain. */
+static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc, const struct bkt_err *why)
+{
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP)
+        bkt_verify_note(v, path, o->id.text, why);
+    else
+        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s",
+                           why->n ? why->frame[0].msg : bkt_err_text(rc));
+}
+
+static void check_ends(struct bkt_verify *v, const char *path, const struct bkt_object *o, struct bkt_dsetio *io,
+                       const struct bkt_map *ends)
+{
+    size_t      pos = 0, n;
+    const void *uri;
+    void       *reach;
+    while (bkt_map_next(ends, &pos, &uri, &n, &reach)) {
+        struct bkt_chunk_file       *f;
+        struct bkt_err               err  = {.n = 0};
+        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n);
+        int rc = text ? bkt_locate_file(io, text, n, o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        if (rc < 0)
+            failed(v, path, o, rc, &err);
+        else
+            check_file(v, path, o, text, f->store, f->key, ((struct reach *)reach)->end, f->etag);
+    }
+}
+
+static void free_reach(void *p) { free(p); }
+
+void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    const enum bkt_layout_class cls = o->dset.layout.cls;
+    struct bkt_dsetio          *io  = NULL;
+    struct bkt_err              err = {.n = 0};
+    struct walk                 w   = {v, bkt_map_new()};
+    if (cls != BKT_D_CONTIGUOUS_REF && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT) {
+        bkt_map_free(w.ends, NULL);
+        return;
+    }
+    int rc = w.ends ? bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &io, &err) : BKT_ENOMEM;
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(io, on_chunk, &w, &err);
+    if (rc < 0)
+        failed(v, path, o, rc, &err);
+    else if (o->dset.layout.n_segments)
+        check_segments(v, path, o);
+    else
+        check_ends(v, path, o, io, w.ends);
+    bkt_dsetio_close(io);
+    bkt_map_free(w.ends, free_reach);
+}
+
+/* ---- chunks ---- */
+
+#define MOST 64 /* chunks read at once */
+
+struct deep {
+    struct bkt_verify *v;
+    const struct bkt_reached *reached;
+    bool               named; /* values name objects */
+    const char        *path;
+    const struct bkt_object *o;
+    struct bkt_dsetio *io;
+    struct bkt_sel     sel[MOST];
+    size_t             n;
+    uint64_t           bytes;
+    unsigned           bad; /* problems told of this dataset */
+};
+
+/* The part of the extent that a chunk covers. */
+static void select_chunk(const struct deep *d, const uint64_t *coord, struct bkt_sel *s)
+{
+    const struct bkt_space *sp = &d->o->dset.space;
+    *s                         = (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = sp->rank, .n_elems = 1};
+    if (sp->cls != BKT_S_SIMPLE || sp->rank == 0)
+        s->kind = BKT_SEL_ALL;
+    for (unsigned i = 0; i < s->rank; i++) {
+        uint64_t len = d->io->cdims[i];
+        s->dims[i]   = sp->dims[i];
+        s->start[i]  = coord[i] * len;
+        s->count[i]  = bkt_min_u64(len, sp->dims[i] - s->start[i]);
+        s->stride[i] = s->block[i] = 1;
+        s->n_elems *= s->count[i];
+    }
+}
+
+int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, const void *p, size_t n)
+{
+    const struct bkt_id *root = bkt_domain_root(v->d);
+    for (const char *s = p; n >= BKT_ID_LEN; s++, n--) {
+        char          text[BKT_ID_LEN + 1] = {0};
+        struct bkt_id id, of;
+        if (s[1] != '-' || (*s != 'g' && *s != 'd' && *s != 't'))
+            continue;
+        memcpy(text, s, BKT_ID_LEN);
+        /* another domain's objects are not asked for */
+        if (bkt_id_set(&id, text) && bkt_id_root(&id, &of) && strcmp(of.text, root->text) == 0 &&
+            bkt_map_get(v->listed, id.text, BKT_ID_LEN))
+            BKT_PASS(bkt_reach_also(r, &id));
+    }
+    return BKT_OK;
+}
+
+static int note_named(const struct deep *d, const struct bkt_read *r)
+{
+    if (!r->slices)
+        return bkt_verify_named(d->v, d->reached, r->dst, (size_t)r->file->n_elems * bkt_dsetio_elem_size(d->io));
+    for (uint64_t i = 0; i < r->file->n_elems; i++)
+        BKT_PASS(bkt_verify_named(d->v, d->reached, r->slices[i].p, r->slices[i].n));
+    return BKT_OK;
+}
+
+static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct bkt_err *err)
+{
+    struct bkt_read r[MOST];
+    int             rc = BKT_OK;
+    memset(r, 0, n * sizeof *r);
+    for (size_t i = 0; i < n; i++) {
+        r[i].io   = d->io;
+        r[i].file = &sel[i];
+        if (!bkt_dsetio_is_var(d->io) && !(r[i].dst = malloc((size_t)sel[i].n_elems * bkt_dsetio_elem_size(d->io) + 1)))
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (rc == BKT_OK)
+        rc = bkt_read_run(r, n, err);
+    const bool done = rc == BKT_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (rc == BKT_OK && d->named && note_named(d, &r[i]) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (done)
+            bkt_read_fini(&r[i]);
+        free(r[i].dst);
+    }
+    return rc;
+}
+
+/* All together; where that fails, one by one. */
+static void flush(struct deep *d)
+{
+    struct bkt_err err = {.n = 0};
+    bool           all = d->n == 0 || read_some(d, d->sel, d->n, &err) == BKT_OK;
+    for (size_t i = 0; !all && i < d->n; i++) {
+        bkt_err_clear(&err);
+        int rc = read_some(d, &d->sel[i], 1, &err);
+        if (rc == BKT_EUNSUP) {
+            bkt_verify_note(d->v, d->path, d->o->id.text, &err);
+            d->v->n_unchecked++;
+            d->v->n_checked--;
+        } else if (rc < 0 && d->bad++ < 100) {
+            bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", err.n ? err.frame[0].msg : bkt_err_text(rc));
+        }
+    }
+    d->v->n_checked += d->n;
+    d->n     = 0;
+    d->bytes = 0;
+}
+
+static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct deep *d = arg;
+    (void)info;
+    select_chunk(d, coord, &d->sel[d->n++]);
+    d->bytes += d->io->chunk_bytes + info->size;
+    if (d->n == MOST || d->bytes >= bkt_domain_settings(d->v->d)->in_flight)
+        flush(d);
+    return BKT_OK;
+}
+
+void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
+{
+    const struct bkt_object *o = r->obj;
+    struct deep   *d   = calloc(1, sizeof *d);
+    struct bkt_err err = {.n = 0};
+    int            rc  = d ? BKT_OK : BKT_ENOMEM;
+    if (o->dset.layout.cls == BKT_D_NONE) {
+        free(d);
+        return;
+    }
+    if (d) {
+        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .named = v->listed && bkt_reroot_needs(o->dset.type)};
+        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
+    }
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(d->io, on_deep, d, &err);
+    if (d && d->io)
+        flush(d);
+    if (rc < 0)
+        failed(v, r->path, o, rc, &err);
+    if (d)
+        bkt_dsetio_close(d->io);
+    free(d);
+}
