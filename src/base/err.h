@@ -38,7 +38,7 @@ enum bkt_code {
 };
 
 #define BKT_ERR_FRAMES 8
-#define BKT_ERR_MSG    480
+#define BKT_ERR_MSG    600
 
 struct bkt_frame {
     const char *file, *func;

@@ -29,6 +29,7 @@ static const struct {
     {"conditional", {"auto", "quoted", "bare", NULL}},
     {"link_count", {"all", "known", NULL, NULL}},
     {"native_calls", {"auto", "yes", "no", NULL}},
+    {"schema", {"v1", "v2", NULL, NULL}},
     {"shuffle_only", {"raw", "shuffled", NULL, NULL}},
     {"sign_payload", {"auto", "yes", "no", NULL}},
     {"writers", {"many", "one", NULL, NULL}},

@@ -60,6 +60,8 @@
     X(TEXT, user, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \
     X(TEXT, link_count, "H5BUCKET_LINK_COUNT", "all", 0, 0,                                                          \
       "all or known: H5Oget_info counts hard links in all groups of the domain, or only in those read so far")       \
+    X(TEXT, schema, "H5BUCKET_SCHEMA", "v2", 0, 0,                                                                   \
+      "v2 or v1: the version of the schema that new domains are made in (v1: for old servers; objects lie flat in the bucket)") \
     X(TEXT, shuffle_only, "H5BUCKET_SHUFFLE_ONLY", "raw", 0, 0,                                                      \
       "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
     X(BOOL, prefetch, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \

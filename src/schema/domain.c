@@ -10,6 +10,7 @@
 
 #include "acl.h"
 #include "domain_impl.h"
+#include "edit_impl.h"
 #include "pointer.h"
 #include "parse.h"
 #include "trace.h"
@@ -20,6 +21,7 @@ static pthread_mutex_t    registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards t
 static struct bkt_domain *registry;
 static struct bkt_domain *lingering; /* holds a reference */
 static time_t             linger_until;
+static int                n_fresh; /* domains that aren't stored yet */
 
 /* ---- loading ---- */
 
@@ -131,7 +133,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
 }
 
 /* Read the document where the name says, then find the bucket that it is in. */
-static int locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
     bool own_dir = n->search && n->local; /* a store of its own: which directory is the bucket isn't known yet */
@@ -151,7 +153,7 @@ static int locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err
     return n->local ? find_local(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
 }
 
-static void destroy(struct bkt_domain *d)
+void bkt_domain_destroy(struct bkt_domain *d)
 {
     const void *key;
     void       *v;
@@ -159,9 +161,10 @@ static void destroy(struct bkt_domain *d)
     if (!d)
         return;
     bkt_siblings_free(d->siblings);
-    bkt_objects_free(d->objects);
     if (d->attached)
         d->detach(d->attached);
+    bkt_edits_free(d);
+    bkt_objects_free(d->objects);
     while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
         bkt_store_close(v);
     bkt_map_free(d->stores, NULL);
@@ -177,9 +180,8 @@ static void destroy(struct bkt_domain *d)
     free(d);
 }
 
-static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_PASS(locate(d, n, err));
     if (asprintf(&d->name, "%s/%s", bkt_store_uri(d->store), d->path) < 0) {
         d->name = NULL;
         BKT_NOMEM(err);
@@ -188,8 +190,16 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
     d->usage   = bkt_map_new();
     d->links   = bkt_links_count_new(d);
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, d->set.max_object, bkt_links_count_note, d->links);
-    if (!d->stores || !d->usage || !d->links || !d->objects)
+    d->edits   = bkt_edits_new();
+    if (!d->stores || !d->usage || !d->links || !d->objects || !d->edits)
         BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_PASS(bkt_domain_locate(d, n, err));
+    BKT_PASS(bkt_domain_equip(d, err));
     bkt_objects_prefetch(d->objects, &d->doc.root, 1);
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
     return BKT_OK;
@@ -197,13 +207,15 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
 
 /* ---- registry ---- */
 
+static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
+
 static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
 {
     return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
 }
 
 /* Name and all settings in one string. */
-static int registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
+int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     int rc = bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
@@ -260,11 +272,29 @@ static void linger(struct bkt_domain *d, bool only_if_late)
         linger_until = seconds_now() + LINGER_SECONDS;
     }
     (void)pthread_mutex_unlock(&registry_lock);
-    destroy(old);
+    bkt_domain_destroy(old);
+}
+
+bool bkt_registry_has(const char *id)
+{
+    linger(NULL, false);
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *d = registry;
+    while (d && strcmp(d->id, id) != 0)
+        d = d->next;
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d != NULL;
+}
+
+void bkt_registry_count_fresh(int by)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    n_fresh += by;
+    (void)pthread_mutex_unlock(&registry_lock);
 }
 
 /* Someone else may have opened the same one meanwhile: then theirs counts. */
-static struct bkt_domain *enter(struct bkt_domain *d)
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d)
 {
     (void)pthread_mutex_lock(&registry_lock);
     struct bkt_domain *theirs = find(d->id);
@@ -276,12 +306,11 @@ static struct bkt_domain *enter(struct bkt_domain *d)
     (void)pthread_mutex_unlock(&registry_lock);
     if (!theirs)
         return d;
-    destroy(d);
+    bkt_domain_destroy(d);
     return theirs;
 }
 
-static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id, struct bkt_domain **out,
-                    struct bkt_err *err)
+int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = calloc(1, sizeof *d);
     if (!d)
@@ -290,23 +319,48 @@ static int open_new(const struct bkt_name *n, const struct bkt_settings *set, ch
     d->id  = *id;
     *id    = NULL;
     int rc = bkt_settings_copy(&d->set, set, err);
-    if (rc == BKT_OK)
-        rc = load(d, n, err);
+    if (rc < 0)
+        bkt_domain_destroy(d);
+    else
+        *out = d;
+    return rc;
+}
+
+static int open_new(const struct bkt_name *n, const struct bkt_settings *set, char **id, struct bkt_domain **out,
+                    struct bkt_err *err)
+{
+    struct bkt_domain *d = NULL;
+    BKT_PASS(bkt_domain_blank(id, set, &d, err));
+    int rc = load(d, n, err);
     if (rc < 0) {
-        destroy(d);
+        bkt_domain_destroy(d);
         return rc;
     }
-    *out = enter(d);
+    *out = bkt_domain_enter(d);
     return BKT_OK;
 }
 
-static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
+/* A domain of this process that nobody else can see yet: known by its name alone. */
+static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings *set)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
+    BKT_CLEANUP(bkt_freep) char            *id = NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    bool any = n_fresh > 0;
+    (void)pthread_mutex_unlock(&registry_lock);
+    if (!any || bkt_name_parse_new(name, set, &n, NULL) < 0 || bkt_registry_id(&n, set, &id, NULL) < 0)
+        return NULL;
+    (void)pthread_mutex_lock(&registry_lock);
+    struct bkt_domain *d = find(id);
+    (void)pthread_mutex_unlock(&registry_lock);
+    return d;
+}
 
 static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
-    BKT_PASS(registry_id(n, set, &id, err));
+    BKT_PASS(bkt_registry_id(n, set, &id, err));
     linger(NULL, true);
     (void)pthread_mutex_lock(&registry_lock);
     *out = find(id);
@@ -317,6 +371,9 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
 int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n = {0};
+    *out = find_fresh(name, set);
+    if (*out)
+        return BKT_OK;
     BKT_PASS(bkt_name_parse(name, set, &n, err));
     BKT_PASS(open_name(&n, set, out, err));
     (void)pthread_mutex_lock(&registry_lock);
@@ -339,6 +396,10 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
     struct bkt_domain *d   = NULL;
     struct bkt_err     why = {.n = 0};
     struct stat        sb;
+    if ((d = find_fresh(name, set))) {
+        bkt_domain_close(d);
+        return 1;
+    }
     /* A local file of that name is somebody else's, whatever the default bucket holds, unless it points to a domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !is_pointer(name))
         return 0;
@@ -373,7 +434,7 @@ void bkt_domain_close(struct bkt_domain *d)
     (void)pthread_mutex_lock(&registry_lock);
     d = unref(d);
     (void)pthread_mutex_unlock(&registry_lock);
-    destroy(d);
+    bkt_domain_destroy(d);
 }
 
 void bkt_domain_shutdown(void) { linger(NULL, false); }

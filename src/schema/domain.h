@@ -17,6 +17,7 @@ struct bkt_name {
     bool  search;      /* directories and https: store_uri is where the name starts; the bucket is the nearest
                           ancestor that holds the root group (path is then relative to the ancestor found) */
     bool  local;       /* nothing but this machine is touched */
+    bool  create;      /* of bkt_name_parse_new() (edit.h): what it names may be absent */
 };
 /** Take a name as given to H5Fopen apart.
  *  BKT_ENOENT: it can't be ours by local evidence (e.g. a plain path that is no directory with .domain.json

@@ -10,6 +10,7 @@
 
 struct bkt_links_count; /* links.c */
 struct bkt_siblings;    /* siblings.c */
+struct bkt_edits;       /* edit.c */
 
 struct bkt_domain {
     struct bkt_domain *next; /* registry */
@@ -22,6 +23,7 @@ struct bkt_domain {
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
     struct bkt_siblings    *siblings; /* siblings.c; NULL: not used yet */
+    struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
     pthread_mutex_t lock; /* guards what follows */
     void           *attached;
@@ -31,10 +33,36 @@ struct bkt_domain {
 };
 
 void bkt_siblings_free(struct bkt_siblings *s);
+/** domain.c: the parts of opening that making and deleting share. */
+int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
+/** Whether somebody has it open; what only a probe keeps open is let go. */
+bool bkt_registry_has(const char *id);
+/** A domain with nothing in it: settings copied, @p id taken.  bkt_domain_destroy(). */
+BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err);
+/** Fill in what an open domain has beside store, path and doc. */
+BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d); /* into the registry; what is there already instead */
+void               bkt_domain_destroy(struct bkt_domain *d);
+/** Find the domain of @p n in its store: store, path and doc are filled in. */
+BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
+/** Domains that aren't stored yet can't be seen outside the registry. */
+void bkt_registry_count_fresh(int by);
 
 /** Counter of hard links; counts what it is shown when the setting is "known". */
 struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d);
 void                    bkt_links_count_free(struct bkt_links_count *c);
 void                    bkt_links_count_note(const struct bkt_object *o, void *count);
+/** A new domain: there is nothing but what is made from now on, so every count is known. */
+void bkt_links_count_begin(struct bkt_links_count *c);
+/** A new object: its count begins at 0, and is known from now on; with a group, its links count. */
+BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o);
+/** One link to @p id more or less. */
+BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
+/** A group's links have become others: somebody else changed it. */
+BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
+/** Nothing is known any more. */
+void bkt_links_count_forget(struct bkt_links_count *c);
+/** Whether counts can be relied on without asking the store; false with link_count=known for old objects. */
+bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id);
 
 #endif

@@ -76,11 +76,16 @@ BKT_NODISCARD int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *
  *            root, created, modified are set where they are 0
  * @param id  its id; may be NULL */
 BKT_NODISCARD int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err);
+/** The object itself as long as it has not been stored: whoever made it may complete it (a dataset's layout, …) before the
+ *  first flush, but not links and attributes.  NULL: it is stored, or not one of ours. */
+struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id);
 /** It is wanted even though no link leads to it, e.g. a chunk table: flush writes it and never removes it. */
 BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
 /** Remove it and its chunks at the next flush, links or not; a group's members lose a link each.  bkt_domain_get() answers
  *  BKT_ENOENT from now on. */
 BKT_NODISCARD int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
+/** Who keeps something about objects (their chunks) is told of each that is removed, by whatever call; one per domain. */
+void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
 
 /** Add a link.  @p l: its contents are taken on success (then zeroed); created 0: now.  BKT_EEXIST: the name is taken;
  *  BKT_EINVAL: empty, or with a '/'. */

@@ -24,6 +24,7 @@ struct bkt_follow_part *bkt_follow_members(const struct bkt_object *o)
     const struct bkt_links *l = &o->group.links;
     if (o->kind != BKT_GROUP || !l->n)
         return NULL;
+    (void)bkt_links_settle(l);
     struct bkt_follow_part *p = part_new(l->n);
     for (size_t i = 0; p && i < l->n; i++)
         if (l->v[i].cls == BKT_L_HARD)

@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "edit.h"
 #include "md5.h"
 #include "model.h"
 
@@ -159,5 +161,63 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
     if (!bkt_id_set(out, id))
         BKT_FAIL(err, BKT_EFORMAT, "object reference \"%s\" holds no id%s", text,
                  strlen(id) + 1 == BKT_ID_LEN ? " (the REST VOL cuts references to committed types by one digit)" : "");
+    return BKT_OK;
+}
+
+/* ---- new ones ---- */
+
+static int random_digits(char *out, size_t n)
+{
+    unsigned char bytes[16];
+    if (n > 2 * sizeof bytes || getrandom(bytes, n / 2, 0) != (ssize_t)(n / 2))
+        return BKT_EIO;
+    for (size_t i = 0; i < n; i++)
+        out[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    return BKT_OK;
+}
+
+/* 32 digits in one of the two shapes */
+static void set_digits(struct bkt_id *id, char prefix, const char *shape, const char *digits)
+{
+    id->text[0] = prefix;
+    id->text[1] = '-';
+    for (size_t i = 0; i <= strlen(shape); i++)
+        id->text[i + 2] = shape[i] == 'x' ? *digits++ : shape[i];
+}
+
+int bkt_id_new_root(bool v2, struct bkt_id *out)
+{
+    char digits[32];
+    BKT_PASS(random_digits(digits, 32));
+    memset(out, 0, sizeof *out);
+    if (v2) {
+        for (size_t i = 0; i < 16; i++)
+            digits[i + 16] = "0123456789abcdef"[(hex_value(digits[i]) + 8) % 16];
+    } else { /* a UUID of version 4 */
+        digits[12] = '4';
+        digits[16] = "89ab"[hex_value(digits[16]) & 3];
+    }
+    set_digits(out, 'g', v2 ? v2_shape : v1_shape, digits);
+    return BKT_OK;
+}
+
+int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out)
+{
+    struct bkt_id own;
+    if (!bkt_id_is_v2(root)) {
+        BKT_PASS(bkt_id_new_root(false, out));
+        out->text[0] = kinds[kind].prefix;
+        return BKT_OK;
+    }
+    do {
+        *out = *root;
+        char digits[16];
+        BKT_PASS(random_digits(digits, 16));
+        for (size_t i = 20, k = 0; i < BKT_ID_LEN; i++)
+            if (root->text[i] != '-')
+                out->text[i] = digits[k++];
+        out->text[0] = 'g';
+    } while (bkt_id_root(out, &own) && strcmp(own.text, out->text) == 0); /* one of 2^64 is a root's */
+    out->text[0] = kinds[kind].prefix;
     return BKT_OK;
 }

@@ -432,7 +432,7 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
         BKT_PASS(emit_ref(d, dims, user));
     else if (l->user_cls == BKT_D_CHUNKED)
         BKT_PASS(set_dims(user, "dims", l->user_dims, l->user_rank));
-    return null || l->user_cls == BKT_D_VIRTUAL ? BKT_OK : emit_top(l, dims, top);
+    return null || l->cls == BKT_D_NONE ? BKT_OK : emit_top(l, dims, top);
 }
 
 int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err)

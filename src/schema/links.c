@@ -12,6 +12,7 @@ struct bkt_links_count {
     bool            known_only, complete;
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
     struct bkt_map *seen;   /* groups counted or queued */
+    struct bkt_map *own;    /* objects made here while not all is counted: their counts are right */
 };
 
 struct queue {
@@ -28,7 +29,8 @@ struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
     c->known_only = d->set.link_count && strcmp(d->set.link_count, "known") == 0;
     c->counts     = bkt_map_new();
     c->seen       = bkt_map_new();
-    if (!c->counts || !c->seen) {
+    c->own        = bkt_map_new();
+    if (!c->counts || !c->seen || !c->own) {
         bkt_links_count_free(c);
         return NULL;
     }
@@ -41,14 +43,15 @@ void bkt_links_count_free(struct bkt_links_count *c)
         return;
     bkt_map_free(c->counts, NULL);
     bkt_map_free(c->seen, NULL);
+    bkt_map_free(c->own, NULL);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
-static int add_one(struct bkt_links_count *c, const struct bkt_id *id)
+static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
 {
-    uintptr_t n = (uintptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
-    return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + 1), NULL); /* NOLINT(performance-no-int-to-ptr) */
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + by), NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* Whether it is the first time. */
@@ -75,12 +78,13 @@ static int push(struct queue *q, const struct bkt_id *id)
 /* Count the links of one group; groups not seen before are queued. */
 static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct queue *q)
 {
+    (void)bkt_links_settle(&o->group.links);
     for (size_t i = 0; i < o->group.links.n; i++) {
         const struct bkt_link *l = &o->group.links.v[i];
         bool                   first;
         if (l->cls != BKT_L_HARD)
             continue;
-        BKT_PASS(add_one(c, &l->id));
+        BKT_PASS(add_some(c, &l->id, 1));
         if (!q || bkt_id_kind(&l->id) != BKT_GROUP)
             continue;
         BKT_PASS(see(c, &l->id, &first));
@@ -139,33 +143,104 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
     return rc;
 }
 
+/* Count anew; when that fails all is as it was. */
+static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
+{
+    struct bkt_map *counts = c->counts, *seen = c->seen;
+    c->counts = bkt_map_new();
+    c->seen   = bkt_map_new();
+    int rc    = c->counts && c->seen ? walk(d, c, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    bkt_map_free(rc < 0 ? c->counts : counts, NULL);
+    bkt_map_free(rc < 0 ? c->seen : seen, NULL);
+    if (rc < 0) {
+        c->counts = counts;
+        c->seen   = seen;
+    }
+    c->complete = rc == BKT_OK;
+    return rc;
+}
+
+static bool is_known(const struct bkt_links_count *c, const struct bkt_id *id)
+{
+    return c->complete || bkt_map_get(c->own, id->text, BKT_ID_LEN);
+}
+
+static uint64_t count_of(const struct bkt_domain *d, const struct bkt_links_count *c, const struct bkt_id *id)
+{
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    return (uint64_t)(n > 0 ? n : 0) + (strcmp(id->text, d->doc.root.text) == 0);
+}
+
 int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out, struct bkt_err *err)
 {
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
-    *out                       = 0;
     (void)pthread_mutex_lock(&c->lock);
-    if (!c->counts) /* memory was short when a failed count was forgotten */
-        c->counts = bkt_map_new();
-    if (!c->seen)
-        c->seen = bkt_map_new();
-    if (!c->counts || !c->seen) {
-        (void)pthread_mutex_unlock(&c->lock);
-        BKT_NOMEM(err);
-    }
-    if (!c->known_only && !c->complete) {
-        rc = walk(d, c, err);
-        if (rc == BKT_OK) {
-            c->complete = true;
-        } else { /* half a count is none */
-            bkt_map_free(c->counts, NULL);
-            bkt_map_free(c->seen, NULL);
-            c->counts = bkt_map_new();
-            c->seen   = bkt_map_new();
-        }
-    }
-    *out = c->counts ? (uint64_t)(uintptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN) : 0;
-    *out += strcmp(id->text, d->doc.root.text) == 0;
+    if (!c->known_only && !is_known(c, id))
+        rc = count_all(d, c, err);
+    *out = count_of(d, c, id);
     (void)pthread_mutex_unlock(&c->lock);
     return rc;
+}
+
+/* ---- under change ---- */
+
+void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = true; }
+
+int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
+{
+    bool first;
+    int  rc = BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->complete)
+        rc = bkt_map_put(c->own, o->id.text, BKT_ID_LEN, c, NULL);
+    if (rc == BKT_OK && o->kind == BKT_GROUP && (rc = see(c, &o->id, &first)) == BKT_OK)
+        rc = count_group(c, o, NULL);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int rc = add_some(c, id, by);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is)
+{
+    int rc = BKT_OK;
+    (void)bkt_links_settle(was);
+    (void)bkt_links_settle(is);
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; rc == BKT_OK && i < was->n; i++)
+        if (was->v[i].cls == BKT_L_HARD)
+            rc = add_some(c, &was->v[i].id, -1);
+    for (size_t i = 0; rc == BKT_OK && i < is->n; i++) {
+        const struct bkt_link *l = &is->v[i];
+        if (l->cls != BKT_L_HARD)
+            continue;
+        rc = add_some(c, &l->id, 1);
+        if (bkt_id_kind(&l->id) == BKT_GROUP && !bkt_map_get(c->seen, l->id.text, BKT_ID_LEN))
+            c->complete = false; /* what it links isn't counted */
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+void bkt_links_count_forget(struct bkt_links_count *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->complete = false;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id)
+{
+    struct bkt_links_count *c = d->links;
+    (void)pthread_mutex_lock(&c->lock);
+    bool sure = !c->known_only || is_known(c, id);
+    (void)pthread_mutex_unlock(&c->lock);
+    return sure;
 }

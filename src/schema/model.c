@@ -183,7 +183,9 @@ void bkt_object_free(struct bkt_object *o)
         return;
     bkt_attrs_fini(&o->attrs);
     bkt_buf_fini(&o->cpl);
+    bkt_buf_fini(&o->stored);
     free(o->comment);
+    free(o->etag);
     if (o->kind == BKT_GROUP)
         bkt_links_fini(&o->group.links);
     else if (o->kind == BKT_DATASET)
@@ -207,4 +209,24 @@ void bkt_object_release(const struct bkt_object *o)
 {
     if (o && atomic_fetch_sub_explicit(&counted_of(o)->refs, 1, memory_order_acq_rel) == 1)
         bkt_object_free(&counted_of(o)->object);
+}
+
+unsigned bkt_object_refs(const struct bkt_object *o)
+{
+    return atomic_load_explicit(&counted_of(o)->refs, memory_order_acquire);
+}
+
+void bkt_object_swap(struct bkt_object *a, struct bkt_object *b)
+{
+    struct bkt_object c = *a;
+    *a                  = *b;
+    *b                  = c;
+}
+
+int bkt_object_set_etag(struct bkt_object *o, const char *etag)
+{
+    char *copy = etag && *etag ? strdup(etag) : NULL;
+    free(o->etag);
+    o->etag = copy;
+    return copy || !etag || !*etag ? BKT_OK : BKT_ENOMEM;
 }

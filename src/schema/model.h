@@ -216,6 +216,8 @@ struct bkt_object {
     char            *comment;            /* H5Oset_comment; NULL */
     uint32_t         extra_refs;         /* H5Oincr_refcount: counted as links */
     size_t           json_bytes;         /* size of the stored object: what caching it costs, roughly */
+    char            *etag;               /* of the version that was read or written last; NULL: not stored yet, or not known */
+    struct bkt_buf   stored;             /* its JSON, where it is kept for the next change; else empty */
     union {
         struct bkt_group group;
         struct bkt_dset  dset;

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "edit.h"
 #include "pointer.h"
 
 static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }
@@ -98,12 +99,54 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
     return BKT_OK;
 }
 
+/* A domain may be made there: the directory that will hold it is there, and no file in its place. */
+static int need_room(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *parent = strdup(dir);
+    struct stat                  sb;
+    if (!parent)
+        BKT_NOMEM(err);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = 0;
+    char *cut = strrchr(parent, '/');
+    if (stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode))
+        BKT_FAIL(err, BKT_EEXIST, "%s: there is a file of that name, which is no domain", name);
+    if (cut)
+        cut[cut == parent] = 0;
+    if (stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode))
+        BKT_FAIL(err, BKT_ENOENT, "%s: there is no directory %s", name, cut ? parent : ".");
+    return BKT_OK;
+}
+
+static int need_local(const struct bkt_name *out, const char *name, const char *dir, struct bkt_err *err)
+{
+    return out->create ? need_room(name, dir, err) : need_domain_file(name, dir, err);
+}
+
 static bool has_dotdot(const char *path)
 {
     for (const char *s = path; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
         if (strncmp(s, "..", 2) == 0 && (s[2] == '/' || s[2] == 0))
             return true;
     return false;
+}
+
+/* realpath() of what may be absent itself. */
+static char *real_of(const char *path, bool create)
+{
+    char *real = realpath(path, NULL);
+    if (real || !create)
+        return real;
+    BKT_CLEANUP(bkt_freep) char *parent = strdup(path);
+    char                        *cut    = parent ? strrchr(parent, '/') : NULL;
+    if (!cut || strcmp(cut, "/..") == 0)
+        return NULL;
+    *cut                             = 0;
+    BKT_CLEANUP(bkt_freep) char *dir = realpath(*parent ? parent : "/", NULL);
+    if (!dir || asprintf(&real, "%s/%s", dir, cut + 1) < 0)
+        return NULL;
+    return real;
 }
 
 /* A path as it is written, made absolute; ".." is resolved by the file system, which knows symbolic links. */
@@ -116,9 +159,9 @@ static int parse_local(const char *name, const char *path, struct bkt_name *out,
         BKT_FAIL(err, BKT_EIO, "%s: the working directory is unknown", name);
     if (bkt_buf_add_str(&abs, path) < 0)
         BKT_NOMEM(err);
-    if (has_dotdot(bkt_buf_str(&abs)) && !(real = realpath(bkt_buf_str(&abs), NULL)))
+    if (has_dotdot(bkt_buf_str(&abs)) && !(real = real_of(bkt_buf_str(&abs), out->create)))
         BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
-    BKT_PASS(need_domain_file(name, real ? real : bkt_buf_str(&abs), err));
+    BKT_PASS(need_local(out, name, real ? real : bkt_buf_str(&abs), err));
     BKT_PASS(clean_path(name, real ? real : bkt_buf_str(&abs), &out->path, err));
     out->search = out->local = true;
     return set_uri(out, "file://", "/", 1, err);
@@ -186,7 +229,7 @@ static const struct {
     {"http://", parse_web}, {"mem:", parse_mem},      {"hdf5:/", parse_default},
 };
 
-/* A directory as the default bucket: the domain must be there already. */
+/* A directory as the default bucket: to be opened, the domain must be there already. */
 static int parse_default_dir(const char *name, const char *dir, const char *path, struct bkt_name *out,
                              struct bkt_err *err)
 {
@@ -203,7 +246,8 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
         BKT_NOMEM(err);
     BKT_PASS(need_path(name, out, err));
-    BKT_PASS(need_domain_file(name, bkt_buf_str(&full), err));
+    if (!out->create)
+        BKT_PASS(need_domain_file(name, bkt_buf_str(&full), err));
     out->local = true;
     if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
         out->store_uri = NULL;
@@ -252,16 +296,27 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
     return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
 }
 
-int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+static int parse_name(const char *name, const struct bkt_settings *set, bool create, struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     memset(out, 0, sizeof *out);
+    out->create = create;
     int rc = bkt_pointer_read(name, &target, err); /* one step: what it names is not looked at as a file again */
     if (rc >= 0)
         rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)
         bkt_name_fini(out);
     return rc;
+}
+
+int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    return parse_name(name, set, false, out, err);
+}
+
+int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    return parse_name(name, set, true, out, err);
 }
 
 void bkt_name_fini(struct bkt_name *n)

@@ -7,4 +7,11 @@
 /** A zeroed object with one reference; NULL when memory is short. */
 struct bkt_object *bkt_object_new(void);
 
+/** How many hold it. */
+unsigned bkt_object_refs(const struct bkt_object *o);
+/** Exchange what two objects of one id hold; whoever holds one of them sees the other's contents. */
+void bkt_object_swap(struct bkt_object *a, struct bkt_object *b);
+/** "" and NULL: not known. */
+BKT_NODISCARD int bkt_object_set_etag(struct bkt_object *o, const char *etag);
+
 #endif

@@ -11,6 +11,7 @@
 #include "follow.h"
 #include "forkguard.h"
 #include "map.h"
+#include "object.h"
 #include "parse.h"
 #include "pool.h"
 #include "trace.h"
@@ -22,6 +23,7 @@
 #define FOLLOW_AHEAD  65536 /* objects that it has not come to yet */
 #define FOLLOW_BATCH  64
 #define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
+#define MAX_HELD      16   /* entries that somebody holds, looked at in one search for room */
 
 enum state { LOADING, READY, FAILED };
 
@@ -30,10 +32,12 @@ struct entry {
     enum state               state;
     unsigned                 waiters;
     bool                     unused; /* fetched ahead of a traversal, not asked for yet */
+    unsigned                 pins;   /* more than 0: neither in the ring nor in used */
     const struct bkt_object *object; /* READY; the cache's reference */
     int                      rc;     /* FAILED */
     struct bkt_err          *err;
-    struct entry            *prev, *next; /* READY and FAILED: most recently used first */
+    uint64_t                 cost;   /* READY and FAILED: bytes, as counted */
+    struct entry            *prev, *next; /* READY and FAILED: most recently used first; both NULL: not in the ring */
 };
 
 struct bkt_objects {
@@ -94,7 +98,23 @@ static void ring_del(struct entry *e)
     e->next = e->prev = NULL;
 }
 
-static uint64_t cost_of(const struct entry *e) { return ENTRY_COST + (e->object ? e->object->json_bytes : 0); }
+static void unsettle(struct bkt_objects *c, struct entry *e)
+{
+    c->used -= e->cost;
+    e->cost = 0;
+    ring_del(e);
+}
+
+/* Among those that may be evicted: it has come to an end of loading, and isn't pinned. */
+static void settle(struct bkt_objects *c, struct entry *e)
+{
+    unsettle(c, e);
+    if (e->pins)
+        return;
+    e->cost = ENTRY_COST + (e->object ? e->object->json_bytes : 0);
+    c->used += e->cost;
+    ring_add(c, e);
+}
 
 static struct entry *entry_new(struct bkt_objects *c, const struct bkt_id *id)
 {
@@ -122,19 +142,24 @@ static void entry_free(void *p)
 /* Take out and free; nobody waits for it. */
 static void entry_drop(struct bkt_objects *c, struct entry *e)
 {
-    ring_del(e);
     c->n_unused -= e->unused;
-    c->used -= cost_of(e);
+    unsettle(c, e);
     (void)bkt_map_del(c->entries, e->id.text, BKT_ID_LEN);
     entry_free(e);
 }
 
 static void evict(struct bkt_objects *c)
 {
-    for (struct entry *e = c->lru.prev, *prev; c->used > c->limit && e != &c->lru; e = prev) {
+    unsigned held = 0;
+    for (struct entry *e = c->lru.prev, *prev; c->used > c->limit && e != &c->lru && held < MAX_HELD; e = prev) {
         prev = e->prev;
-        if (!e->waiters)
+        if (!e->waiters && !(e->object && bkt_object_refs(e->object) > 1)) {
             entry_drop(c, e);
+        } else { /* not again at once */
+            ring_del(e);
+            ring_add(c, e);
+            held++;
+        }
     }
 }
 
@@ -229,8 +254,7 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
     e->object = object;
     e->rc     = rc;
     e->err    = err;
-    c->used += cost_of(e);
-    ring_add(c, e);
+    settle(c, e);
     evict(c);
     if (part || c->follow.head) { /* counts as in flight until then: the cache must not go away */
         (void)pthread_cond_broadcast(&c->change);
@@ -263,6 +287,10 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     (void)bkt_err_copy(err, rc, &why);
     if (rc == BKT_OK)
         rc = bkt_object_from_json(j, n, &l->id, out, err);
+    if (rc == BKT_OK && bkt_object_set_etag(*out, l->req.etag) < 0) {
+        bkt_object_free(*out);
+        BKT_NOMEM(err);
+    }
     BKT_TRY(err, rc, "%s in %s", key, uri);
     return BKT_OK;
 }
@@ -317,8 +345,7 @@ static void begin(struct bkt_objects *c, struct entry *e)
         (void)pthread_mutex_lock(&c->lock);
         e->state = FAILED;
         e->rc    = BKT_ENOMEM;
-        c->used += cost_of(e);
-        ring_add(c, e);
+        settle(c, e);
         c->in_flight--;
         (void)pthread_cond_broadcast(&c->change);
         (void)pthread_mutex_unlock(&c->lock);
@@ -374,6 +401,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
         BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is no object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
+    evict(c); /* what was held before may not be any more */
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
         e = entry_new(c, id);
@@ -394,14 +422,16 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
     int rc    = e->rc;
     if (e->state == READY) {
         *out = bkt_object_retain(e->object);
-        ring_del(e);
-        ring_add(c, e);
+        if (!e->pins) {
+            ring_del(e);
+            ring_add(c, e);
+        }
     } else {
         if (e->err)
             (void)bkt_err_copy(err, rc, e->err);
         else
             (void)BKT_ERR(err, rc, "object %s: %s", id->text, bkt_err_text(rc));
-        if (!e->waiters)
+        if (!e->waiters && !e->pins)
             entry_drop(c, e);
     }
     evict(c);
@@ -425,6 +455,66 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
         if (e)
             begin(c, e);
     }
+}
+
+/* ---- under change ---- */
+
+int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    after_fork(c);
+    struct entry *e  = NULL;
+    int           rc = BKT_OK;
+    if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
+        rc = BKT_ERR(err, BKT_EEXIST, "there is an object %s already", o->id.text);
+    else if (!(e = entry_new(c, &o->id)))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (e) {
+        c->in_flight--;
+        e->state  = READY;
+        e->object = o;
+        e->pins   = 1;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    if (rc < 0)
+        bkt_object_release(o);
+    return rc;
+}
+
+static void change_pins(struct bkt_objects *c, const struct bkt_id *id, bool more)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    if (e && more && e->pins++ == 0)
+        unsettle(c, e);
+    else if (e && !more && e->pins && --e->pins == 0)
+        settle(c, e);
+    evict(c);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id) { change_pins(c, id, true); }
+void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id) { change_pins(c, id, false); }
+
+void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    if (e)
+        wait_for(c, e);
+    if (e && gone) {
+        unsettle(c, e);
+        bkt_object_release(e->object);
+        free(e->err);
+        e->object = NULL;
+        e->err    = NULL;
+        e->state  = FAILED;
+        e->rc     = BKT_ENOENT;
+        e->pins   = 1;
+    } else if (e) {
+        entry_drop(c, e);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- life ---- */

@@ -1,4 +1,5 @@
 /* Objects of one domain: fetched, parsed on the worker pool, shared, kept within a bound of bytes.  Inside src/schema.
+ * What somebody holds is never evicted, so there is one struct per id: a change of it is seen by all.
  *
  * Each id has one entry at most: loading, ready, or failed.  Whoever wants a loading object waits for that one
  * request.  A failure is told once to all who wait, or to the next who asks, and forgotten: then it is tried anew. */
@@ -24,6 +25,16 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 /** From now on the members of groups that arrive are fetched too, and those of @p start; see follow.h. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);
+/* ---- objects under change (edit.h) ---- */
+
+/** A new object, ready and pinned; its reference is taken, even on failure.  BKT_EEXIST: the id is known. */
+BKT_NODISCARD int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err *err);
+/** Pin one that is ready (it isn't evicted), or let it go again. */
+void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id);
+void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);
+/** Forget one, pinned or not; the cache's reference is given up.  @p gone: from now on it is no such object (BKT_ENOENT),
+ *  until it is dropped once more without. */
+void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone);
 
 /** HSDS's directory driver writes in place, so a reader can come while an object is empty or cut.  Pauses before it is
  *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough, or when the store is no directory:

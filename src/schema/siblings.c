@@ -88,8 +88,8 @@ static void fetch(struct bkt_domain *d, struct walk *w)
 
 void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, const struct bkt_link *link)
 {
-    if (!d->set.prefetch || group->kind != BKT_GROUP || group->group.links.n < 3)
-        return;
+    if (!d->set.prefetch || group->kind != BKT_GROUP || group->group.links.n < 3 || group->group.links.edit)
+        return; /* a group under change is in memory already, its lists may be unsettled */
     struct bkt_siblings *s = d->siblings ? d->siblings : (d->siblings = calloc(1, sizeof *s));
     if (!s)
         return;
@@ -112,7 +112,7 @@ size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct
     for (size_t i = 0; d->siblings && i < N_WALKS; i++) {
         const struct walk      *w = &d->siblings->walks[i];
         const struct bkt_links *l = w->group ? &w->group->group.links : NULL;
-        if (!l || w->run < 2 || w->at >= l->n || strcmp(l->v[index_at(l, w->created, w->at)].id.text, id->text) != 0)
+        if (!l || l->edit || w->run < 2 || w->at >= l->n || strcmp(l->v[index_at(l, w->created, w->at)].id.text, id->text) != 0)
             continue;
         for (size_t k = w->at + 1; k < l->n && n < max; k++) {
             const struct bkt_link *x = &l->v[index_at(l, w->created, k)];

@@ -1,0 +1,390 @@
+/* Domains made and deleted. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "edit_impl.h"
+#include "object.h"
+#include "parse.h"
+
+#define MAX_FOLDERS 64 /* above a domain */
+
+static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
+
+/* ---- which directory is the bucket ---- */
+
+/* DIR/db with an object tree in it: names of 8-8 hex digits. */
+static bool holds_tree(const char *dir)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    if (bkt_buf_addf(&path, "%s/db", dir) < 0)
+        return false;
+    DIR           *d     = opendir(bkt_buf_str(&path));
+    bool           found = false;
+    struct dirent *e;
+    while (d && !found && (e = readdir(d)))
+        found = strlen(e->d_name) == 17 && strspn(e->d_name, "0123456789abcdef-") == 17 && e->d_name[8] == '-';
+    if (d)
+        (void)closedir(d);
+    return found;
+}
+
+/* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds the domain. */
+static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *dir = NULL;
+    if (asprintf(&dir, "/%s", n->path) < 0) {
+        dir = NULL;
+        BKT_NOMEM(err);
+    }
+    size_t parent = (size_t)(strrchr(dir, '/') - dir), at = parent;
+    for (;;) {
+        char was = dir[at];
+        dir[at]  = 0;
+        bool is  = holds_tree(dir);
+        dir[at]  = was;
+        if (is || at == 0)
+            break;
+        while (at && dir[--at] != '/') {}
+    }
+    char was = dir[at];
+    dir[at]  = 0;
+    if (!holds_tree(dir)) {
+        dir[at] = was;
+        at      = parent;
+    } else {
+        dir[at] = was;
+    }
+    if (asprintf(uri, "file://%.*s", at ? (int)at : 1, dir) < 0) {
+        *uri = NULL;
+        BKT_NOMEM(err);
+    }
+    *path = strdup(dir + at + 1);
+    return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *uri = NULL;
+    if (n->search && !n->local)
+        BKT_FAIL(err, BKT_EACCES, "%s/%s: a web server can't be written to", n->store_uri, n->path);
+    if (n->search) {
+        BKT_PASS(find_bucket(n, &uri, &d->path, err));
+    } else if (!(d->path = strdup(n->path))) {
+        BKT_NOMEM(err);
+    }
+    if (!*d->path)
+        BKT_FAIL(err, BKT_EINVAL, "%s names no domain", n->store_uri);
+    BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
+    if (bkt_store_is_readonly(d->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(d->store));
+    return BKT_OK;
+}
+
+/* ---- what is there already: the domain's own document and those of the folders above, all asked at once ---- */
+
+struct above {
+    char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
+    struct bkt_req        reqs[MAX_FOLDERS + 1];
+    struct bkt_domain_doc docs[MAX_FOLDERS + 1];
+    size_t                n;
+};
+
+static void above_fini(struct above *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        bkt_req_fini(&a->reqs[i]);
+        bkt_domain_doc_fini(&a->docs[i]);
+        free(a->paths[i]);
+        free(a->keys[i]);
+    }
+}
+
+static int above_add(struct above *a, const char *path, size_t len)
+{
+    size_t i    = a->n;
+    a->paths[i] = strndup(path, len);
+    if (!a->paths[i] || asprintf(&a->keys[i], "%s/.domain.json", a->paths[i]) < 0) {
+        free(a->paths[i]);
+        return BKT_ENOMEM;
+    }
+    a->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = a->keys[i], .len = BKT_WHOLE};
+    a->n++;
+    return BKT_OK;
+}
+
+static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err)
+{
+    size_t len = strlen(d->path);
+    while (len) {
+        if (a->n > MAX_FOLDERS)
+            BKT_FAIL(err, BKT_EINVAL, "%s: more than %d folders", d->path, MAX_FOLDERS);
+        if (above_add(a, d->path, len) < 0)
+            BKT_NOMEM(err);
+        while (len && d->path[--len] != '/') {}
+    }
+    (void)bkt_store_run(d->store, a->reqs, a->n, NULL);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct bkt_req *r = &a->reqs[i];
+        if (r->rc != BKT_OK && r->rc != BKT_ENOENT && !(r->rc == BKT_EACCES && i > 0))
+            return bkt_err_copy(err, r->rc, r->err);
+        if (r->rc == BKT_OK)
+            BKT_TRY(err, bkt_domain_doc_parse(r->body.ptr, r->body.len, &a->docs[i], err), "%s", a->keys[i]);
+    }
+    return BKT_OK;
+}
+
+/* HSDS's rule, without its groups: the user's own entry, else the default. */
+static bool may_create_in(const struct bkt_domain_doc *folder, const char *user)
+{
+    const struct bkt_acl_entry *entry = NULL;
+    if (!user || !*user || (folder->owner && strcmp(folder->owner, user) == 0))
+        return true;
+    for (size_t i = 0; i < folder->n_acls; i++) {
+        if (strcmp(folder->acls[i].user, user) == 0)
+            return (folder->acls[i].allow & BKT_ACL_CREATE) != 0;
+        if (strcmp(folder->acls[i].user, "default") == 0)
+            entry = &folder->acls[i];
+    }
+    return entry && (entry->allow & BKT_ACL_CREATE);
+}
+
+/* The nearest folder that has a document: it must let us in; those nearer get one at the first flush. */
+static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, struct bkt_err *err)
+{
+    for (*folder = 1; *folder < a->n && a->reqs[*folder].rc == BKT_ENOENT; ++*folder) {}
+    if (*folder < a->n && a->reqs[*folder].rc == BKT_OK) {
+        if (a->docs[*folder].root.text[0])
+            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, no folder", d->path, a->paths[*folder]);
+        if (!may_create_in(&a->docs[*folder], d->set.user))
+            BKT_FAIL(err, BKT_EACCES, "%s can't be made: the ACL of folder %s does not let user %s", d->path,
+                     a->paths[*folder], d->set.user);
+    }
+    d->edits->folders = calloc(a->n + 1, sizeof *d->edits->folders);
+    if (!d->edits->folders)
+        BKT_NOMEM(err);
+    for (size_t i = *folder; i-- > 1;) {
+        d->edits->folders[d->edits->n_folders] = strdup(a->paths[i]);
+        if (!d->edits->folders[d->edits->n_folders++])
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int judge_itself(struct bkt_domain *d, const struct above *a, bool truncate, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    e->replace          = truncate;
+    if (a->reqs[0].rc == BKT_ENOENT)
+        return BKT_OK;
+    if (!a->docs[0].root.text[0])
+        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name", d->path);
+    if (!truncate)
+        BKT_FAIL(err, BKT_EEXIST, "domain %s exists", d->path);
+    e->old_root = a->docs[0].root;
+    e->old_etag = strdup(a->reqs[0].etag);
+    return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+/* ---- the new domain ---- */
+
+static int add_acl(struct bkt_domain_doc *doc, const char *user, unsigned allow)
+{
+    struct bkt_acl_entry *v = realloc(doc->acls, (doc->n_acls + 1) * sizeof *v);
+    if (!v)
+        return BKT_ENOMEM;
+    doc->acls             = v;
+    v[doc->n_acls].user   = strdup(user);
+    v[doc->n_acls].allow  = allow;
+    return v[doc->n_acls].user ? (doc->n_acls++, BKT_OK) : BKT_ENOMEM;
+}
+
+/* The owner may do all, and those whom the folder lets do something keep that; HSDS makes new domains private otherwise. */
+static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, const char *owner, struct bkt_err *err)
+{
+    struct bkt_domain_doc *doc = &d->doc;
+    if (!owner)
+        owner = d->set.user && *d->set.user ? d->set.user : folder && folder->owner ? folder->owner : "admin";
+    doc->owner   = strdup(owner);
+    doc->created = doc->modified = bkt_edit_now(d->edits);
+    if (!doc->owner || add_acl(doc, owner, BKT_ACL_ALL) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; folder && i < folder->n_acls; i++) {
+        const struct bkt_acl_entry *a = &folder->acls[i];
+        if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0 ||
+            (folder->owner && strcmp(a->user, folder->owner) == 0))
+            continue;
+        if (add_acl(doc, a->user, a->allow) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+static int add_root(struct bkt_domain *d, struct bkt_object **root, struct bkt_err *err)
+{
+    struct bkt_object *o = *root ? *root : bkt_object_make(BKT_GROUP);
+    *root                = NULL;
+    if (!o)
+        BKT_NOMEM(err);
+    o->id = d->doc.root;
+    BKT_PASS(bkt_edit_add(d, o, NULL, err));
+    return bkt_edit_keep(d, &d->doc.root, err);
+}
+
+static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_new_domain *how, struct bkt_object **root,
+                struct bkt_err *err)
+{
+    struct above a      = {.n = 0};
+    size_t       folder = 0;
+    BKT_PASS(open_place(d, n, err));
+    if (bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0), &d->doc.root) < 0)
+        BKT_FAIL(err, BKT_EIO, "no random numbers for an id");
+    BKT_PASS(bkt_domain_equip(d, err));
+    int rc = look_above(d, &a, err);
+    if (rc == BKT_OK)
+        rc = judge_itself(d, &a, how->truncate, err);
+    if (rc == BKT_OK)
+        rc = judge_above(d, &a, &folder, err);
+    if (rc == BKT_OK)
+        rc = fill_doc(d, folder < a.n && a.reqs[folder].rc == BKT_OK ? &a.docs[folder] : NULL, how->owner, err);
+    above_fini(&a);
+    if (rc < 0)
+        return rc;
+    bkt_links_count_begin(d->links);
+    d->edits->fresh   = true;
+    d->edits->counted = true;
+    bkt_registry_count_fresh(1);
+    return add_root(d, root, err);
+}
+
+static int create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how, struct bkt_object **root,
+                  struct bkt_domain **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
+    BKT_CLEANUP(bkt_freep) char            *id = NULL;
+    struct bkt_domain                      *d  = NULL;
+    BKT_PASS(bkt_name_parse_new(name, set, &n, err));
+    BKT_PASS(bkt_registry_id(&n, set, &id, err));
+    if (bkt_registry_has(id))
+        BKT_FAIL(err, how->truncate ? BKT_EBUSY : BKT_EEXIST, "%s is open in this process", name);
+    BKT_PASS(bkt_domain_blank(&id, set, &d, err));
+    int rc = fill(d, &n, how, root, err);
+    if (rc < 0) {
+        bkt_domain_destroy(d);
+        return rc;
+    }
+    *out = bkt_domain_enter(d);
+    return BKT_OK;
+}
+
+int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
+                      struct bkt_domain **out, struct bkt_err *err)
+{
+    struct bkt_object *root = how->root;
+    int                rc   = create(name, set, how, &root, out, err);
+    bkt_object_release(root); /* NULL when it was used */
+    return rc;
+}
+
+/* ---- deleting ---- */
+
+/* Objects found by following links, each once. */
+struct found {
+    struct bkt_map *seen;
+    struct bkt_id  *v;
+    size_t          n, cap;
+};
+
+static int find_one(struct found *f, const struct bkt_id *id)
+{
+    if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
+        return BKT_OK;
+    if (f->n == f->cap) {
+        size_t         cap = f->cap ? f->cap * 2 : 64;
+        struct bkt_id *v   = realloc(f->v, cap * sizeof *v);
+        if (!v)
+            return BKT_ENOMEM;
+        f->v   = v;
+        f->cap = cap;
+    }
+    f->v[f->n++] = *id;
+    return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
+}
+
+/* One object of version 1, and what it links is found. */
+static int remove_v1_object(struct bkt_domain *d, const struct bkt_id *id, struct found *f, struct bkt_err *err)
+{
+    const struct bkt_object *o   = NULL;
+    struct bkt_err           why = {.n = 0};
+    int                      rc  = bkt_domain_get(d, id, &o, &why);
+    if (rc == BKT_ENOENT)
+        return BKT_OK;
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
+    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    for (size_t i = 0; rc == BKT_OK && l && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD && find_one(f, &l->v[i].id) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK)
+        rc = bkt_remove_object(d->store, id, o, err);
+    bkt_object_release(o);
+    return rc;
+}
+
+/* Version 1: objects lie scattered. */
+static int remove_v1(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct found f  = {.seen = bkt_map_new()};
+    int          rc = f.seen && find_one(&f, &d->doc.root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == BKT_OK && i < f.n; i++) {
+        struct bkt_id id = f.v[i]; /* the list may move */
+        rc               = remove_v1_object(d, &id, &f, err);
+    }
+    bkt_map_free(f.seen, NULL);
+    free(f.v);
+    return rc;
+}
+
+static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_buf_addf(&key, "%s%s.domain.json", d->path, *d->path ? "/" : "") < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&key);
+    return bkt_store_delete(d->store, &one, 1, err);
+}
+
+static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool keep_data, struct bkt_err *err)
+{
+    BKT_PASS(bkt_domain_locate(d, n, err));
+    BKT_PASS(bkt_domain_equip(d, err));
+    BKT_PASS(bkt_domain_may_write(d, BKT_ACL_DELETE, err));
+    BKT_PASS(delete_doc(d, err));
+    if (keep_data)
+        return BKT_OK;
+    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : remove_v1(d, err);
+}
+
+int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err)
+{
+    BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
+    BKT_CLEANUP(bkt_freep) char            *id = NULL;
+    struct bkt_domain                      *d  = NULL;
+    BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(bkt_registry_id(&n, set, &id, err));
+    if (bkt_registry_has(id))
+        BKT_FAIL(err, BKT_EBUSY, "%s is open in this process", name);
+    BKT_PASS(bkt_domain_blank(&id, set, &d, err));
+    int rc = delete_domain(d, &n, keep_data, err);
+    bkt_domain_destroy(d);
+    return rc;
+}
+
+int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
+{
+    if (bkt_store_is_readonly(d->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    return acl_need ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
+}

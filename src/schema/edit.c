@@ -1,0 +1,405 @@
+/* Changes of objects: made in the object at once, and noted for the next flush. */
+#include "edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "edit_impl.h"
+#include "object.h"
+#include "parse.h"
+
+/* ---- keeping track ---- */
+
+struct bkt_edits *bkt_edits_new(void)
+{
+    struct bkt_edits *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->changes = bkt_map_new();
+    e->loose   = bkt_map_new();
+    if (e->changes && e->loose)
+        return e;
+    bkt_map_free(e->changes, NULL);
+    bkt_map_free(e->loose, NULL);
+    free(e);
+    return NULL;
+}
+
+void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
+{
+    if (c->obj) {
+        bkt_objects_unpin(d->objects, &c->id);
+        bkt_object_release(c->obj);
+    }
+    bkt_map_free(c->links, NULL);
+    bkt_map_free(c->attrs, NULL);
+    bkt_buf_fini(&c->text);
+    free(c->old_dims);
+    free(c->etag);
+    free(c);
+}
+
+void bkt_edits_free(struct bkt_domain *d)
+{
+    struct bkt_edits *e = d->edits;
+    const void       *key;
+    size_t            pos = 0, n;
+    void             *v;
+    if (!e)
+        return;
+    if (e->counted)
+        bkt_registry_count_fresh(-1);
+    while (bkt_map_next(e->changes, &pos, &key, &n, &v))
+        bkt_change_free(d, v);
+    bkt_map_free(e->changes, NULL);
+    bkt_map_free(e->loose, NULL);
+    for (size_t i = 0; i < e->n_folders; i++)
+        free(e->folders[i]);
+    free(e->folders);
+    free(e->old_etag);
+    free(e);
+    d->edits = NULL;
+}
+
+double bkt_edit_now(struct bkt_edits *e)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    double now = (double)t.tv_sec + (double)(t.tv_nsec / 1000) / 1e6;
+    e->clock   = now > e->clock ? now : e->clock + 1e-6;
+    return e->clock;
+}
+
+/* What comes next must sort behind all that is there, though another machine's clock made it. */
+static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    double latest = a->n ? a->v[a->order[a->n - 1]].created : 0;
+    if (o->kind == BKT_GROUP && bkt_links_settle(&o->group.links)->n) {
+        const struct bkt_links *l = &o->group.links;
+        double                  t = l->v[l->order[l->n - 1]].created;
+        latest                    = t > latest ? t : latest;
+    }
+    double day = bkt_edit_now(e) + 86400; /* a clock that is off by more is wrong, and not to be followed */
+    if (latest > e->clock && latest < day)
+        e->clock = latest;
+}
+
+static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    const struct bkt_object *o = NULL;
+    struct bkt_change       *c = calloc(1, sizeof *c);
+    int rc = c ? bkt_domain_get(d, id, &o, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && bkt_map_put(d->edits->changes, id->text, BKT_ID_LEN, c, NULL) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (rc < 0) {
+        bkt_object_release(o);
+        free(c);
+        return rc;
+    }
+    c->id  = *id;
+    c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all but us */
+    bkt_objects_pin(d->objects, id);
+    follow_clock(d->edits, o);
+    *out = c;
+    return BKT_OK;
+}
+
+static struct bkt_change *change_there(const struct bkt_domain *d, const struct bkt_id *id)
+{
+    return bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+}
+
+int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    if (bkt_store_is_readonly(d->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    *out = change_there(d, id);
+    if (*out && (*out)->removed)
+        BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
+    return *out ? BKT_OK : begin(d, id, out, err);
+}
+
+/* What a name goes through between two flushes comes down to one delta. */
+static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name, enum bkt_delta what)
+{
+    size_t n = strlen(name);
+    if (c->is_new && !c->tried)
+        return BKT_OK; /* written whole */
+    if (!*deltas && !(*deltas = bkt_map_new()))
+        return BKT_ENOMEM;
+    enum bkt_delta was = (enum bkt_delta)(uintptr_t)bkt_map_get(*deltas, name, n);
+    if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && !c->tried) {
+        (void)bkt_map_del(*deltas, name, n);
+        return BKT_OK;
+    }
+    if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) || (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
+        what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
+    return bkt_map_put(*deltas, name, n, (void *)(uintptr_t)what, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* ---- objects ---- */
+
+static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
+{
+    const struct bkt_id *root = &d->doc.root;
+    if (bkt_store_is_readonly(d->store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    if (!o->id.text[0] && bkt_id_new(root, o->kind, &o->id) < 0)
+        BKT_FAIL(err, BKT_EIO, "no random numbers for an object's id");
+    o->root     = *root;
+    o->created  = o->created > 0 ? o->created : bkt_edit_now(d->edits);
+    o->modified = o->modified > 0 ? o->modified : o->created;
+    if (o->kind == BKT_DATATYPE && o->type)
+        o->type->committed = o->id;
+    return BKT_OK;
+}
+
+/* Takes the reference over only on success. */
+static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
+{
+    struct bkt_change *c = calloc(1, sizeof *c);
+    if (!c)
+        BKT_NOMEM(err);
+    c->id     = o->id;
+    c->is_new = true;
+    (void)bkt_object_retain(o);
+    d->edits->dirty_bytes += sizeof *c + sizeof *o + 1024;
+    int rc = bkt_objects_add(d->objects, o, err);
+    if (rc == BKT_OK && bkt_map_put(d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
+        bkt_objects_drop(d->objects, &c->id, false);
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    if (rc < 0) {
+        free(c);
+        return rc;
+    }
+    c->obj = o;
+    return BKT_OK;
+}
+
+int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err)
+{
+    int rc = complete_object(d, o, err);
+    if (rc == BKT_OK)
+        rc = add_change(d, o, err);
+    if (rc < 0) {
+        bkt_object_release(o);
+        return rc;
+    }
+    if (id)
+        *id = o->id;
+    if (bkt_links_count_add(d->links, o) < 0 || bkt_edit_loosen(d, &o->id, err) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id)
+{
+    struct bkt_change *c = change_there(d, id);
+    return c && c->is_new && !c->tried ? c->obj : NULL;
+}
+
+int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    c->keep = true;
+    return BKT_OK;
+}
+
+/* ---- links ---- */
+
+static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_change_of(d, id, out, err));
+    if ((*out)->obj->kind != BKT_GROUP)
+        BKT_FAIL(err, BKT_EINVAL, "%s is no group, it has no links", id->text);
+    return BKT_OK;
+}
+
+int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_link *l, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_id      target = l->id;
+    bool               hard   = l->cls == BKT_L_HARD;
+    BKT_PASS(group_of(d, group, &c, err));
+    if (!l->name || !*l->name || strchr(l->name, '/'))
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is no name for a link", l->name ? l->name : "");
+    if (hard && !bkt_id_valid(target.text, NULL))
+        BKT_FAIL(err, BKT_EINVAL, "link '%s' leads to no object", l->name);
+    if (bkt_links_find(&c->obj->group.links, l->name))
+        BKT_FAIL(err, BKT_EEXIST, "a link '%s' is there already", l->name);
+    if (l->created <= 0)
+        l->created = bkt_edit_now(d->edits);
+    d->edits->dirty_bytes += 3 * sizeof *l + 2 * strlen(l->name);
+    if (note(c, &c->links, l->name, BKT_DELTA_ADD) < 0 || bkt_links_add(&c->obj->group.links, l) < 0 ||
+        (hard && bkt_links_count_change(d->links, &target, 1) < 0))
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_link    out = {0};
+    uint64_t           n;
+    BKT_PASS(group_of(d, group, &c, err));
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    if (!l)
+        BKT_FAIL(err, BKT_ENOENT, "there is no link '%s'", name);
+    struct bkt_id target = l->id;
+    bool          hard   = l->cls == BKT_L_HARD;
+    if (hard) /* may have to read other groups: before anything is changed */
+        BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
+    if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0 || bkt_links_remove(&c->obj->group.links, name, &out) < 0)
+        BKT_NOMEM(err);
+    bkt_link_fini(&out);
+    if (!hard)
+        return BKT_OK;
+    if (bkt_links_count_change(d->links, &target, -1) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_edit_loosen(d, &target, err));
+    return bkt_edit_sweep(d, err);
+}
+
+int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    int64_t refs = (int64_t)c->obj->extra_refs + by;
+    if (refs < 0) { /* H5Odecr_refcount() may go below what links there are: it takes none away */
+        BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
+    }
+    c->obj->extra_refs = (uint32_t)refs;
+    c->refs += by;
+    BKT_PASS(bkt_edit_loosen(d, obj, err));
+    return bkt_edit_sweep(d, err);
+}
+
+/* ---- attributes ---- */
+
+static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
+{
+    if (bkt_attrs_find(&c->obj->attrs, a->name))
+        BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", a->name);
+    if (a->created <= 0)
+        a->created = bkt_edit_now(d->edits);
+    if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0 || bkt_attrs_add(&c->obj->attrs, a) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static int replace_attr(struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
+{
+    struct bkt_attr *old = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, a->name);
+    if (!old)
+        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", a->name);
+    if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
+        BKT_NOMEM(err);
+    char *name = old->name; /* the name stays where it is: the list may be sorted by it */
+    old->name  = NULL;
+    a->created = old->created, a->seq = old->seq, a->name_utf8 = old->name_utf8;
+    bkt_attr_fini(old);
+    free(a->name);
+    a->name = name;
+    *old    = *a;
+    memset(a, 0, sizeof *a);
+    return BKT_OK;
+}
+
+int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
+                  struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    d->edits->dirty_bytes += 512 + a->value.len;
+    if (!a->name || !a->type)
+        BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
+    return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(c, a, err);
+}
+
+int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_attr    out = {0};
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    if (!bkt_attrs_find(&c->obj->attrs, name))
+        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", name);
+    if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0 || bkt_attrs_remove(&c->obj->attrs, name, &out) < 0)
+        BKT_NOMEM(err);
+    bkt_attr_fini(&out);
+    return BKT_OK;
+}
+
+int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,
+                         struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_attr    a = {0};
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    if (strcmp(from, to) == 0)
+        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "there is no attribute '%s'", from);
+    if (bkt_attrs_find(&c->obj->attrs, to))
+        BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", to);
+    if (!bkt_attrs_find(&c->obj->attrs, from))
+        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", from);
+    BKT_CLEANUP(bkt_freep) char *name = strdup(to);
+    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0)
+        BKT_NOMEM(err);
+    if (bkt_attrs_remove(&c->obj->attrs, from, &a) < 0)
+        BKT_NOMEM(err);
+    char *was = a.name;
+    a.name    = name;
+    name      = was;
+    if (note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 || bkt_attrs_add(&c->obj->attrs, &a) < 0) {
+        bkt_attr_fini(&a);
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* ---- what else an object has ---- */
+
+int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_space   s;
+    uint64_t           n;
+    BKT_PASS(bkt_change_of(d, dset, &c, err));
+    if (c->obj->kind != BKT_DATASET || c->obj->dset.space.cls != BKT_S_SIMPLE)
+        BKT_FAIL(err, BKT_EINVAL, "%s has no extent that could change", dset->text);
+    s = c->obj->dset.space;
+    for (unsigned i = 0; i < s.rank; i++) {
+        if (dims[i] > s.maxdims[i])
+            BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i, (unsigned long long)s.maxdims[i]);
+        s.dims[i] = dims[i];
+    }
+    BKT_PASS(bkt_space_count(&s, &n, err));
+    if (!c->old_dims && (!c->is_new || c->tried)) {
+        c->old_dims = malloc(sizeof s.dims);
+        if (!c->old_dims)
+            BKT_NOMEM(err);
+        memcpy(c->old_dims, c->obj->dset.space.dims, sizeof s.dims);
+    }
+    c->obj->dset.space = s;
+    return BKT_OK;
+}
+
+int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    char              *copy = text && *text ? strdup(text) : NULL;
+    int                rc   = text && *text && !copy ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    if (rc == BKT_OK)
+        rc = bkt_change_of(d, obj, &c, err);
+    if (rc < 0) {
+        free(copy);
+        return rc;
+    }
+    free(c->obj->comment);
+    c->obj->comment = copy;
+    c->comment      = true;
+    return BKT_OK;
+}

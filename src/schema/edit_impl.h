@@ -1,0 +1,90 @@
+/* What changes of a domain are kept as until they are flushed; inside src/schema.
+ *
+ * [E1] An object under change has one struct bkt_change, which holds a reference and a pin on the cached object; the object
+ *      itself is changed at once.
+ * [E2] A new object is written whole.  One that is stored is written as the version in the store with the deltas put on
+ *      top; a delta names what changed, its value is taken from the object when it is written.
+ * [E3] After it is written a change is forgotten; what failed stays. */
+#ifndef BKT_EDIT_IMPL_H
+#define BKT_EDIT_IMPL_H
+
+#include <jansson.h>
+
+#include "domain_impl.h"
+#include "edit.h"
+
+/** What happened to a name since the object was written last. */
+enum bkt_delta {
+    BKT_DELTA_NONE,
+    BKT_DELTA_ADD,     /* it was not there */
+    BKT_DELTA_REPLACE, /* it was there, and is another now; whatever is stored gives way */
+    BKT_DELTA_REMOVE
+};
+
+struct bkt_change {
+    struct bkt_id      id;
+    struct bkt_object *obj;     /* NULL: removed */
+    bool               is_new;  /* not stored yet, as far as is known */
+    bool               keep;    /* wanted without a link */
+    bool               removed; /* to be deleted */
+    bool               tried;   /* a PUT failed that may have reached the store */
+    bool               comment;
+    int64_t            refs;    /* change of extra_refs */
+    struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
+    uint64_t          *old_dims;      /* the extent before; NULL: unchanged */
+    /* while it is flushed */
+    struct bkt_buf     text;    /* what is PUT */
+    char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
+    bool               foreign; /* that version is another than the object's own */
+    bool               done;
+};
+
+struct bkt_edits {
+    struct bkt_map *changes; /* id -> struct bkt_change */
+    struct bkt_map *loose;   /* ids that lost their last link while somebody held them */
+    double          clock;   /* the latest time stamp given out */
+    void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
+    void *on_remove_arg;
+    uint64_t dirty_bytes;
+    /* a domain that isn't stored yet */
+    bool           fresh, replace; /* replace: whatever document is there */
+    bool           counted;        /* in bkt_registry_count_fresh() */
+    char          *old_etag; /* of the document that it replaces; NULL: none */
+    struct bkt_id  old_root; /* whose objects go when it is stored; "" none */
+    char         **folders;  /* paths of folders that lack a document, outermost first */
+    size_t         n_folders;
+};
+
+struct bkt_edits *bkt_edits_new(void);
+void              bkt_edits_free(struct bkt_domain *d); /* with what wasn't flushed */
+void              bkt_change_free(struct bkt_domain *d, struct bkt_change *c);
+
+/** A time stamp later than all given out before. */
+double bkt_edit_now(struct bkt_edits *e);
+/** The change of an object, begun if there was none.  BKT_EACCES: read-only; BKT_ENOENT; … */
+BKT_NODISCARD int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err);
+/** Remove what nobody links and nobody holds, and what only that linked. */
+BKT_NODISCARD int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err);
+/** The count of an object may have come down to nothing: to be looked at. */
+BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+
+/* ---- replay.c: pure ---- */
+
+/** What collides: names, for the message. */
+struct bkt_clash {
+    size_t n;
+    char   names[160];
+};
+/** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that collide are taken
+ *  out of the change and named in @p clash. */
+BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
+
+/* ---- remove.c ---- */
+
+/** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */
+BKT_NODISCARD int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o,
+                                    struct bkt_err *err);
+/** Delete all objects of the (version 2) domain with that root. */
+BKT_NODISCARD int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err);
+
+#endif

@@ -1,0 +1,576 @@
+/* Changes go to the store.
+ *
+ * In phases, each begun when the one before is through: datasets and types; new groups; groups that gained something;
+ * groups that lost something (what is moved is never out of reach); folders and the document of a new domain; deletions.
+ * Within a phase, waves of requests.  An object whose PUT lost the race is read again, and the deltas are put on top of
+ * that.  [F1] Nothing is forgotten before its PUT succeeded.  [F2] A PUT whose answer was lost is recognised: a new object
+ * by its bytes, a delta by finding itself there. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "acl.h"
+#include "edit_impl.h"
+#include "object.h"
+#include "parse.h"
+#include "trace.h"
+
+#define WAVE       256         /* objects under way at once */
+#define WAVE_BYTES (32u << 20) /* what they may take up */
+#define KEEP_MAX   (256u << 10) /* an object's JSON of at most so many bytes is kept for its next change */
+
+enum phase { PHASE_LEAVES, PHASE_NEW_GROUPS, PHASE_GAINING, PHASE_LOSING, PHASE_NOTHING };
+
+static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
+
+static bool is_changed(const struct bkt_change *c)
+{
+    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->old_dims || c->comment || c->refs;
+}
+
+static bool loses_links(const struct bkt_change *c)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v))
+        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_ADD)
+            return true;
+    return false;
+}
+
+static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
+{
+    uint64_t links = 0;
+    if (c->removed || !is_changed(c))
+        return PHASE_NOTHING;
+    if (c->is_new && !c->keep && !c->obj->extra_refs && strcmp(c->id.text, d->doc.root.text) != 0 &&
+        bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
+        return PHASE_NOTHING; /* somebody holds it, nothing leads to it yet */
+    if (c->obj->kind != BKT_GROUP)
+        return PHASE_LEAVES;
+    return c->is_new ? PHASE_NEW_GROUPS : loses_links(c) ? PHASE_LOSING : PHASE_GAINING;
+}
+
+/* ---- one wave ---- */
+
+struct wave {
+    struct bkt_domain *d;
+    struct bkt_change *v[WAVE];
+    struct bkt_buf     keys[WAVE];
+    struct bkt_req     reqs[WAVE];
+    struct bkt_change *of[WAVE]; /* whose request it is */
+    size_t             n, n_reqs;
+    struct bkt_clash  *clash;
+    bool               lost;
+};
+
+static void wave_fini(struct wave *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        bkt_buf_fini(&w->keys[i]);
+        bkt_buf_fini(&w->v[i]->text);
+    }
+}
+
+static void reqs_clear(struct wave *w)
+{
+    for (size_t i = 0; i < w->n_reqs; i++)
+        bkt_req_fini(&w->reqs[i]);
+    w->n_reqs = 0;
+}
+
+static struct bkt_req *add_req(struct wave *w, size_t i, enum bkt_op op)
+{
+    struct bkt_req *r = &w->reqs[w->n_reqs];
+    *r                = (struct bkt_req){.op = op, .key = bkt_buf_str(&w->keys[i]), .len = op == BKT_GET ? BKT_WHOLE : 0};
+    w->of[w->n_reqs++] = w->v[i];
+    return r;
+}
+
+static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, const struct bkt_change *c)
+{
+    if (*rc == BKT_OK) {
+        *rc = bkt_err_copy(err, r->rc, r->err);
+        (void)BKT_ERR(err, r->rc, "object %s can't be written", c->id.text);
+    }
+    return *rc;
+}
+
+/* Put the deltas on top of a version as it is stored, or make the whole of a new object. */
+static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *base, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    bkt_buf_clear(&c->text);
+    if (c->is_new)
+        return bkt_object_emit(c->obj, &c->text, err);
+    size_t clashes = w->clash->n;
+    BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
+    BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
+    c->foreign |= w->clash->n != clashes; /* theirs is what holds */
+    return bkt_json_dump(j, &c->text, err);
+}
+
+static int set_etag(struct bkt_change *c, const char *etag)
+{
+    free(c->etag);
+    c->etag = strdup(etag);
+    return c->etag ? BKT_OK : BKT_ENOMEM;
+}
+
+/* A new object was there already: is it ours, from a PUT whose answer was lost? */
+static int judge_new(struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    struct bkt_object *o = NULL;
+    if (r->body.len == c->text.len && memcmp(r->body.ptr, c->text.ptr, c->text.len) == 0) {
+        c->done = true;
+        return bkt_object_set_etag(c->obj, r->etag);
+    }
+    BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, &c->id, &o, err));
+    bool ours = o->created == c->obj->created;
+    bkt_object_release(o);
+    if (!ours)
+        BKT_FAIL(err, BKT_EEXIST, "there is an object %s already", c->id.text);
+    return set_etag(c, r->etag); /* an earlier try of ours: what it has become replaces it */
+}
+
+static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    if (c->is_new)
+        return judge_new(c, r, err);
+    if (set_etag(c, r->etag) < 0)
+        BKT_NOMEM(err);
+    c->foreign = !c->obj->etag || strcmp(c->obj->etag, r->etag) != 0;
+    return build(w, c, &r->body, err);
+}
+
+/* Read what is to be changed, where it isn't known. */
+static int read_versions(struct wave *w, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; i < w->n; i++) {
+        struct bkt_change *c = w->v[i];
+        if (c->done)
+            continue;
+        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new) {
+            if (set_etag(c, c->obj->etag) < 0)
+                BKT_NOMEM(err);
+            BKT_PASS(build(w, c, &c->obj->stored, err));
+        } else if (!c->etag && (!c->is_new || c->tried)) {
+            (void)add_req(w, i, BKT_GET);
+        } else if (c->is_new) {
+            BKT_PASS(build(w, c, NULL, err));
+        }
+    }
+    (void)bkt_store_run(w->d->store, w->reqs, w->n_reqs, NULL);
+    for (size_t i = 0; i < w->n_reqs; i++) {
+        struct bkt_req    *r = &w->reqs[i];
+        struct bkt_change *c = w->of[i];
+        if (r->rc == BKT_ENOENT && c->is_new) /* so the try before came to nothing */
+            r->rc = build(w, c, NULL, err), rc = rc < 0 ? rc : r->rc;
+        else if (r->rc < 0)
+            (void)keep_error(err, &rc, r, c);
+        else if (rc == BKT_OK)
+            rc = take_version(w, c, r, err);
+    }
+    reqs_clear(w);
+    return rc;
+}
+
+/* The object in memory is what was written, with what others had put there. */
+static int adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
+{
+    struct bkt_object *o = NULL;
+    BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
+    if (o->kind == BKT_GROUP && bkt_links_count_merge(d->links, &c->obj->group.links, &o->group.links) < 0) {
+        bkt_object_release(o);
+        BKT_NOMEM(err);
+    }
+    bkt_object_swap(c->obj, o);
+    bkt_object_release(o);
+    return BKT_OK;
+}
+
+static int written(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err)
+{
+    c->done = true;
+    if (c->foreign)
+        BKT_PASS(adopt(d, c, err));
+    bkt_buf_fini(&c->obj->stored);
+    if (bkt_object_set_etag(c->obj, etag) < 0)
+        BKT_NOMEM(err);
+    if (c->text.len <= KEEP_MAX && *etag)
+        bkt_buf_move(&c->obj->stored, &c->text);
+    return BKT_OK;
+}
+
+static int put_versions(struct wave *w, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; i < w->n; i++) {
+        struct bkt_change *c = w->v[i];
+        if (c->done)
+            continue;
+        struct bkt_req *r = add_req(w, i, BKT_PUT);
+        r->put            = c->text.ptr;
+        r->put_len        = c->text.len;
+        if (c->etag && *c->etag)
+            r->if_match = c->etag;
+        else if (c->is_new && !c->etag)
+            r->if_none_match = "*";
+    }
+    (void)bkt_store_run(w->d->store, w->reqs, w->n_reqs, NULL);
+    for (size_t i = 0; i < w->n_reqs; i++) {
+        struct bkt_req    *r = &w->reqs[i];
+        struct bkt_change *c = w->of[i];
+        if (r->rc == BKT_OK) {
+            struct bkt_err why = {.n = 0};
+            int            did = written(w->d, c, r->etag, &why);
+            if (did < 0 && rc == BKT_OK)
+                rc = bkt_err_copy(err, did, &why);
+        } else {
+            free(c->etag);
+            c->etag  = NULL;
+            c->tried = true;
+            w->lost |= r->rc == BKT_EPRECOND;
+            if (r->rc != BKT_EPRECOND)
+                (void)keep_error(err, &rc, r, c);
+        }
+    }
+    reqs_clear(w);
+    return rc;
+}
+
+static void pause_after_loss(unsigned round)
+{
+    uint64_t       most = round < 7 ? 1000000ULL << round : 128000000; /* 1 to 128 ms, and some chance */
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t        ns = most / 4 + (uint64_t)now.tv_nsec * 2654435761U % most;
+    struct timespec t  = {0, (long)ns};
+    (void)nanosleep(&t, NULL);
+}
+
+static time_t seconds(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+static int run_wave(struct wave *w, struct bkt_err *err)
+{
+    time_t until = seconds() + 1 + (time_t)(w->d->set.deadline_ms / 1000);
+    int    rc    = BKT_OK;
+    for (size_t i = 0; i < w->n && rc == BKT_OK; i++)
+        if (bkt_id_key(&w->v[i]->id, &w->keys[i]) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (unsigned round = 0; rc == BKT_OK; round++) {
+        w->lost = false;
+        rc      = read_versions(w, err);
+        if (rc == BKT_OK)
+            rc = put_versions(w, err);
+        if (rc < 0 || !w->lost)
+            break;
+        if (seconds() > until)
+            rc = BKT_ERR(err, BKT_EPRECOND, "%s: others change the same objects all the time", w->d->name);
+        pause_after_loss(round);
+    }
+    wave_fini(w);
+    return rc;
+}
+
+/* What is written is forgotten. */
+static void forget(struct bkt_domain *d, struct bkt_change *c)
+{
+    (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
+    bkt_change_free(d, c);
+}
+
+static int run_phase(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct wave *w = calloc(1, sizeof *w);
+    int rc = BKT_OK;
+    if (!w)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n && rc == BKT_OK;) {
+        uint64_t bytes = 0;
+        memset(w, 0, sizeof *w);
+        w->d     = d;
+        w->clash = clash;
+        while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
+            struct bkt_change *c = v[i++];
+            free(c->etag);
+            c->etag = NULL;
+            c->done = c->foreign = false;
+            bytes += 2 * (uint64_t)c->obj->json_bytes + 4096;
+            w->v[w->n++] = c;
+        }
+        rc = run_wave(w, err);
+        for (size_t k = 0; k < w->n; k++)
+            if (w->v[k]->done)
+                forget(d, w->v[k]);
+    }
+    return rc;
+}
+
+/* ---- the document of a new domain ---- */
+
+static int doc_key(const char *path, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
+}
+
+static int write_folders(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits     *e   = d->edits;
+    struct bkt_domain_doc doc = {.owner = d->doc.owner, .created = d->doc.created, .modified = d->doc.created};
+    struct bkt_acl_entry  acl[2] = {{.user = d->doc.owner, .allow = BKT_ACL_ALL},
+                                    {.user = (char[]){"default"}, .allow = BKT_ACL_READ}};
+    doc.acls   = acl;
+    doc.n_acls = 2;
+    for (size_t i = 0; i < e->n_folders; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+        if (doc_key(e->folders[i], &key) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(bkt_domain_doc_emit(&doc, &text, err));
+        int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
+        if (rc < 0 && rc != BKT_EPRECOND)
+            BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);
+        if (rc < 0)
+            bkt_err_clear(err);
+    }
+    return BKT_OK;
+}
+
+/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well. */
+static int judge_doc(struct bkt_domain *d, const char *key, const struct bkt_buf *text, bool *ours, struct bkt_err *err)
+{
+    struct bkt_edits     *e   = d->edits;
+    struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
+    struct bkt_domain_doc doc = {.n_acls = 0};
+    int rc = bkt_store_run(d->store, &r, 1, err);
+    *ours  = rc == BKT_OK && r.body.len == text->len && memcmp(r.body.ptr, text->ptr, text->len) == 0;
+    if (rc == BKT_ENOENT) { /* deleted meanwhile */
+        bkt_err_clear(err);
+        rc = BKT_OK;
+        free(e->old_etag);
+        e->old_etag = NULL;
+    } else if (rc == BKT_OK && !*ours && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
+        if (!e->replace || !doc.root.text[0]) {
+            rc = BKT_ERR(err, BKT_EEXIST, "%s: somebody else has made it meanwhile", d->name);
+        } else {
+            free(e->old_etag);
+            e->old_etag = strdup(r.etag);
+            e->old_root = doc.root;
+            rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        }
+        bkt_domain_doc_fini(&doc);
+    }
+    bkt_req_fini(&r);
+    return rc;
+}
+
+static int write_doc(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+    struct bkt_edits *e    = d->edits;
+    bool              ours = false;
+    int               rc   = BKT_EPRECOND;
+    BKT_PASS(write_folders(d, err));
+    if (doc_key(d->path, &key) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
+    for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
+        bkt_err_clear(err);
+        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,
+                           e->old_etag ? NULL : "*", NULL, err);
+        if (rc == BKT_EPRECOND) {
+            bkt_err_clear(err);
+            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &text, &ours, err));
+        }
+    }
+    if (rc < 0 && !ours)
+        BKT_FAIL(err, rc, "%s can't be written", bkt_buf_str(&key));
+    e->fresh = false;
+    if (e->counted)
+        bkt_registry_count_fresh(-1);
+    e->counted = false;
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s is stored", d->name);
+    return BKT_OK;
+}
+
+/* The objects of the domain that was replaced. */
+static int remove_old(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (!e->old_root.text[0] || e->fresh)
+        return BKT_OK;
+    if (bkt_id_is_v2(&e->old_root))
+        BKT_TRY(err, bkt_remove_tree(d->store, &e->old_root, err), "%s is stored, but not all of what it replaces is deleted",
+                d->name);
+    memset(&e->old_root, 0, sizeof e->old_root);
+    return BKT_OK;
+}
+
+/* ---- all together ---- */
+
+static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bkt_change *c = v[i];
+        if (!c->removed)
+            continue;
+        BKT_PASS(bkt_remove_object(d->store, &c->id, c->obj, err));
+        bkt_objects_drop(d->objects, &c->id, false);
+        forget(d, c);
+    }
+    return BKT_OK;
+}
+
+/* The changes as a list, sorted by phase; the caller's, free(). */
+static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *n_all)
+{
+    size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0;
+    struct bkt_change **all = calloc(n + 1, sizeof *all), **v = calloc(n + 1, sizeof *v);
+    unsigned char      *phase = calloc(n + 1, 1);
+    const void         *key;
+    void               *val;
+    while (all && v && phase && bkt_map_next(d->edits->changes, &pos, &key, &len, &val)) {
+        all[k]     = val;
+        phase[k++] = (unsigned char)phase_of(d, val);
+    }
+    for (enum phase p = PHASE_LEAVES; all && v && phase && p <= PHASE_NOTHING; p++) {
+        starts[p] = at;
+        for (size_t i = 0; i < n; i++)
+            if (phase[i] == p)
+                v[at++] = all[i];
+    }
+    free(phase);
+    free(all);
+    *n_all = n;
+    return v;
+}
+
+static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t n, struct bkt_clash *clash,
+                     struct bkt_err *err)
+{
+    for (enum phase p = PHASE_LEAVES; p < PHASE_NOTHING; p++)
+        BKT_PASS(run_phase(d, v + starts[p], starts[p + 1] - starts[p], clash, err));
+    if (d->edits->fresh)
+        BKT_PASS(write_doc(d, err));
+    BKT_PASS(remove_old(d, err));
+    for (size_t i = starts[PHASE_NOTHING]; i < n; i++)
+        if (!v[i]->removed && !is_changed(v[i])) {
+            forget(d, v[i]);
+            v[i] = NULL;
+        }
+    size_t m = starts[PHASE_NOTHING];
+    for (size_t i = m; i < n; i++)
+        if (v[i])
+            v[m++] = v[i];
+    return remove_objects(d, v + starts[PHASE_NOTHING], m - starts[PHASE_NOTHING], err);
+}
+
+static int tell_clash(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
+{
+    if (!clash->n)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EEXIST, "%s: %zu name%s made by somebody else as well, and theirs stay%s: %s", d->name, clash->n,
+             clash->n == 1 ? " was" : "s were", clash->n == 1 ? "s" : "", clash->names);
+}
+
+int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_clash clash = {0};
+    size_t           starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    if (!bkt_domain_is_dirty(d))
+        return BKT_OK;
+    BKT_PASS(bkt_edit_sweep(d, err));
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v = sorted(d, starts, &n);
+    if (!v)
+        BKT_NOMEM(err);
+    BKT_TRY(err, flush_all(d, v, starts, n, &clash, err), "%s: not everything is written; what is missing is kept", d->name);
+    d->edits->dirty_bytes = 0;
+    return tell_clash(d, &clash, err);
+}
+
+int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    struct bkt_clash   clash = {0};
+    struct bkt_change *c     = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    if (!c || c->removed || c->is_new || !is_changed(c))
+        return BKT_OK;
+    BKT_PASS(run_phase(d, &c, 1, &clash, err));
+    return tell_clash(d, &clash, err);
+}
+
+bool bkt_domain_is_dirty(struct bkt_domain *d)
+{
+    return d->edits->fresh || d->edits->old_root.text[0] || bkt_map_count(d->edits->changes) > 0;
+}
+
+uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d) { return d->edits->dirty_bytes; }
+
+/* ---- seeing what others did; forgetting what we did ---- */
+
+static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j     = NULL;
+    struct bkt_clash                      clash = {0};
+    BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
+    BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), &clash, err));
+    bkt_buf_clear(&c->text);
+    BKT_PASS(bkt_json_dump(j, &c->text, err));
+    BKT_PASS(adopt(d, c, err));
+    bkt_buf_fini(&c->text);
+    bkt_buf_fini(&c->obj->stored);
+    if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
+        BKT_NOMEM(err);
+    return tell_clash(d, &clash, err);
+}
+
+int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    struct bkt_change  clean = {.id = *id};
+    if (c && (c->is_new || c->removed))
+        return BKT_OK;
+    const struct bkt_object *o = NULL;
+    BKT_PASS(bkt_domain_get(d, id, &o, err));
+    clean.obj = (struct bkt_object *)(uintptr_t)o;
+    if (bkt_id_key(id, &key) < 0) {
+        bkt_object_release(o);
+        BKT_NOMEM(err);
+    }
+    struct bkt_req r  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE, .if_none_match = o->etag};
+    int            rc = bkt_store_run(d->store, &r, 1, err);
+    if (rc == BKT_ENOTMOD) {
+        bkt_err_clear(err);
+        rc = BKT_OK;
+    } else if (rc == BKT_OK) {
+        rc = merge_fresh(d, c ? c : &clean, &r, err);
+    }
+    bkt_buf_fini(&clean.text);
+    bkt_req_fini(&r);
+    bkt_object_release(o);
+    return rc;
+}
+
+void bkt_domain_discard(struct bkt_domain *d)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
+        struct bkt_change *c = v;
+        bkt_objects_drop(d->objects, &c->id, false);
+        (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
+        bkt_change_free(d, c);
+    }
+    d->edits->fresh       = false;
+    d->edits->dirty_bytes = 0;
+    memset(&d->edits->old_root, 0, sizeof d->edits->old_root);
+    bkt_links_count_forget(d->links);
+}

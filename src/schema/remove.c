@@ -1,0 +1,233 @@
+/* Removing objects: in memory when the last link goes, in the store at the flush after. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit_impl.h"
+#include "num.h"
+#include "object.h"
+#include "parse.h"
+
+#define WAVE 512 /* keys deleted at once */
+
+/* ---- in memory ---- */
+
+int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    if (bkt_map_put(d->edits->loose, id->text, BKT_ID_LEN, d, NULL) < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg)
+{
+    d->edits->on_remove     = fn;
+    d->edits->on_remove_arg = arg;
+}
+
+/* The members of a removed group lose a link each. */
+static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, struct bkt_err *err)
+{
+    if (o->kind != BKT_GROUP)
+        return BKT_OK;
+    const struct bkt_links *l = bkt_links_settle(&o->group.links);
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->v[i].cls != BKT_L_HARD)
+            continue;
+        if (bkt_links_count_change(d->links, &l->v[i].id, -1) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(bkt_edit_loosen(d, &l->v[i].id, err));
+    }
+    return BKT_OK;
+}
+
+/* The chunks of a version 1 dataset can't be listed: its layout must be known when they are deleted. */
+static bool needs_layout(const struct bkt_object *o) { return o->kind == BKT_DATASET && !bkt_id_is_v2(&o->id); }
+
+static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, id, &c, err));
+    BKT_PASS(loosen_members(d, c->obj, err));
+    if (d->edits->on_remove)
+        d->edits->on_remove(d, id, d->edits->on_remove_arg);
+    bool stored = !c->is_new || c->tried || c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
+    bkt_objects_drop(d->objects, id, stored);
+    if (!needs_layout(c->obj) || !stored) {
+        bkt_object_release(c->obj);
+        c->obj = NULL;
+    }
+    c->removed = true;
+    if (!stored) {
+        (void)bkt_map_del(d->edits->changes, id->text, BKT_ID_LEN);
+        bkt_change_free(d, c);
+    }
+    return BKT_OK;
+}
+
+int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err)
+{
+    if (strcmp(obj->text, d->doc.root.text) == 0)
+        BKT_FAIL(err, BKT_EINVAL, "the root group can't be removed");
+    BKT_PASS(remove_now(d, obj, err));
+    return bkt_edit_sweep(d, err);
+}
+
+enum fate { FATE_STAYS, FATE_HELD, FATE_GOES };
+
+static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out, struct bkt_err *err)
+{
+    const struct bkt_object *o    = NULL;
+    struct bkt_change       *c    = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    struct bkt_err           why  = {.n = 0};
+    uint64_t                 n;
+    *out = FATE_STAYS;
+    if ((c && (c->removed || c->keep)) || !bkt_links_count_is_sure(d, id))
+        return BKT_OK;
+    BKT_PASS(bkt_domain_link_count(d, id, &n, err));
+    if (n)
+        return BKT_OK;
+    int rc = bkt_objects_get(d->objects, id, &o, &why);
+    if (rc == BKT_ENOENT)
+        return BKT_OK;
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
+    if (!o->extra_refs) /* the cache's reference, ours, and that of a change */
+        *out = bkt_object_refs(o) > (c ? 3U : 2U) ? FATE_HELD : FATE_GOES;
+    bkt_object_release(o);
+    return BKT_OK;
+}
+
+/* Groups within groups however deep: a list of work, no recursion. */
+int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
+{
+    const void   *key;
+    size_t        n;
+    void         *v;
+    struct bkt_id id   = {{0}};
+    bool          more = bkt_map_count(d->edits->loose) > 0;
+    if (more) { /* what only a walk's memory holds isn't held */
+        bkt_siblings_free(d->siblings);
+        d->siblings = NULL;
+    }
+    while (more) {
+        size_t pos = 0;
+        more       = false;
+        while (bkt_map_next(d->edits->loose, &pos, &key, &n, &v)) {
+            enum fate fate;
+            memcpy(id.text, key, BKT_ID_LEN);
+            BKT_PASS(fate_of(d, &id, &fate, err));
+            if (fate == FATE_HELD)
+                continue;
+            (void)bkt_map_del(d->edits->loose, id.text, BKT_ID_LEN);
+            if (fate == FATE_STAYS)
+                continue;
+            BKT_PASS(remove_now(d, &id, err));
+            more = true; /* the map has changed */
+            break;
+        }
+    }
+    return BKT_OK;
+}
+
+/* ---- in the store ---- */
+
+struct keys {
+    char **v;
+    size_t n, cap;
+};
+
+static void keys_fini(struct keys *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        free(k->v[i]);
+    free(k->v);
+    memset(k, 0, sizeof *k);
+}
+
+static int keys_add(struct keys *k, const char *key)
+{
+    if (k->n == k->cap) {
+        size_t cap = k->cap ? 2 * k->cap : 64;
+        char **v   = realloc(k->v, cap * sizeof *v);
+        if (!v)
+            return BKT_ENOMEM;
+        k->v   = v;
+        k->cap = cap;
+    }
+    k->v[k->n] = strdup(key);
+    return k->v[k->n] ? (k->n++, BKT_OK) : BKT_ENOMEM;
+}
+
+static int delete_keys(struct bkt_store *st, const struct keys *k, struct bkt_err *err)
+{
+    for (size_t i = 0; i < k->n; i += WAVE)
+        BKT_PASS(bkt_store_delete(st, (const char *const *)k->v + i, k->n - i < WAVE ? k->n - i : WAVE, err));
+    return BKT_OK;
+}
+
+static int collect_key(const struct bkt_listed *e, void *arg) { return keys_add(arg, e->key); }
+
+static int delete_prefix(struct bkt_store *st, const char *prefix, struct bkt_err *err)
+{
+    BKT_CLEANUP(keys_fini) struct keys k = {0};
+    BKT_PASS(bkt_store_list(st, prefix, "", collect_key, &k, err));
+    return delete_keys(st, &k, err);
+}
+
+int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err)
+{
+    char prefix[64];
+    if (!bkt_id_is_v2(root))
+        BKT_FAIL(err, BKT_EINVAL, "objects of version 1 have no tree");
+    (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
+    return delete_prefix(st, prefix, err);
+}
+
+/* Every chunk that there may be, unseen. */
+static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(keys_fini) struct keys       k     = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key   = {0};
+    const struct bkt_layout *l                     = &o->dset.layout;
+    uint64_t                 at[BKT_MAX_RANK] = {0}, grid[BKT_MAX_RANK];
+    if (l->cls != BKT_D_CHUNKED)
+        return BKT_OK;
+    for (unsigned i = 0; i < l->rank; i++) {
+        uint64_t extent = o->dset.space.rank ? o->dset.space.dims[i] : 1;
+        grid[i]         = extent / l->dims[i] + (extent % l->dims[i] != 0);
+        if (!grid[i])
+            return BKT_OK;
+    }
+    for (unsigned i = 0; i < l->rank;) {
+        bkt_buf_clear(&key);
+        if (bkt_chunk_key(&o->id, l, at, &key) < 0 || keys_add(&k, bkt_buf_str(&key)) < 0)
+            BKT_NOMEM(err);
+        if (k.n == WAVE) {
+            BKT_PASS(delete_keys(st, &k, err));
+            keys_fini(&k);
+        }
+        for (i = 0; i < l->rank && ++at[i] == grid[i]; i++)
+            at[i] = 0;
+    }
+    return delete_keys(st, &k, err);
+}
+
+static int delete_one(struct bkt_store *st, const struct bkt_id *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_id_key(id, &key) < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&key);
+    return bkt_store_delete(st, &one, 1, err);
+}
+
+int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o, struct bkt_err *err)
+{
+    char prefix[64];
+    if (o && needs_layout(o))
+        BKT_PASS(delete_v1_chunks(st, o, err));
+    if (bkt_id_kind(id) != BKT_DATASET || !bkt_id_is_v2(id))
+        return delete_one(st, id, err);
+    (void)snprintf(prefix, sizeof prefix, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
+    return delete_prefix(st, prefix, err);
+}

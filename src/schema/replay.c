@@ -1,0 +1,162 @@
+/* Deltas put on top of an object as it is stored, whoever wrote it; keys that nobody here knows stay. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit_impl.h"
+#include "num.h"
+#include "parse.h"
+
+/* The member @p key of @p j, an object; made when it is missing. */
+static int member(json_t *j, const char *key, json_t **out)
+{
+    *out = json_object_get(j, key);
+    if (json_is_object(*out))
+        return BKT_OK;
+    *out = json_object();
+    return bkt_json_set(j, key, *out);
+}
+
+static void note_clash(struct bkt_clash *clash, const char *name)
+{
+    size_t at = strlen(clash->names);
+    if (at + strlen(name) + 5 < sizeof clash->names)
+        (void)snprintf(clash->names + at, sizeof clash->names - at, "%s'%s'", at ? ", " : "", name);
+    clash->n++;
+}
+
+/* Set @p value (taken) as @p name.  Where it stood it stays; what was removed and made again goes to the end. */
+static int set_entry(json_t *in, const char *name, json_t *value, const json_t *old)
+{
+    if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
+        if (bkt_json_del_named(in, name) < 0) {
+            json_decref(value);
+            return BKT_ENOMEM;
+        }
+    return bkt_json_set_named(in, name, value);
+}
+
+/* One name.  Back comes 1 when it is somebody else's. */
+static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *value)
+{
+    json_t *old = NULL;
+    int     rc  = bkt_json_get_named(in, name, &old);
+    if (rc < 0 || delta == BKT_DELTA_REMOVE) {
+        json_decref(value);
+        return rc < 0 ? rc : bkt_json_del_named(in, name);
+    }
+    if (old && delta == BKT_DELTA_ADD) {
+        bool same = json_equal(old, value); /* ours, of a PUT whose answer was lost */
+        json_decref(value);
+        return same ? BKT_OK : 1;
+    }
+    return set_entry(in, name, value, old);
+}
+
+static int replay_link(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+{
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
+    json_t                *value = NULL, *in = NULL;
+    bool                   user  = l && l->cls == BKT_L_USER;
+    if (l && delta != BKT_DELTA_REMOVE)
+        BKT_PASS(bkt_link_emit(l, &value, err));
+    if (member(stored, user ? "h5links" : "links", &in) < 0) {
+        json_decref(value);
+        return BKT_ENOMEM;
+    }
+    /* the name may stand in the other list */
+    json_t *other = json_object_get(stored, user ? "links" : "h5links"), *there = NULL;
+    if (other && bkt_json_get_named(other, name, &there) == BKT_OK && there) {
+        if (delta == BKT_DELTA_ADD) {
+            json_decref(value);
+            return 1;
+        }
+        BKT_PASS(bkt_json_del_named(other, name));
+    }
+    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value);
+}
+
+static int replay_attr(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+{
+    const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
+    json_t                *value = NULL, *in = NULL;
+    if (a && delta != BKT_DELTA_REMOVE)
+        BKT_PASS(bkt_attr_emit(a, &value, err));
+    if (member(stored, "attributes", &in) < 0) {
+        json_decref(value);
+        return BKT_ENOMEM;
+    }
+    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value);
+}
+
+typedef int replay_fn(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err);
+
+static int replay_names(struct bkt_change *c, struct bkt_map *deltas, replay_fn *fn, json_t *stored, struct bkt_clash *clash,
+                        struct bkt_err *err)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        int rc = name ? fn(c, name, (enum bkt_delta)(uintptr_t)v, stored, err) : BKT_ENOMEM;
+        if (rc < 0)
+            return rc;
+        if (rc) {
+            note_clash(clash, name);
+            (void)bkt_map_del(deltas, name, n); /* the entry is emptied in place, the walk goes on */
+        }
+    }
+    return BKT_OK;
+}
+
+/* The extent: what we let grow is at least as large as we want it, what we shrink is what we want. */
+static int replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err)
+{
+    struct bkt_space s;
+    json_t          *shape = json_object_get(stored, "shape"), *dims = NULL;
+    BKT_PASS(bkt_space_parse(shape, &s, err));
+    const struct bkt_space *ours = &c->obj->dset.space;
+    if (s.rank != ours->rank)
+        BKT_FAIL(err, BKT_EFORMAT, "the dataset's rank has changed");
+    for (unsigned i = 0; i < s.rank; i++) {
+        if (ours->dims[i] > c->old_dims[i])
+            s.dims[i] = bkt_max_u64(s.dims[i], ours->dims[i]);
+        else if (ours->dims[i] < c->old_dims[i])
+            s.dims[i] = ours->dims[i];
+    }
+    BKT_PASS(bkt_dims_emit(s.dims, s.rank, &dims));
+    return bkt_json_set(shape, "dims", dims); /* maxdims stay as they are spelt */
+}
+
+static int replay_own(const struct bkt_change *c, json_t *stored)
+{
+    if (c->comment) {
+        (void)json_object_del(stored, "h5comment");
+        if (c->obj->comment)
+            BKT_PASS(bkt_json_set(stored, "h5comment", bkt_json_new_str(c->obj->comment)));
+    }
+    if (c->refs) {
+        const json_t *old  = json_object_get(stored, "h5refcount");
+        json_int_t    refs = (json_is_integer(old) ? json_integer_value(old) : 0) + c->refs;
+        (void)json_object_del(stored, "h5refcount");
+        if (refs > 0)
+            BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(refs)));
+    }
+    return BKT_OK;
+}
+
+int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
+{
+    int rc = c->obj->kind == BKT_GROUP ? replay_names(c, c->links, replay_link, stored, clash, err) : BKT_OK;
+    if (rc == BKT_OK)
+        rc = replay_names(c, c->attrs, replay_attr, stored, clash, err);
+    if (rc == BKT_OK && c->old_dims)
+        rc = replay_extent(c, stored, err);
+    if (rc == BKT_OK)
+        rc = replay_own(c, stored);
+    if (rc == BKT_OK)
+        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(now));
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    return rc;
+}
