@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "edit.h"
 #include "forkguard.h"
 #include "map.h"
 #include "num.h"
@@ -18,6 +19,14 @@ struct dirty { /* what is attached to the cache */
 };
 
 /* ---- a domain's ---- */
+
+/* Nothing of a dataset that is deleted is stored any more. */
+static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg)
+{
+    (void)arg;
+    if (bkt_id_kind(id) == BKT_DATASET)
+        bkt_chunks_forget(dom, id);
+}
 
 static void *dirty_new(void *arg)
 {
@@ -33,6 +42,7 @@ static void *dirty_new(void *arg)
     x->d.dom   = dom;
     x->d.limit = bkt_domain_settings(dom)->write_cache;
     x->d.pid   = getpid();
+    bkt_edit_on_remove(dom, on_remove, NULL);
     return &x->d;
 }
 

@@ -175,12 +175,17 @@ BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct
 /** Wait (helping the workers) until something has ended; lock held. */
 void bkt_dirty_wait(struct bkt_dirty *d);
 
+/** Let go of what is stored (all of the domain's datasets). */
+void bkt_dirty_drop_clean(struct bkt_domain *dom);
+
 /* ---- what readers ask ---- */
 struct bkt_target;
 /** Chunks of the target that were written in part only are completed. */
 BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
 /** The chunk's elements, if it was written, retained; else NULL. */
 struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
+/** Whether the dataset was written to. */
+bool bkt_dirty_knows(const struct bkt_dsetio *io);
 /** What the dataset's chunks are cached under now. */
 void bkt_dirty_space(struct bkt_dsetio *io);
 

@@ -128,6 +128,17 @@ struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *co
     return e;
 }
 
+bool bkt_dirty_knows(const struct bkt_dsetio *io)
+{
+    struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
+    if (!d)
+        return false;
+    (void)pthread_mutex_lock(&d->lock);
+    bool known = bkt_wset_find(d, &io->obj->id) != NULL;
+    (void)pthread_mutex_unlock(&d->lock);
+    return known;
+}
+
 void bkt_dirty_space(struct bkt_dsetio *io)
 {
     struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
@@ -177,11 +188,27 @@ void bkt_wset_drop(struct bkt_wset *ws)
     }
 }
 
+void bkt_dirty_drop_clean(struct bkt_domain *dom)
+{
+    struct bkt_dirty  *d = bkt_dirty_of(dom, false);
+    struct bkt_dchunk *next;
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    for (struct bkt_dchunk *c = d->list[BKT_LIST_IDLE].head; c; c = next) {
+        next = c->next;
+        if (!c->task)
+            bkt_dchunk_drop(c);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
 {
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return;
+    bkt_ahead_stop(dom);
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_find(d, dset);
     if (ws) {

@@ -369,9 +369,16 @@ static int add_usage(const uint64_t *coord, const struct bkt_chunk_info *info, v
 int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err)
 {
     struct usage u = {0, 0};
-    if (io->where == BKT_AT_OBJECTS)
+    uint64_t     grid[BKT_MAX_RANK];
+    if (io->where == BKT_AT_OBJECTS && bkt_dirty_knows(io)) { /* what a list said before it was written to holds no more */
+        BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+        if (grid_of(io, grid))
+            BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
+    } else if (io->where == BKT_AT_OBJECTS) {
         return bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, err);
-    BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
+    } else {
+        BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
+    }
     if (bytes)
         *bytes = u.bytes;
     if (n_chunks)

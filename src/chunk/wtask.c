@@ -66,8 +66,11 @@ static void give_back(struct bkt_wtask *t)
         bkt_buf_move(&c->raw, &t->out);
         c->is_raw = true;
     }
-    c->whole |= t->whole;
-    if (t->mask && !c->mask) {
+    bool anew = c->is_raw || (c->whole && c->complete);
+    c->whole |= t->whole && !c->is_raw;
+    if (anew) {
+        /* nothing of that version counts any more */
+    } else if (t->mask && !c->mask) {
         c->mask    = t->mask;
         c->n_dirty = t->n_dirty;
         t->mask    = NULL;
@@ -113,6 +116,7 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
 
 static void load(struct bkt_wtask *t);
 static void load_job(struct bkt_job *job);
+static void encode_job(struct bkt_job *job);
 
 static void stored(struct bkt_req *q)
 {
@@ -134,10 +138,11 @@ static void stored(struct bkt_req *q)
     (void)pthread_mutex_lock(&t->d->lock);
     give_back(t);
     c->base     = BKT_BASE_UNKNOWN;
-    c->complete = false;
+    c->complete = c->complete && c->whole; /* written anew, all of it: nothing to be put over */
+    bool whole  = c->complete;
     (void)pthread_mutex_unlock(&t->d->lock);
-    t->job.run = load_job;
-    if (t->tries < PAUSE_FROM)
+    t->job.run = whole ? encode_job : load_job;
+    if (!whole && t->tries < PAUSE_FROM)
         load(t);
     else
         bkt_pool_submit(&t->job);

@@ -1,0 +1,234 @@
+/* Stores that fail, answer late, or are written to by others at the same time: what was written is never lost silently, stays
+ * for another try, and other writers' elements stay what they made them. */
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "domain_impl.h"
+#include "fault.h"
+#include "pool.h"
+#include "write_testing.h"
+
+static void put_between(struct world *w, const struct bkt_fault *f, size_t n, struct bkt_store **st)
+{
+    if (bkt_fault_open(w->dom->store, f, n, st, NULL) < 0)
+        abort();
+    w->dom->store = *st;
+}
+
+static struct bkt_sel part(const struct model *m, uint64_t from, uint64_t n)
+{
+    return (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = 1, .dims = {m->n_elems}, .start = {from}, .stride = {1}, .count = {1},
+                            .block = {n}, .n_elems = n};
+}
+
+/* A failure is told at the flush, the data stay, the next flush stores them. */
+static void fails_once(const char *filters)
+{
+    struct world           w;
+    struct model           m       = {.n = 2, .rank = 1, .dims = {1000}};
+    uint64_t               cdims[] = {100};
+    struct bkt_err         err     = {0};
+    struct bkt_store      *st;
+    const struct bkt_fault f[] = {{.op = BKT_PUT, .skip = 3, .times = 2, .code = BKT_ENET},
+                                  {.op = BKT_GET, .key_part = "/9", .times = 1, .code = BKT_EACCES}};
+    world_open(&w, *filters ? "once-z" : "once", "");
+    model_make(&w, &m, cdims, filters, true);
+    put_between(&w, f, 2, &st);
+    struct bkt_dsetio *io = open_io(&w, m.n);
+    struct bkt_sel     s  = part(&m, 0, 950);
+    CHECK(model_write(&m, io, &s, 5, &err) == BKT_OK, "%s", story(&err));
+    int rc = bkt_chunks_flush(w.dom, &err);
+    CHECK(rc == BKT_ENET || rc == BKT_EACCES, "flush: %d", rc);
+    CHECK(err.n >= 2 && strstr(err.frame[err.n - 1].msg, "kept for another try"), "%s", err.n ? err.frame[err.n - 1].msg : "");
+    CHECK(bkt_chunks_dirty(w.dom), "what failed is dirty");
+    model_check(&m, io, "after a failure");
+    bkt_err_clear(&err);
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK && !bkt_chunks_dirty(w.dom), "%s", story(&err));
+    bkt_dsetio_close(io);
+    bkt_chunk_cache_drop(w.dom); /* what follows comes from the store */
+    io = open_io(&w, m.n);
+    model_check(&m, io, "stored");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+}
+
+/* A store that takes nothing: memory stays bounded, and the program is told while it writes. */
+static void fails_always(void)
+{
+    struct world           w;
+    struct model           m       = {.n = 2, .rank = 1, .dims = {4u << 20}};
+    uint64_t               cdims[] = {16384};
+    struct bkt_err         err     = {0};
+    struct bkt_store      *st;
+    const struct bkt_fault f = {.op = BKT_PUT, .code = BKT_EACCES};
+    int                    rc = BKT_OK;
+    uint64_t               at = 0;
+    world_open(&w, "never", "write_cache=1M");
+    model_make(&w, &m, cdims, "", false);
+    put_between(&w, &f, 1, &st);
+    struct bkt_dsetio *io = open_io(&w, m.n);
+    for (; rc == BKT_OK && at < m.n_elems; at += 16384) {
+        struct bkt_sel s = part(&m, at, 16384);
+        rc               = model_write(&m, io, &s, 1, &err);
+    }
+    CHECK(rc == BKT_EACCES && at < 64 * 16384, "after %llu elements: %d %s", (unsigned long long)at, rc, story(&err));
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_EACCES, "flush");
+    struct bkt_id id = world_id(m.n);
+    bkt_chunks_forget(w.dom, &id);
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "what is forgotten is not missed");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+}
+
+/* Answers that come late: the program writes on, over what is under way, too. */
+static void late(void)
+{
+    struct world           w;
+    struct model           m       = {.n = 2, .rank = 1, .dims = {20000}};
+    uint64_t               cdims[] = {1000};
+    struct bkt_err         err     = {0};
+    struct bkt_store      *st;
+    uint32_t               seed = 3;
+    const struct bkt_fault f    = {.op = -1, .delay_ms = 1};
+    world_open(&w, "late-w", "write_cache=1M");
+    w.dom->set.write_cache = 40000; /* ten chunks */
+    model_make(&w, &m, cdims, SHUFFLE_GZIP, true);
+    put_between(&w, &f, 1, &st);
+    struct bkt_dsetio *io = open_io(&w, m.n);
+    for (int i = 0; i < 400; i++) {
+        uint64_t       from = below(&seed, 19000);
+        struct bkt_sel s    = part(&m, from, 1 + below(&seed, i % 3 ? 900 : 20000 - from));
+        CHECK(model_write(&m, io, &s, i * 100, &err) == BKT_OK, "%s", story(&err));
+        if (i % 37 == 0)
+            model_check(&m, io, "while answers are late");
+    }
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_chunk_cache_drop(w.dom);
+    bkt_dsetio_close(io);
+    io = open_io(&w, m.n);
+    model_check(&m, io, "late, stored");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+}
+
+/* Another writer comes between our GET and our PUT: both are in the chunk. */
+static void raced(const char *filters)
+{
+    struct world       w;
+    struct model       m       = {.n = 2, .rank = 1, .dims = {100}};
+    uint64_t           cdims[] = {100};
+    struct bkt_err     err     = {0};
+    world_open(&w, *filters ? "raced-z" : "raced", "");
+    model_make(&w, &m, cdims, filters, *filters);
+    struct bkt_dsetio *io = open_io(&w, m.n);
+    struct bkt_sel     s  = part(&m, 0, 40), t = part(&m, 90, 5);
+    CHECK(model_write(&m, io, &s, 1000, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(model_write(&m, io, &t, 2000, &err) == BKT_OK, "%s", story(&err)); /* on the version that we know */
+    int32_t other[100];
+    for (int i = 0; i < 100; i++)
+        other[i] = i < 40 ? m.v[i] : i * 3;
+    size_t         n   = sizeof other;
+    unsigned char *z   = *filters ? deflate_of(other, sizeof other, &n) : NULL;
+    char          *key = chunk_key(m.n, "0");
+    put(&w, key, z ? z : (void *)other, n);
+    for (int i = 40; i < 100; i++)
+        if (i < 90 || i >= 95)
+            m.v[i] = other[i];
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "after a lost race");
+    bkt_chunk_cache_drop(w.dom);
+    bkt_dsetio_close(io);
+    io = open_io(&w, m.n);
+    model_check(&m, io, "after a lost race, stored");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+    free(z);
+    free(key);
+}
+
+/* ---- many processes, one chunk ---- */
+
+#define WRITERS 16
+#define EACH    60
+
+static int writer(const char *uri, unsigned who)
+{
+    struct bkt_settings set;
+    struct bkt_domain  *dom;
+    struct bkt_err      err = {0};
+    if (bkt_settings_init(&set, "fsync=no", &err) < 0 || bkt_domain_open(uri, &set, &dom, &err) < 0)
+        return 1;
+    struct world       w  = {.dom = dom};
+    struct bkt_dsetio *io = open_io(&w, 2);
+    for (uint64_t i = 0; i < EACH; i++) {
+        uint64_t         at  = i * WRITERS + who;
+        int32_t          v   = (int32_t)(at + 1);
+        struct bkt_sel   sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {WRITERS * EACH}, .start = {at}, .stride = {1}, .count = {1},
+                                .block = {1}, .n_elems = 1};
+        struct bkt_write wr  = {.io = io, .file = &sel, .src = &v};
+        if (bkt_dataset_write(&wr, 1, &err) < 0 || bkt_chunks_flush(dom, &err) < 0) {
+            fprintf(stderr, "writer %u: %s\n", who, story(&err));
+            return 1;
+        }
+    }
+    bkt_dsetio_close(io);
+    bkt_domain_close(dom);
+    return 0;
+}
+
+static void many(void)
+{
+    char                dir[] = "/tmp/bkt_writers_XXXXXX";
+    struct world        w     = {0};
+    struct model        m     = {.n = 2, .rank = 1, .dims = {WRITERS * EACH}};
+    uint64_t            cdims[] = {WRITERS * EACH};
+    struct bkt_err      err   = {0};
+    if (!mkdtemp(dir))
+        abort();
+    char *uri = text("file://%s/bucket", dir), *path = text("%s/bucket", dir), *name = text("%s/d.h5", path), *rm = text("rm -rf '%s'", dir);
+    (void)mkdir(path, 0755);
+    if (bkt_settings_init(&w.set, "fsync=no", &err) < 0 || bkt_store_open(uri, &w.set, &w.st, &err) < 0)
+        abort();
+    world_fill(&w);
+    model_make(&w, &m, cdims, GZIP, true);
+    fflush(NULL);
+    pid_t pid[WRITERS];
+    bkt_pool_shutdown();
+    for (unsigned i = 0; i < WRITERS; i++)
+        if ((pid[i] = fork()) == 0)
+            _exit(writer(name, i));
+    for (unsigned i = 0; i < WRITERS; i++) {
+        int status = 0;
+        (void)waitpid(pid[i], &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "writer %u ended with %d", i, status);
+    }
+    if (bkt_domain_open(name, &w.set, &w.dom, &err) < 0)
+        abort();
+    for (uint64_t i = 0; i < m.n_elems; i++)
+        m.v[i] = (int32_t)i + 1;
+    struct bkt_dsetio *io = open_io(&w, 2);
+    model_check(&m, io, "written by many");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    if (system(rm) != 0) /* NOLINT(cert-env33-c,concurrency-mt-unsafe): our own temporary folder */
+        failures++;
+    free(uri), free(path), free(name), free(rm), free(m.v);
+}
+
+int main(void)
+{
+    fails_once("");
+    fails_once(GZIP);
+    fails_always();
+    late();
+    raced("");
+    raced(GZIP);
+    bkt_domain_shutdown();
+    many();
+    return failures != 0;
+}
