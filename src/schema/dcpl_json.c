@@ -339,6 +339,8 @@ static int emit_initializer(const struct bkt_dset *d, json_t *cpl)
 
 int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
+    if (d->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", d->bad);
     int rc = emit_filters(d, cpl);
     if (rc == BKT_OK)
         rc = emit_fill(d, cpl, err);
