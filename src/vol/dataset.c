@@ -1,12 +1,15 @@
-/* Datasets: opening, asking, closing.  Reading is in dataset_read.c, chunks in dataset_chunks.c. */
+/* Datasets: opening, asking, closing.  Creating is in dataset_create.c, reading in dataset_read.c, writing in dataset_write.c,
+ * chunks in dataset_chunks.c. */
 #include "dataset.h"
 
+#include "change.h"
 #include "chunk_locator.h"
 #include "native_data.h"
 #include "num.h"
 #include "plugin.h"
 #include "trace.h"
 #include "virtual.h"
+#include "write.h"
 
 static const char *name_of(const struct bkt_vobj *o)
 {
@@ -31,12 +34,9 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
 static int create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
                   hid_t dcpl, hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
-    struct bkt_vobj *at = NULL;
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
-    int rc = at->native_id >= 0 ? bkt_native_dataset_create(at, name, lcpl, type, space, dcpl, dapl, out, err)
-                                : bkt_h5err_readonly(err, "creating a dataset");
-    bkt_vobj_free(at);
-    return rc;
+    return bkt_dataset_create(at, name, lcpl, type, space, dcpl, dapl, out, err);
 }
 
 void *bkt_vol_dataset_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t type, hid_t space,
@@ -92,8 +92,8 @@ void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *
 
 /* ---- reading ---- */
 
-/* Datasets that others read one by one: those of plain HDF5 files, and virtual ones. */
-static bool reads_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o); }
+/* Datasets that are read and written one by one, by others: those of plain HDF5 files, and virtual ones. */
+static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o); }
 
 /* All others are read together. */
 static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
@@ -101,7 +101,7 @@ static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space
 {
     bool alone = false;
     for (size_t i = 0; i < count; i++)
-        alone = alone || reads_alone(obj[i]);
+        alone = alone || goes_alone(obj[i]);
     if (!alone)
         return bkt_dataset_read(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
     for (size_t i = 0; i < count; i++) {
@@ -128,18 +128,44 @@ herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t m
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
+/* ---- writing ---- */
+
+static int write_virtual(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
+                         struct bkt_err *err)
+{
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+    return bkt_virtual_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err); /* only read when it writes */
+}
+
+static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, const void *buf[],
+                     struct bkt_err *err)
+{
+    bool alone = false;
+    for (size_t i = 0; i < count; i++)
+        alone = alone || goes_alone(obj[i]);
+    if (!alone)
+        return bkt_dataset_write_all(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
+    for (size_t i = 0; i < count; i++) {
+        struct bkt_vobj *o = obj[i];
+        if (o->native_id >= 0)
+            BKT_PASS(bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_virtual(o))
+            BKT_PASS(write_virtual(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else
+            BKT_PASS(bkt_dataset_write_all(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+    }
+    return BKT_OK;
+}
+
 herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
                              const void *buf[], void **req)
 {
     struct bkt_err err = {.n = 0};
-    int            rc  = BKT_OK;
     (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_write %s", count ? name_of(obj[0]) : "");
-    for (size_t i = 0; i < count && rc == BKT_OK; i++) {
-        struct bkt_vobj *o = obj[i];
-        rc = o->native_id >= 0 ? bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], &err)
-                               : bkt_h5err_readonly(&err, "writing to a dataset");
-    }
+    bkt_trace(BKT_TRACE_VOL, "dataset_write %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
+    int rc = write_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
+    if (rc < 0 && count == 1)
+        (void)BKT_ERR(&err, rc, "writing dataset %s", name_of(obj[0]));
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
@@ -171,6 +197,13 @@ static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
     return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
 }
 
+/* What is stored is counted, so all is stored first. */
+static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
+{
+    BKT_PASS(bkt_dataset_io(o, io, err));
+    return bkt_dataset_flush(o->file->dom, &o->obj->id, err);
+}
+
 static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
@@ -180,7 +213,7 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
         *args->args.get_storage_size.storage_size = bytes;
         return BKT_OK;
     }
-    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;
     return BKT_OK;
@@ -192,7 +225,12 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     struct bkt_dsetio     *io;
     uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
 
-    BKT_PASS(bkt_dataset_io(o, &io, err));
+    if (bkt_is_virtual(o)) {
+        BKT_PASS(bkt_virtual_storage_size(o, &bytes, err));
+        *args->args.get_space_status.status = bytes ? H5D_SPACE_STATUS_ALLOCATED : H5D_SPACE_STATUS_NOT_ALLOCATED;
+        return BKT_OK;
+    }
+    BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     for (unsigned i = 0; i < d->space.rank; i++)
         if (!bkt_mul_u64(all, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &all))
@@ -224,25 +262,31 @@ herr_t bkt_vol_dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl,
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
-herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
+static int specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, struct bkt_err *err)
 {
-    struct bkt_err   err = {.n = 0};
-    struct bkt_vobj *o   = obj;
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
     if (o->native_id >= 0)
-        return bkt_native_dataset_specific(o, args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+        return bkt_native_dataset_specific(o, args, err);
     switch (args->op_type) {
         case H5VL_DATASET_SET_EXTENT:
-            (void)bkt_h5err_readonly(&err, "changing a dataset's extent");
-            return bkt_h5err_publish(&err);
+            return bkt_dataset_set_extent(o, args->args.set_extent.size, err);
         case H5VL_DATASET_FLUSH:
+            return bkt_change_flush_object(o, err);
         case H5VL_DATASET_REFRESH:
-            return 0;
+            return bkt_change_refresh(o, err);
         default:
-            (void)BKT_ERR(&err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
-            return bkt_h5err_publish(&err);
+            BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
     }
+}
+
+herr_t bkt_vol_dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
+{
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "dataset_specific %d %s", (int)args->op_type, name_of(obj));
+    int rc = specific(obj, args, &err);
+    if (rc < 0)
+        (void)BKT_ERR(&err, rc, "dataset %s", name_of(obj));
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 herr_t bkt_vol_dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
@@ -259,6 +303,5 @@ herr_t bkt_vol_dataset_close(void *obj, hid_t dxpl, void **req)
 {
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "dataset_close %s", name_of(obj));
-    bkt_vobj_free(obj);
-    return 0;
+    return bkt_change_close(obj);
 }

@@ -11,8 +11,36 @@ BKT_NODISCARD int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, st
 BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                                    const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err);
 
+/** Write as H5Dwrite_multi does, datasets of domains only. */
+BKT_NODISCARD int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
+                                        const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err);
+
+/** What H5Dcreate and H5Dcreate_anon (@p name NULL) do, in a domain or a plain HDF5 file. */
+BKT_NODISCARD int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
+                                     struct bkt_vobj **out, struct bkt_err *err);
+/** H5Dset_extent; @p dims has rank entries. */
+BKT_NODISCARD int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
+/** Chunks of a dataset were written or removed: lists of them are void. */
+void bkt_dataset_chunks_changed(void);
+
 /** Native-optional operations (H5VLnative.h) that mean something here; > 0: what the program's callback gave. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
+
+/* ---- dataset_sel.c: what of a dataset, what of the program's memory ---- */
+struct bkt_dsel {
+    struct bkt_sel file, mem;
+    void          *file_runs, *mem_runs;
+    hid_t          mem_space; /* borrowed; H5S_ALL is resolved */
+    bool           flat;      /* memory is one stretch, from element flat_at */
+    uint64_t       flat_at;
+};
+/** From zeros; the spaces are the program's.  Whatever comes: bkt_dsel_fini(). */
+BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err);
+void              bkt_dsel_fini(struct bkt_dsel *s);
+/** Copy @p n packed elements to the stretches of memory that come next (@p out), or from there. @p iter: H5Ssel_iter_create() */
+BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err);
+/** BKT_EUNSUP for what a transfer list asks for and the connector can't do. */
+BKT_NODISCARD int bkt_dsel_check_transfer(hid_t dxpl, struct bkt_err *err);
 
 /* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
 struct bkt_pieces {

@@ -1,16 +1,19 @@
 /* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk and the like, as far as they mean something here.
  *
- * Offsets are those of the stored chunks, which for native chunk objects may be larger or smaller than the chunks that
- * the program asked for when it created the dataset. */
+ * Where chunk objects hold several whole chunks of the shape that was asked for (layout_choose.h, and HSDS does so too) it is
+ * those that are shown; the size of one is then that of the bytes which H5Dread_chunk gives.  Else chunks are shown as they
+ * are stored. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "dataset.h"
 #include "num.h"
 #include "trace.h"
+#include "write.h"
 
 typedef int op_fn(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err);
 
@@ -22,12 +25,52 @@ static int chunked_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err
     return bkt_dataset_io(o, io, err);
 }
 
-/* ---- all of them ---- */
+/* ---- which chunks are shown ---- */
+
+static bool is_split(const struct bkt_vobj *o)
+{
+    const struct bkt_layout *l    = &o->obj->dset.layout;
+    bool                     more = false;
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || l->user_rank != l->rank || o->obj->dset.type->is_var)
+        return false;
+    for (unsigned i = 0; i < l->rank; i++) {
+        if (!l->user_dims[i] || l->dims[i] % l->user_dims[i] != 0)
+            return false;
+        more = more || l->dims[i] > l->user_dims[i];
+    }
+    return more;
+}
+
+static const uint64_t *shown_dims(const struct bkt_vobj *o)
+{
+    return is_split(o) ? o->obj->dset.layout.user_dims : o->obj->dset.layout.dims;
+}
 
 struct chunk {
-    uint64_t              coord[BKT_MAX_RANK];
+    uint64_t              coord[BKT_MAX_RANK]; /* in the grid that is shown */
     struct bkt_chunk_info info;
 };
+
+/* What H5Dread_chunk gives of a chunk that lies in a larger object. */
+static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
+    uint64_t offset[BKT_MAX_RANK];
+    if (!d->n_filters) {
+        c->info.size = d->type->size;
+        for (unsigned i = 0; i < d->layout.rank; i++)
+            c->info.size *= d->layout.user_dims[i];
+        return BKT_OK;
+    }
+    for (unsigned i = 0; i < d->layout.rank; i++)
+        offset[i] = c->coord[i] * d->layout.user_dims[i];
+    BKT_PASS(bkt_dataset_read_chunk(o->io, offset, &raw, &c->info.filter_mask, err));
+    c->info.size = raw.len;
+    return BKT_OK;
+}
+
+/* ---- all of them ---- */
 
 static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
@@ -37,34 +80,82 @@ static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *
     return bkt_buf_add(&o->chunks, info, sizeof *info);
 }
 
+/* The chunks of a larger object, as far as they lie in the extent. */
+static int keep_parts(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct bkt_vobj         *o = arg;
+    const struct bkt_dset   *d = &o->obj->dset;
+    const struct bkt_layout *l = &d->layout;
+    uint64_t                 first[BKT_MAX_RANK], end[BKT_MAX_RANK], at[BKT_MAX_RANK];
+    for (unsigned i = 0; i < l->rank; i++) {
+        uint64_t all = bkt_ceil_div(d->space.dims[i], l->user_dims[i]);
+        first[i] = at[i] = coord[i] * (l->dims[i] / l->user_dims[i]);
+        end[i]           = bkt_min_u64(first[i] + l->dims[i] / l->user_dims[i], all);
+        if (first[i] >= end[i])
+            return BKT_OK;
+    }
+    for (bool more = true; more;) {
+        BKT_PASS(keep(at, info, o));
+        more = false;
+        for (unsigned i = l->rank; i-- > 0 && !more;) {
+            more = ++at[i] < end[i];
+            if (!more)
+                at[i] = first[i];
+        }
+    }
+    return BKT_OK;
+}
+
 static size_t record(const struct bkt_vobj *o) { return o->obj->dset.layout.rank * sizeof(uint64_t) + sizeof(struct bkt_chunk_info); }
 
-/* Asked for once per open dataset: H5Dget_chunk_info() comes for each index in turn. */
+static int by_coord(const void *a, const void *b, void *rank)
+{
+    uint64_t x, y;
+    for (unsigned i = 0; i < *(const unsigned *)rank; i++) {
+        memcpy(&x, (const char *)a + i * sizeof x, sizeof x);
+        memcpy(&y, (const char *)b + i * sizeof y, sizeof y);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+static unsigned long changes; /* of any dataset's chunks, in this process */
+
+void bkt_dataset_chunks_changed(void) { changes++; }
+
+/* Asked for once per open dataset, until something is written: H5Dget_chunk_info() comes for each index in turn. */
 static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
+    unsigned           rank = o->obj->dset.layout.rank;
     BKT_PASS(chunked_io(o, &io, err));
-    if (!o->has_chunks) {
+    if (!o->has_chunks || o->chunks_as_of != changes) {
+        BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
         bkt_buf_clear(&o->chunks);
-        BKT_PASS(bkt_chunk_iter(io, keep, o, err));
-        o->has_chunks = true;
+        BKT_PASS(bkt_chunk_iter(io, is_split(o) ? keep_parts : keep, o, err));
+        if (is_split(o) && o->chunks.len)
+            qsort_r(o->chunks.ptr, o->chunks.len / record(o), record(o), by_coord, &rank);
+        o->has_chunks   = true;
+        o->chunks_as_of = changes;
     }
     *n = o->chunks.len / record(o);
     return BKT_OK;
 }
 
-static void chunk_at(const struct bkt_vobj *o, size_t i, struct chunk *out)
+static int chunk_at(struct bkt_vobj *o, size_t i, struct chunk *out, struct bkt_err *err)
 {
     size_t               rank = o->obj->dset.layout.rank;
     const unsigned char *p    = o->chunks.ptr + i * record(o);
     memcpy(out->coord, p, rank * sizeof out->coord[0]);
     memcpy(&out->info, p + rank * sizeof out->coord[0], sizeof out->info);
+    return is_split(o) ? measure(o, out, err) : BKT_OK;
 }
 
 static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, hsize_t *offset)
 {
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] = coord[i] * o->obj->dset.layout.dims[i];
+        offset[i] = coord[i] * shown_dims(o)[i];
 }
 
 /* A chunk object has no address. */
@@ -91,7 +182,7 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     BKT_PASS(list_chunks(o, &n, err));
     if (q->chk_index >= n)
         BKT_FAIL(err, BKT_EINVAL, "chunk number %llu of %zu", (unsigned long long)q->chk_index, n);
-    chunk_at(o, (size_t)q->chk_index, &c);
+    BKT_PASS(chunk_at(o, (size_t)q->chk_index, &c, err));
     if (q->offset)
         offset_of(o, c.coord, q->offset);
     if (q->filter_mask)
@@ -110,9 +201,9 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, h
     int          rc = 0;
     (void)dxpl;
     BKT_PASS(list_chunks(o, &n, err));
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    for (size_t i = 0; rc == 0 && i < n && i < o->chunks.len / record(o); i++) { /* the callback may write */
         hsize_t offset[BKT_MAX_RANK];
-        chunk_at(o, i, &c);
+        BKT_PASS(chunk_at(o, i, &c, err));
         offset_of(o, c.coord, offset);
         rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size, a->chunk_iter.op_data);
     }
@@ -130,27 +221,35 @@ static int coord_of(const struct bkt_vobj *o, const hsize_t *offset, uint64_t *c
         if (offset[i] >= d->space.dims[i])
             BKT_FAIL(err, BKT_EINVAL, "offset %llu in dimension %u of %llu", (unsigned long long)offset[i], i,
                      (unsigned long long)d->space.dims[i]);
-        coord[i] = offset[i] / d->layout.dims[i];
+        coord[i] = offset[i] / shown_dims(o)[i];
     }
     return BKT_OK;
 }
 
-static int locate(struct bkt_vobj *o, const hsize_t *offset, uint64_t *coord, struct bkt_chunk_info *info, struct bkt_err *err)
+static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_info *info, struct bkt_err *err)
 {
-    struct bkt_dsetio *io;
-    memset(info, 0, sizeof *info);
+    const struct bkt_layout *l = &o->obj->dset.layout;
+    struct bkt_dsetio       *io;
+    struct chunk             c = {.info = {.exists = false}};
+    uint64_t                 stored[BKT_MAX_RANK];
     BKT_PASS(chunked_io(o, &io, err));
-    BKT_PASS(coord_of(o, offset, coord, err));
-    return bkt_chunk_locate(io, coord, info, err);
+    BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
+    BKT_PASS(coord_of(o, offset, c.coord, err));
+    for (unsigned i = 0; i < l->rank; i++)
+        stored[i] = offset[i] / l->dims[i];
+    BKT_PASS(bkt_chunk_locate(io, stored, &c.info, err));
+    if (c.info.exists && is_split(o))
+        BKT_PASS(measure(o, &c, err));
+    *info = c.info;
+    return BKT_OK;
 }
 
 static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
 {
     H5VL_native_dataset_get_chunk_info_by_coord_t *q = &a->get_chunk_info_by_coord;
     struct bkt_chunk_info info;
-    uint64_t              coord[BKT_MAX_RANK];
     (void)dxpl;
-    BKT_PASS(locate(o, q->offset, coord, &info, err));
+    BKT_PASS(locate(o, q->offset, &info, err));
     if (q->filter_mask)
         *q->filter_mask = info.exists ? info.filter_mask : 0;
     if (q->addr)
@@ -163,19 +262,21 @@ static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
 static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
 {
     struct bkt_chunk_info info;
-    uint64_t              coord[BKT_MAX_RANK];
     (void)dxpl;
-    BKT_PASS(locate(o, a->get_chunk_storage_size.offset, coord, &info, err));
+    BKT_PASS(locate(o, a->get_chunk_storage_size.offset, &info, err));
     *a->get_chunk_storage_size.size = info.exists ? info.size : 0;
     return BKT_OK;
 }
 
-/* What a program does with the bytes rests on the property list: chunk shape and filters must be those shown there. */
+/* What a program does with the bytes rests on the property list, and how many there are on H5Dget_chunk_storage_size(): the
+ * chunk must be the one that both tell of. */
 static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
 {
     const struct bkt_dset   *d = &o->obj->dset;
     const struct bkt_layout *l = &d->layout;
-    if (l->cls == BKT_D_CHUNKED && (d->n_filters > 0 || d->type->is_var))
+    if (is_split(o))
+        return BKT_OK;
+    if (l->cls == BKT_D_CHUNKED && !l->hdf5_chunks && (d->n_filters > 0 || d->type->is_var))
         BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: chunks are stored in HSDS's own form, not in that of the filters");
     if (l->user_rank != l->rank || memcmp(l->user_dims, l->dims, l->rank * sizeof l->dims[0]) != 0)
         BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: stored chunks have another shape than the dataset shows");
@@ -186,15 +287,35 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     struct bkt_dsetio *io;
-    uint64_t           coord[BKT_MAX_RANK];
+    uint64_t           coord[BKT_MAX_RANK], offset[BKT_MAX_RANK];
     (void)dxpl;
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_direct(o, err));
     BKT_PASS(coord_of(o, a->chunk_read.offset, coord, err));
-    BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));
+    BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
+    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
+        offset[i] = a->chunk_read.offset[i];
+    if (is_split(o))
+        BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
+    else
+        BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));
     if (raw.len)
         memcpy(a->chunk_read.buf, raw.ptr, raw.len);
     return BKT_OK;
+}
+
+static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
+{
+    const H5VL_native_dataset_chunk_write_t *w = &a->chunk_write;
+    struct bkt_dsetio *io;
+    uint64_t           offset[BKT_MAX_RANK];
+    (void)dxpl;
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
+    BKT_PASS(chunked_io(o, &io, err));
+    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
+        offset[i] = w->offset[i];
+    bkt_dataset_chunks_changed();
+    return bkt_dataset_write_chunk(io, offset, w->filters, w->buf, w->size, err);
 }
 
 /* ---- others ---- */
@@ -250,12 +371,11 @@ int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
                                  [H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_IDX]   = info_by_idx,
                                  [H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD] = info_by_coord,
                                  [H5VL_NATIVE_DATASET_CHUNK_READ]              = chunk_read,
+                                 [H5VL_NATIVE_DATASET_CHUNK_WRITE]             = chunk_write,
                                  [H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE]       = vlen_buf_size,
                                  [H5VL_NATIVE_DATASET_GET_OFFSET]              = get_offset,
                                  [H5VL_NATIVE_DATASET_CHUNK_ITER]              = iterate};
     size_t op = (size_t)args->op_type;
-    if (args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE)
-        return bkt_h5err_readonly(err, "writing a chunk");
     if (args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op])
         BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d (H5VLnative.h) has no meaning in a bucket", args->op_type);
     return ops[op](o, args->args, dxpl, err);

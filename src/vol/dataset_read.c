@@ -17,14 +17,11 @@ enum way { STRAIGHT, IN_PLACE, STAGED };
 
 struct job {
     struct bkt_vobj *o;
-    hid_t            mem_type, mem_space, dxpl; /* borrowed; mem_space of H5S_ALL is resolved */
+    hid_t            mem_type, dxpl; /* borrowed */
     unsigned char   *buf;
     enum way         way;
     struct bkt_conv  conv;
-    struct bkt_sel   file, mem;
-    void            *file_runs, *mem_runs;
-    bool             flat; /* memory is one stretch, from element flat_at */
-    uint64_t         flat_at;
+    struct bkt_dsel  sel;
     hid_t            iter, back_iter; /* STAGED, not flat: where in memory the next elements go, and come from */
 };
 
@@ -33,61 +30,7 @@ static void job_fini(struct job *j)
     bkt_conv_fini(&j->conv);
     bkt_hid_closep(&j->iter);
     bkt_hid_closep(&j->back_iter);
-    free(j->file_runs);
-    free(j->mem_runs);
-}
-
-/* Whether a selection is one stretch of memory, and where it begins. */
-static bool is_flat(const struct bkt_sel *s, uint64_t *at)
-{
-    uint64_t size = 1;
-    bool     open = true; /* all faster dimensions are selected whole */
-    *at = 0;
-    if (s->kind == BKT_SEL_ALL)
-        return true;
-    if (s->kind == BKT_SEL_RUNS) {
-        *at = s->n_runs == 1 ? s->runs[0].off : 0;
-        return s->n_runs == 1;
-    }
-    for (unsigned i = s->rank; i-- > 0;) {
-        if (s->count[i] > 1 && (s->stride[i] != 1 || !open))
-            return false;
-        if (s->block[i] != 1)
-            return false;
-        open = open && s->start[i] == 0 && s->count[i] == s->dims[i];
-        *at += s->start[i] * size;
-        size *= s->dims[i];
-    }
-    return true;
-}
-
-static int memory_selection(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
-{
-    if (mem_space == H5S_ALL)
-        mem_space = file_space;
-    j->mem_space = mem_space;
-    if (mem_space == H5S_ALL || mem_space == H5S_BLOCK) {
-        j->flat        = true;
-        j->mem.n_elems = j->file.n_elems;
-        return BKT_OK;
-    }
-    BKT_TRY(err, bkt_convert_selection(mem_space, mem_space, &j->mem, &j->mem_runs, err), "memory selection");
-    j->flat = j->mem.n_elems > 0 && is_flat(&j->mem, &j->flat_at);
-    return BKT_OK;
-}
-
-static int selections(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t extent = H5I_INVALID_HID;
-    if (file_space == H5S_PLIST)
-        BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer property list (H5S_PLIST)");
-    BKT_PASS(bkt_convert_space(&j->o->obj->dset.space, &extent, err));
-    BKT_TRY(err, bkt_convert_selection(file_space, extent, &j->file, &j->file_runs, err), "file selection");
-    BKT_PASS(memory_selection(j, mem_space, file_space, err));
-    if (j->mem.n_elems != j->file.n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory", (unsigned long long)j->file.n_elems,
-                 (unsigned long long)j->mem.n_elems);
-    return BKT_OK;
+    bkt_dsel_fini(&j->sel);
 }
 
 static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
@@ -97,8 +40,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     hid_t                  file_type;
 
     j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
-    BKT_PASS(selections(j, mem_space, file_space, err));
-    if (j->file.n_elems == 0)
+    BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
+    if (j->sel.file.n_elems == 0)
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
@@ -108,39 +51,20 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     j->way = STAGED;
     if (j->conv.kind == BKT_CONV_COPY)
         j->way = STRAIGHT;
-    else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->flat)
+    else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
         j->way = IN_PLACE;
     return BKT_OK;
 }
 
 /* ---- what goes into our own memory ---- */
 
-/* Copy n packed elements to the stretches of memory that come next (out), or from there. */
-static int transfer(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err)
-{
-    hsize_t off[512];
-    size_t  len[512], n_seq, n_elems;
-    while (n > 0) {
-        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), n, &n_seq, &n_elems, off, len) < 0)
-            return bkt_h5err_capture(err, "iterating over the memory selection");
-        if (n_elems == 0)
-            BKT_FAIL(err, BKT_EHDF5, "the memory selection ended before its last element");
-        for (size_t i = 0; i < n_seq; i++) {
-            memcpy(out ? buf + off[i] : packed, out ? packed : buf + off[i], len[i]);
-            packed += len[i];
-        }
-        n -= n_elems;
-    }
-    return BKT_OK;
-}
-
 static int open_iters(struct job *j, struct bkt_err *err)
 {
     if (j->iter >= 0)
         return BKT_OK;
-    j->iter = H5Ssel_iter_create(j->mem_space, j->conv.dst, 0);
+    j->iter = H5Ssel_iter_create(j->sel.mem_space, j->conv.dst, 0);
     if (j->conv.partial)
-        j->back_iter = H5Ssel_iter_create(j->mem_space, j->conv.dst, 0);
+        j->back_iter = H5Ssel_iter_create(j->sel.mem_space, j->conv.dst, 0);
     if (j->iter < 0 || (j->conv.partial && j->back_iter < 0))
         return bkt_h5err_capture(err, "iterating over the memory selection");
     return BKT_OK;
@@ -150,8 +74,8 @@ static int open_iters(struct job *j, struct bkt_err *err)
 static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
 {
     size_t bytes;
-    if (j->flat)
-        return bkt_conv_run(&j->conv, j->o, col, n, j->buf + (j->flat_at + first) * j->conv.dst, j->dxpl, err);
+    if (j->sel.flat)
+        return bkt_conv_run(&j->conv, j->o, col, n, j->buf + (j->sel.flat_at + first) * j->conv.dst, j->dxpl, err);
     if (!bkt_mul_size(n, j->conv.dst, &bytes))
         BKT_NOMEM(err);
     BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
@@ -159,9 +83,9 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
         BKT_NOMEM(err);
     BKT_PASS(open_iters(j, err));
     if (j->conv.partial)
-        BKT_PASS(transfer(j->back_iter, j->buf, packed, n, false, err));
+        BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
-    return transfer(j->iter, j->buf, packed, n, true, err);
+    return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
 }
 
 static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
@@ -192,7 +116,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
     struct bkt_sel piece;
     uint64_t       first = 0;
 
-    bkt_pieces_init(&p, &j->file, j->o->obj->dset.layout.dims, PIECE / each ? PIECE / each : 1);
+    bkt_pieces_init(&p, &j->sel.file, j->o->obj->dset.layout.dims, PIECE / each ? PIECE / each : 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         if (more < 0)
             BKT_NOMEM(err);
@@ -206,7 +130,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
 static bool fits_one_piece(const struct job *j)
 {
     uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
-    return j->file.n_elems <= PIECE / each;
+    return j->sel.file.n_elems <= PIECE / each;
 }
 
 static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
@@ -214,14 +138,14 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
     size_t bytes;
     memset(read, 0, sizeof *read);
     read->io   = j->o->io;
-    read->file = &j->file;
+    read->file = &j->sel.file;
     if (j->way != STAGED) {
-        read->mem = j->flat ? NULL : &j->mem;
-        read->dst = j->buf + (j->flat ? j->flat_at * j->conv.dst : 0);
+        read->mem = j->sel.flat ? NULL : &j->sel.mem;
+        read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
         return BKT_OK;
     }
     if (j->conv.src) {
-        read->dst = bkt_mul_size((size_t)j->file.n_elems, j->conv.src, &bytes) ? malloc(bytes) : NULL;
+        read->dst = bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? malloc(bytes) : NULL;
         if (!read->dst)
             BKT_NOMEM(err);
     }
@@ -234,11 +158,11 @@ static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
     if (j->way == STRAIGHT)
         return BKT_OK;
     if (j->way == IN_PLACE)
-        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->file.n_elems, read->dst, NULL, j->dxpl) < 0
+        return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) < 0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
     struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices, .base = read->dst, .stride = j->conv.src};
-    return deliver(j, &col, 0, (size_t)j->file.n_elems, err);
+    return deliver(j, &col, 0, (size_t)j->sel.file.n_elems, err);
 }
 
 static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
@@ -249,7 +173,7 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     int    rc = reads && whose ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        if (jobs[i].file.n_elems == 0 || (jobs[i].way == STAGED && !fits_one_piece(&jobs[i])))
+        if (jobs[i].sel.file.n_elems == 0 || (jobs[i].way == STAGED && !fits_one_piece(&jobs[i])))
             continue;
         rc       = add_read(&jobs[i], &reads[m], err);
         whose[m++] = &jobs[i];
@@ -264,30 +188,15 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
         bkt_read_fini(&reads[i]);
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
-        if (jobs[i].file.n_elems > 0 && jobs[i].way == STAGED && !fits_one_piece(&jobs[i]))
+        if (jobs[i].sel.file.n_elems > 0 && jobs[i].way == STAGED && !fits_one_piece(&jobs[i]))
             rc = run_staged(&jobs[i], err);
     return rc;
-}
-
-static int check_transfer(hid_t dxpl, struct bkt_err *err)
-{
-    ssize_t n;
-    if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
-        return BKT_OK;
-    H5E_BEGIN_TRY
-    {
-        n = H5Pget_data_transform(dxpl, NULL, 0);
-    }
-    H5E_END_TRY
-    if (n > 0)
-        BKT_FAIL(err, BKT_EUNSUP, "a data transform (H5Pset_data_transform); read first, then compute");
-    return BKT_OK;
 }
 
 int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                      const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err)
 {
-    BKT_PASS(check_transfer(dxpl, err));
+    BKT_PASS(bkt_dsel_check_transfer(dxpl, err));
     struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bkt_config.h"
+#include "change.h"
 #include "convert.h"
 #include "native.h"
 #include "pool.h"
@@ -104,12 +105,25 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
     return BKT_OK;
 }
 
+/* Opened for writing: the store must take it, and the ACL some kind of it.  What each call does is asked for again then. */
+static int may_write_something(struct bkt_domain *dom, const char *name, struct bkt_err *err)
+{
+    static const unsigned kinds[] = {BKT_ACL_UPDATE, BKT_ACL_CREATE, BKT_ACL_DELETE};
+    struct bkt_err        first   = {.n = 0};
+    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+        if (bkt_domain_may_write(dom, kinds[i], i == 0 ? &first : NULL) == BKT_OK)
+            return BKT_OK;
+    (void)bkt_err_copy(err, first.code, &first);
+    BKT_FAIL(err, first.code, "%s can't be opened for writing", name);
+}
+
 int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
                   struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(name, set, &dom, err));
     int rc = bkt_domain_check_acl(dom, BKT_ACL_READ, err);
+    rc     = rc == BKT_OK && flags & H5F_ACC_RDWR ? may_write_something(dom, name, err) : rc;
     if (rc < 0) {
         bkt_domain_close(dom);
         return rc;
@@ -162,6 +176,16 @@ static int plain_open(const char *name, unsigned flags, struct bkt_vobj **out, s
     return bkt_native_wrap(&id, out, err);
 }
 
+/* The object for the program's new file id; takes over the reference to @p f. */
+static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *err)
+{
+    assert(f);
+    int rc    = bkt_file_root(f, H5I_FILE, out, err);
+    f->handle = rc == BKT_OK ? *out : NULL;
+    bkt_file_release(f);
+    return rc;
+}
+
 static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
@@ -173,15 +197,9 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
         bkt_settings_fini(&set);
         return rc;
     }
-    rc = flags & H5F_ACC_RDWR ? bkt_h5err_readonly(err, "opening a domain read-write") : bkt_file_domain(name, flags, fapl, &set, &f, err);
-    if (rc == BKT_OK) {
-        assert(f);
-        rc         = bkt_file_root(f, H5I_FILE, out, err);
-        f->handle  = rc == BKT_OK ? *out : NULL;
-        bkt_file_release(f);
-    }
+    rc = bkt_file_domain(name, flags, fapl, &set, &f, err);
     bkt_settings_fini(&set);
-    return rc;
+    return rc < 0 ? rc : hand_out(f, out, err);
 }
 
 void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl, void **req)
@@ -196,17 +214,57 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
     return o;
 }
 
+static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_settings   set;
+    struct bkt_domain    *dom  = NULL;
+    struct bkt_file      *f    = NULL;
+    struct bkt_new_domain how  = {.truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP)};
+    if (!how.root)
+        BKT_NOMEM(err);
+    int rc = bkt_convert_from_ocpl(fcpl, how.root, err);
+    rc     = rc < 0 ? rc : settings_of(fapl, &set, err);
+    if (rc < 0) {
+        bkt_object_free(how.root);
+        return rc;
+    }
+    rc = bkt_domain_create(name, &set, &how, &dom, err);
+    bkt_settings_fini(&set);
+    BKT_PASS(rc);
+    BKT_PASS(file_new(dom, name, H5F_ACC_RDWR, fapl, &f, err));
+    return hand_out(f, out, err);
+}
+
+/* A new file is a domain, but for names that say "native:". */
+static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    int   rc = bkt_native_create(name, flags, fcpl, &id, err);
+    if (rc != BKT_ENOENT)
+        return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
+    return domain_create(name, flags, fcpl, fapl, out, err);
+}
+
 void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void **req)
 {
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *o   = NULL;
-    hid_t            id  = H5I_INVALID_HID;
-    (void)fapl, (void)dxpl, (void)req;
-    int rc = bkt_native_create(name, flags, fcpl, &id, &err);
-    rc     = rc == BKT_OK ? bkt_native_wrap(&id, &o, &err) : rc == BKT_ENOENT ? bkt_h5err_readonly(&err, "creating a domain") : rc;
-    if (rc < 0)
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file create %s flags %#x", name, flags);
+    if (file_create(name, flags, fcpl, fapl, &o, &err) < 0)
         (void)bkt_h5err_publish(&err);
     return o;
+}
+
+herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
+{
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
+    if (o->file && o->file->handle == o && bkt_file_close_others(o, &err) < 0)
+        return bkt_h5err_publish(&err);
+    return bkt_change_close(o);
 }
 
 /* -- get -- */
@@ -262,127 +320,10 @@ static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
     return BKT_OK;
 }
 
-/* Ids of open objects: HDF5 knows the ids, we know which objects are ours. */
-struct listing {
-    const struct bkt_file *file;
-    bool                   local;
-    hid_t                 *ids;
-    size_t                 max, n;
-};
-
-static const struct bkt_vobj *find_ours(const void *obj)
-{
-    for (const struct open_file *f = open_files; f; f = f->next)
-        for (const struct bkt_vobj *o = f->f->objects; o; o = o->next)
-            if (o == obj)
-                return o;
-    return NULL;
-}
-
-static bool is_in(const struct listing *l, const void *obj)
-{
-    const struct bkt_vobj *o = find_ours(obj);
-    return o && (l->local ? o->file == l->file : o->file->dom == l->file->dom);
-}
-
-static herr_t list_id(hid_t id, void *arg)
-{
-    struct listing *l = arg;
-    if (H5Iget_type(id) == H5I_DATATYPE && H5Tcommitted(id) <= 0)
-        return 0;
-    if (!is_in(l, H5VLobject(id)))
-        return 0;
-    if (l->ids && l->n < l->max)
-        l->ids[l->n] = id;
-    l->n++;
-    return l->ids && l->n >= l->max ? 1 : 0;
-}
-
-static void list_ids(struct listing *l, unsigned types)
-{
-    static const struct {
-        unsigned   flag;
-        H5I_type_t type;
-    } kinds[] = {{H5F_OBJ_FILE, H5I_FILE},
-                 {H5F_OBJ_DATASET, H5I_DATASET},
-                 {H5F_OBJ_GROUP, H5I_GROUP},
-                 {H5F_OBJ_DATATYPE, H5I_DATATYPE},
-                 {H5F_OBJ_ATTR, H5I_ATTR}};
-    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
-        if (types & kinds[i].flag && !(l->ids && l->n >= l->max))
-            (void)H5Iiterate(kinds[i].type, list_id, l);
-}
-
-/* -- close -- */
-
-/* H5Pset_fclose_degree is the connector's to honour.  Objects still open keep the file open (weak, the default), or are an
- * error (semi), or are closed with it (strong). */
-static int close_others(struct bkt_vobj *o, struct bkt_err *err)
-{
-    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
-    hbool_t            ending = false;
-    struct listing     l      = {o->file, true, NULL, 0, 0};
-    const unsigned     types  = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
-    if (H5is_library_terminating(&ending) < 0 || ending || H5Pget_fclose_degree(o->file->fapl, &degree) < 0 ||
-        (degree != H5F_CLOSE_SEMI && degree != H5F_CLOSE_STRONG))
-        return BKT_OK;
-    list_ids(&l, types);
-    if (l.n == 0)
-        return BKT_OK;
-    if (degree == H5F_CLOSE_SEMI)
-        BKT_FAIL(err, BKT_EINVAL, "%s: %zu objects of the file are still open", o->file->name, l.n);
-    BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
-    if (!ids)
-        BKT_NOMEM(err);
-    l = (struct listing){o->file, true, ids, l.n, 0};
-    list_ids(&l, types);
-    for (size_t i = 0; i < l.n; i++)
-        while (H5Iis_valid(ids[i]) > 0 && H5Idec_ref(ids[i]) > 0)
-            ;
-    return BKT_OK;
-}
-
-herr_t bkt_vol_file_close(void *obj, hid_t dxpl, void **req)
-{
-    struct bkt_vobj *o   = obj;
-    struct bkt_err   err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "file close %s", o->file ? o->file->name : "(plain)");
-    if (o->file && o->file->handle == o) {
-        if (close_others(o, &err) < 0)
-            return bkt_h5err_publish(&err);
-        o->file->handle  = NULL;
-    }
-    bkt_vobj_free(o);
-    return 0;
-}
-
-/* -- get, continued -- */
-
-static int get_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
-{
-    unsigned       types = args->args.get_obj_count.types;
-    struct listing l     = {o->file, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
-    (void)err;
-    list_ids(&l, types);
-    *args->args.get_obj_count.count = l.n;
-    return BKT_OK;
-}
-
-static int get_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
-{
-    H5VL_file_get_obj_ids_args_t *a = &args->args.get_obj_ids;
-    struct listing                l = {o->file, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
-    (void)err;
-    list_ids(&l, a->types);
-    *a->count = l.n;
-    return BKT_OK;
-}
-
 static file_get_fn *const file_get_ops[] = {
     [H5VL_FILE_GET_CONT_INFO] = get_cont_info, [H5VL_FILE_GET_FAPL] = get_fapl,           [H5VL_FILE_GET_FCPL] = get_fcpl,
     [H5VL_FILE_GET_FILENO] = get_fileno,       [H5VL_FILE_GET_INTENT] = get_intent,       [H5VL_FILE_GET_NAME] = get_name,
-    [H5VL_FILE_GET_OBJ_COUNT] = get_obj_count, [H5VL_FILE_GET_OBJ_IDS] = get_obj_ids,
+    [H5VL_FILE_GET_OBJ_COUNT] = bkt_file_obj_count, [H5VL_FILE_GET_OBJ_IDS] = bkt_file_obj_ids,
 };
 
 herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
@@ -435,12 +376,31 @@ static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bk
     struct bkt_file *f   = NULL;
     struct bkt_vobj *new = NULL;
     BKT_PASS(bkt_file_again(o->file, &f, err));
-    int rc = bkt_file_root(f, H5I_FILE, &new, err);
-    if (rc == BKT_OK) {
-        f->handle                 = new;
-        *args->args.reopen.file = new;
-    }
-    bkt_file_release(f);
+    BKT_PASS(hand_out(f, &new, err));
+    *args->args.reopen.file = new;
+    return BKT_OK;
+}
+
+/* With scope H5F_SCOPE_GLOBAL all that is mounted together. */
+static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return H5Fflush(o->native_id, scope) < 0 ? bkt_h5err_capture(err, "H5Fflush") : BKT_OK;
+    struct bkt_file *f = o->file;
+    for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
+        f = up;
+    return bkt_change_flush(f, err);
+}
+
+static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
+{
+    struct bkt_settings set;
+    if (bkt_native_is_plain(name))
+        return bkt_native_delete(name, err);
+    BKT_PASS(settings_of(fapl, &set, err));
+    bkt_trace(BKT_TRACE_VOL, "file delete %s", name);
+    int rc = bkt_domain_delete(name, &set, false, err);
+    bkt_settings_fini(&set);
     return rc;
 }
 
@@ -448,8 +408,8 @@ static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, st
 {
     const struct bkt_vobj *other;
     switch (args->op_type) {
-        case H5VL_FILE_FLUSH: /* nothing of ours is ever dirty */
-            return o->native_id >= 0 && H5Fflush(o->native_id, args->args.flush.scope) < 0 ? bkt_h5err_capture(err, "H5Fflush") : BKT_OK;
+        case H5VL_FILE_FLUSH:
+            return flush(o, args->args.flush.scope, err);
         case H5VL_FILE_REOPEN:
             if (o->native_id >= 0)
                 BKT_FAIL(err, BKT_EUNSUP, "reopening a plain HDF5 file through the bucket connector");
@@ -457,9 +417,9 @@ static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, st
         case H5VL_FILE_IS_ACCESSIBLE:
             return is_accessible(args, err);
         case H5VL_FILE_DELETE:
-            return bkt_h5err_readonly(err, "deleting a domain");
+            return file_delete(args->args.del.filename, args->args.del.fapl_id, err);
         case H5VL_FILE_IS_EQUAL:
-            other                          = find_ours(args->args.is_equal.obj2); /* it may be HDF5's own */
+            other                          = bkt_file_find_object(args->args.is_equal.obj2); /* it may be HDF5's own */
             *args->args.is_equal.same_file = other && o->file && other->file->dom == o->file->dom;
             return BKT_OK;
         default:

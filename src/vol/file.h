@@ -18,8 +18,19 @@ BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, 
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 void              bkt_file_release(struct bkt_file *f);
 
+/** What H5Fget_obj_count and H5Fget_obj_ids answer (file_ids.c). */
+BKT_NODISCARD int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+/** Before a file is closed: see to H5Pset_fclose_degree(). */
+BKT_NODISCARD int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err);
+/** The open object of ours that @p obj points to; NULL: it is none. */
+const struct bkt_vobj *bkt_file_find_object(const void *obj);
+
 /** All open files, one after the other; NULL begins and ends. */
 struct bkt_file *bkt_file_next(const struct bkt_file *f);
+/** Call @p fn for each domain that external links in @p f led to or that is mounted in it, and flush such plain HDF5 files; all of
+ *  them, whichever fail.  The first failure. */
+BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err);
 /** Let go of mounts and external files. */
 void bkt_file_drop_links(struct bkt_file *f);
 

@@ -10,6 +10,7 @@ struct bkt_ext {
     char            *name;
     struct bkt_file *domain; /* one reference, or NULL */
     hid_t            native; /* or a plain HDF5 file */
+    unsigned         flags;  /* H5F_ACC_RDWR: may be written, if it can be */
     struct bkt_ext  *next;
 };
 
@@ -34,7 +35,24 @@ void bkt_file_drop_links(struct bkt_file *f)
 
 /* ---- external files ---- */
 
-static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, struct bkt_err *err)
+int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err)
+{
+    struct bkt_err also = {.n = 0};
+    int            rc   = BKT_OK;
+    for (struct bkt_mount *m = f->mounts; m; m = m->next) {
+        int one = fn(m->child, rc < 0 ? &also : err);
+        rc      = rc < 0 ? rc : one;
+    }
+    for (struct bkt_ext *e = f->exts; e; e = e->next) {
+        int one = e->domain ? fn(e->domain, rc < 0 ? &also : err) : BKT_OK;
+        if (e->native >= 0 && e->flags & H5F_ACC_RDWR)
+            one = PASS_ON(rc < 0 ? &also : err, H5Fflush(e->native, H5F_SCOPE_LOCAL), "flushing a plain HDF5 file");
+        rc = rc < 0 ? rc : one;
+    }
+    return rc;
+}
+
+static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, unsigned flags, struct bkt_err *err)
 {
     struct bkt_ext *e = calloc(1, sizeof *e);
     if (!e || !(e->name = strdup(name))) {
@@ -47,6 +65,7 @@ static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain
     }
     e->domain = domain;
     e->native = native;
+    e->flags  = flags;
     e->next   = f->exts;
     f->exts   = e;
     return BKT_OK;
@@ -77,26 +96,44 @@ static bool has_scheme(const char *name)
     return at && !memchr(name, '/', (size_t)(at - name));
 }
 
-static int try_name(struct bkt_file *f, const char *as, const char *name, struct bkt_err *err)
+/* What the parent may be, the child may be; where it can't be written after all (a read-only folder, another's bucket) it can
+ * still be read. */
+static int open_domain(struct bkt_file *f, const char *as, unsigned flags, struct bkt_file **out, struct bkt_err *err)
+{
+    int rc = bkt_file_domain(as, flags, f->fapl, bkt_domain_settings(f->dom), out, err);
+    if (rc != BKT_EACCES || !(flags & H5F_ACC_RDWR))
+        return rc;
+    bkt_err_clear(err);
+    return bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), out, err);
+}
+
+static int open_plain(const char *as, unsigned flags, hid_t *out, struct bkt_err *err)
+{
+    struct bkt_err quiet = {.n = 0};
+    int            rc    = flags & H5F_ACC_RDWR ? bkt_native_file(as, H5F_ACC_RDWR, out, &quiet) : BKT_EACCES;
+    return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_native_file(as, H5F_ACC_RDONLY, out, err);
+}
+
+static int try_name(struct bkt_file *f, const char *as, const char *name, unsigned flags, struct bkt_err *err)
 {
     struct bkt_file *domain = NULL;
     hid_t            native = H5I_INVALID_HID;
     struct bkt_err   quiet  = {.n = 0};
-    int rc = bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), &domain, &quiet);
+    int              rc     = open_domain(f, as, flags, &domain, &quiet);
     if (rc == BKT_ENOENT) {
         /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
          * a remote domain never makes us open a local file. */
         bool local     = bkt_store_is_local(bkt_domain_store(f->dom));
-        int  native_rc = local ? bkt_native_file(as, H5F_ACC_RDONLY, &native, err) : BKT_ENOENT;
+        int  native_rc = local ? open_plain(as, flags, &native, err) : BKT_ENOENT;
         if (native_rc != BKT_ENOENT)
             rc = native_rc;
     } else if (rc < 0) {
         return bkt_err_copy(err, rc, &quiet);
     }
-    return rc < 0 ? rc : ext_add(f, name, domain, native, err);
+    return rc < 0 ? rc : ext_add(f, name, domain, native, flags, err);
 }
 
-static int try_names(struct bkt_file *f, const char *name, const char *prefix, struct bkt_err *err)
+static int try_names(struct bkt_file *f, const char *name, const char *prefix, unsigned flags, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     int                                      rc = BKT_ENOENT;
@@ -106,17 +143,26 @@ static int try_names(struct bkt_file *f, const char *name, const char *prefix, s
         name += 6;
     if (has_scheme(name)) { /* what a domain's author wrote decides nothing about other stores [I2] */
         BKT_PASS(bkt_domain_may_link(f->dom, name, err));
-        return try_name(f, name, name, err);
+        return try_name(f, name, name, flags, err);
     }
     if (name[0] == '/') {
         if (in_bucket(f, name, &a) < 0)
             BKT_NOMEM(err);
-        rc = try_name(f, bkt_buf_str(&a), name, err);
-        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, err) : rc;
+        rc = try_name(f, bkt_buf_str(&a), name, flags, err);
+        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, flags, err) : rc;
     }
     if (sibling(f, prefix, name, &b) < 0)
         BKT_NOMEM(err);
-    return try_name(f, bkt_buf_str(&b), name, err);
+    return try_name(f, bkt_buf_str(&b), name, flags, err);
+}
+
+/* H5Pset_elink_acc_flags, or as the file that holds the link. */
+static unsigned access_flags(const struct bkt_file *f, hid_t lapl)
+{
+    unsigned flags = H5F_ACC_DEFAULT;
+    if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 && H5Pget_elink_acc_flags(lapl, &flags) < 0)
+        flags = H5F_ACC_DEFAULT;
+    return (flags == H5F_ACC_DEFAULT ? f->flags : flags) & H5F_ACC_RDWR;
 }
 
 int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
@@ -124,7 +170,8 @@ int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct b
     struct bkt_ext *e = f->exts;
     *domain           = NULL;
     *native           = H5I_INVALID_HID;
-    while (e && strcmp(e->name, name) != 0)
+    unsigned flags = access_flags(f, lapl);
+    while (e && (strcmp(e->name, name) != 0 || e->flags != flags))
         e = e->next;
     if (!e) {
         char        prefix[1024] = "";
@@ -133,7 +180,7 @@ int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct b
             (void)snprintf(prefix, sizeof prefix, "%s", env);
         else if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
             (void)H5Pget_elink_prefix(lapl, prefix, sizeof prefix);
-        int rc = try_names(f, name, prefix, err);
+        int rc = try_names(f, name, prefix, flags, err);
         if (rc == BKT_ENOENT)
             BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
         BKT_PASS(rc);

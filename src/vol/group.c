@@ -5,8 +5,8 @@
 #include "file.h"
 #include "native.h"
 #include "old_calls.h"
+#include "spot.h"
 #include "trace.h"
-#include "vol.h"
 
 static int group_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t gapl, struct bkt_vobj **out,
                       struct bkt_err *err)
@@ -37,13 +37,42 @@ void *bkt_vol_group_open(void *obj, const H5VL_loc_params_t *loc, const char *na
     return o;
 }
 
+static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
+{
+    *out = bkt_object_make(BKT_GROUP);
+    if (!*out)
+        BKT_NOMEM(err);
+    int rc = bkt_convert_from_ocpl(gcpl, *out, err);
+    if (rc < 0)
+        bkt_object_free(*out);
+    return rc;
+}
+
+static int create_at(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, struct bkt_vobj **out,
+                     struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    struct bkt_object                         *o = NULL;
+    if (at->native_id >= 0)
+        return bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err);
+    if (!name) {
+        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a group", err));
+        BKT_PASS(new_group(gcpl, &o, err));
+        return bkt_spot_put_anonymous(at->file, o, out, err);
+    }
+    BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, "creating a group", &s, err));
+    if (s.group->native_id >= 0)
+        return bkt_native_group_create(s.group, s.name, lcpl, gcpl, gapl, out, err);
+    BKT_PASS(new_group(gcpl, &o, err));
+    return bkt_spot_put(&s, o, out, err);
+}
+
 static int group_create(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
                         struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *at = NULL;
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
-    int rc = at->native_id >= 0 ? bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err)
-                                : bkt_h5err_readonly(err, "creating a group");
+    int rc = create_at(at, name, lcpl, gcpl, gapl, out, err);
     bkt_vobj_free(at);
     return rc;
 }
@@ -54,6 +83,7 @@ void *bkt_vol_group_create(void *obj, const H5VL_loc_params_t *loc, const char *
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *o   = NULL;
     (void)dxpl, (void)req;
+    bkt_trace(BKT_TRACE_VOL, "group create %s", name ? name : "(anonymous)");
     if (group_create(obj, loc, name, lcpl, gcpl, gapl, &o, &err) < 0)
         (void)bkt_h5err_publish(&err);
     return o;
@@ -138,8 +168,9 @@ static int group_specific(struct bkt_vobj *o, H5VL_group_specific_args_t *args, 
         case H5VL_GROUP_UNMOUNT:
             return unmount(o, args->args.unmount.name, err);
         case H5VL_GROUP_FLUSH:
+            return bkt_change_flush_object(o, err);
         case H5VL_GROUP_REFRESH:
-            return BKT_OK;
+            return bkt_change_refresh(o, err);
         default:
             BKT_FAIL(err, BKT_EUNSUP, "group operation %d", (int)args->op_type);
     }
@@ -163,6 +194,5 @@ herr_t bkt_vol_group_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl,
 herr_t bkt_vol_group_close(void *obj, hid_t dxpl, void **req)
 {
     (void)dxpl, (void)req;
-    bkt_vobj_free(obj);
-    return 0;
+    return bkt_change_close(obj);
 }

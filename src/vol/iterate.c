@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "map.h"
 #include "object.h"
 #include "token.h"
@@ -32,37 +33,40 @@ int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_o
     return BKT_OK;
 }
 
-static void link_info(const struct bkt_object *group, const struct bkt_link *l, size_t creation, H5L_info2_t *out)
+void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
 {
-    static const H5L_type_t types[] = {
-        [BKT_L_HARD] = H5L_TYPE_HARD, [BKT_L_SOFT] = H5L_TYPE_SOFT, [BKT_L_EXTERNAL] = H5L_TYPE_EXTERNAL, [BKT_L_OTHER] = H5L_TYPE_MAX};
+    static const H5L_type_t types[] = {[BKT_L_HARD]     = H5L_TYPE_HARD,
+                                       [BKT_L_SOFT]     = H5L_TYPE_SOFT,
+                                       [BKT_L_EXTERNAL] = H5L_TYPE_EXTERNAL,
+                                       [BKT_L_USER]     = H5L_TYPE_MAX,
+                                       [BKT_L_OTHER]    = H5L_TYPE_MAX};
     memset(out, 0, sizeof *out);
+    if (group->track_order & 1) { /* numbers are right in a settled list; settling moves links, but not their names */
+        const char *name = l->name;
+        l                = bkt_links_find(bkt_links_settle(&group->group.links), name);
+        if (!l)
+            return;
+    }
     out->type         = l->cls == BKT_L_USER ? (H5L_type_t)l->ud_type : types[l->cls];
     out->corder_valid = group->track_order & 1;
-    out->corder       = out->corder_valid ? (int64_t)creation : 0;
-    out->cset         = H5T_CSET_UTF8; /* all of the schema's names are (spec 2, Schema Description) */
+    out->corder       = out->corder_valid ? (int64_t)l->seq : 0;
+    out->cset         = bkt_iterate_name_cset(l->name, l->name_utf8);
     if (l->cls == BKT_L_HARD)
         bkt_token_of(&l->id, &out->u.token);
     else if (l->cls == BKT_L_SOFT)
         out->u.val_size = strlen(l->path ? l->path : "") + 1;
     else if (l->cls == BKT_L_EXTERNAL) /* a flags byte, then both strings, as HDF5 packs them */
         out->u.val_size = 1 + strlen(l->file ? l->file : "") + 1 + strlen(l->path ? l->path : "") + 1;
+    else if (l->cls == BKT_L_USER)
+        out->u.val_size = l->ud.len;
 }
 
-void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out)
+H5T_cset_t bkt_iterate_name_cset(const char *name, bool said_utf8)
 {
-    link_info(group, l, group->track_order & 1 ? l->seq : 0, out);
-}
-
-/* For all links of a group at once: place in the order of creation, by place in the order of names.  NULL where nobody will
- * ask, or memory is short (then each is looked for). */
-static uint32_t *creation_places(const struct bkt_object *group)
-{
-    const struct bkt_links *l  = bkt_links_settle(&group->group.links);
-    uint32_t               *at = group->track_order & 1 && l->n ? malloc(l->n * sizeof *at) : NULL;
-    for (size_t i = 0; at && i < l->n; i++)
-        at[l->order[i]] = (uint32_t)i;
-    return at;
+    bool ascii = true;
+    for (; *name && ascii; name++)
+        ascii = (unsigned char)*name < 0x80;
+    return ascii && !said_utf8 ? H5T_CSET_ASCII : H5T_CSET_UTF8;
 }
 
 /* ---- fetching ahead ---- */
@@ -130,14 +134,14 @@ static herr_t report_object(struct tour *t, struct bkt_vobj *o, const char *path
 static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p);
 
 /* Behind a hard link: report the object, enter the group. */
-static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
+static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct bkt_id *id, const char *name)
 {
-    bool report = t->object_op && first_time(t->reported, &l->id);
-    bool enter  = bkt_id_kind(&l->id) == BKT_GROUP && first_time(t->entered, &l->id);
+    bool report = t->object_op && first_time(t->reported, id);
+    bool enter  = bkt_id_kind(id) == BKT_GROUP && first_time(t->entered, id);
     if (!report && !enter)
         return 0;
     struct bkt_vobj *o  = NULL;
-    int              rc = bkt_path_open(group, l->name, H5P_DEFAULT, &o, t->err);
+    int              rc = bkt_path_open(group, name, H5P_DEFAULT, &o, t->err);
     if (rc < 0)
         return rc;
     herr_t ret = 0;
@@ -149,41 +153,75 @@ static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct b
     return ret;
 }
 
-static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l, const uint32_t *creation)
+/* The program's callback may change the group, so nothing of the link is used after it but copies. */
+static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
 {
-    size_t keep = t->path.len;
+    size_t        keep = t->path.len;
+    bool          hard = l->cls == BKT_L_HARD;
+    struct bkt_id id   = l->id;
     if ((keep && bkt_buf_add(&t->path, "/", 1) < 0) || bkt_buf_add_str(&t->path, l->name) < 0)
         return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
+    size_t at  = keep ? keep + 1 : 0;
     herr_t ret = 0;
     if (t->link_op) {
         H5L_info2_t info;
-        if (creation)
-            link_info(group->obj, l, creation[l - group->obj->group.links.v], &info);
-        else
-            bkt_iterate_link_info(group->obj, l, &info);
+        bkt_iterate_link_info(group->obj, l, &info);
         ret = t->link_op(t->start_id, bkt_buf_str(&t->path), &info, t->op_data);
     }
-    if (ret == 0 && t->recursive && l->cls == BKT_L_HARD)
-        ret = tour_member(t, group, l);
+    if (ret == 0 && t->recursive && hard && bkt_links_find(&group->obj->group.links, bkt_buf_str(&t->path) + at))
+        ret = tour_member(t, group, &id, bkt_buf_str(&t->path) + at);
     bkt_buf_cut(&t->path, keep);
+    return ret;
+}
+
+/* The names of a group in the order of the walk, one NUL-ended behind the other; only where they may change on the way. */
+static int names_now(const struct tour *t, const struct bkt_vobj *group, struct bkt_buf *out)
+{
+    const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
+    for (size_t i = 0; i < l->n; i++) {
+        const char *name = l->v[bkt_iterate_place(l->order, l->n, t->idx, t->order, i)].name;
+        BKT_PASS(bkt_buf_add(out, name, strlen(name) + 1));
+    }
+    return BKT_OK;
+}
+
+static bool may_change(const struct bkt_domain *dom)
+{
+    for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        if (f->dom == dom && f->flags & H5F_ACC_RDWR)
+            return true;
+    return false;
+}
+
+static herr_t tour_links(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p, struct bkt_buf *names)
+{
+    const struct bkt_links *links = bkt_links_settle(&group->obj->group.links);
+    size_t                  first = idx_p ? (size_t)*idx_p : 0, n = links->n;
+    bool                    fixed = !may_change(group->file->dom);
+    herr_t                  ret   = 0;
+    if (!fixed && names_now(t, group, names) < 0)
+        return BKT_ERR(t->err, BKT_ENOMEM, "out of memory");
+    const char *name = fixed ? NULL : bkt_buf_str(names);
+    for (size_t i = 0; i < n && ret == 0; i++, name += fixed ? 0 : strlen(name) + 1) {
+        if (i < first)
+            continue;
+        prefetch_at(group, t->idx, t->order, first, i);
+        const struct bkt_link *l =
+            fixed ? &links->v[bkt_iterate_place(links->order, n, t->idx, t->order, i)] : bkt_links_find(links, name);
+        ret = l ? tour_link(t, group, l) : 0;
+        if (idx_p)
+            *idx_p = i + 1;
+    }
     return ret;
 }
 
 static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
 {
-    const struct bkt_links *links = bkt_links_settle(&group->obj->group.links);
-    size_t                  first = idx_p ? (size_t)*idx_p : 0;
-    herr_t                  ret   = 0;
-    BKT_CLEANUP(bkt_freep) uint32_t *creation = t->link_op ? creation_places(group->obj) : NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf names = {0};
     /* group cycles end at `entered`; this bounds the stack for absurdly deep trees */
     if (++t->depth > 10000)
         return BKT_ERR(t->err, BKT_EFORMAT, "%s: groups nested more than 10000 deep", group->file->name);
-    for (size_t i = first; i < links->n && ret == 0; i++) {
-        prefetch_at(group, t->idx, t->order, first, i);
-        ret = tour_link(t, group, &links->v[bkt_iterate_place(links->order, links->n, t->idx, t->order, i)], creation);
-        if (idx_p)
-            *idx_p = i + 1;
-    }
+    herr_t ret = tour_links(t, group, idx_p, &names);
     t->depth--;
     return ret;
 }

@@ -1,26 +1,20 @@
-/* H5L */
+/* H5L: asking; link_change.c has the rest */
+#include "link.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "iterate.h"
 #include "native.h"
 #include "trace.h"
-#include "vol.h"
 
-/* What a link call is about: the group, and the link in it by name or by index. */
-struct place {
-    struct bkt_vobj       *group;
-    char                  *name; /* last component; "" or ".": the group itself */
-    const struct bkt_link *link; /* NULL: none of that name, or a native group */
-};
-
-static void place_fini(struct place *p)
+void bkt_link_place_fini(struct bkt_place *p)
 {
     bkt_vobj_free(p->group);
     free(p->name);
 }
 
-static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, struct place *p, struct bkt_err *err)
+static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, struct bkt_place *p, struct bkt_err *err)
 {
     const char *last = NULL;
     BKT_PASS(bkt_path_parent(obj, at->name, at->lapl_id, &p->group, &last, err));
@@ -32,7 +26,7 @@ static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, str
     return BKT_OK;
 }
 
-static int place_of(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct place *p, struct bkt_err *err)
+int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_place *p, struct bkt_err *err)
 {
     if (loc->type == H5VL_OBJECT_BY_NAME)
         return place_by_name(obj, &loc->loc_data.loc_by_name, p, err);
@@ -40,10 +34,14 @@ static int place_of(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct p
         BKT_FAIL(err, BKT_EINVAL, "a link is named by name or by index");
     const H5VL_loc_by_idx_t *at = &loc->loc_data.loc_by_idx;
     BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &p->group, err));
-    return p->group->native_id >= 0 ? BKT_OK : bkt_iterate_nth_link(p->group, at->idx_type, at->order, at->n, &p->link, err);
+    if (p->group->native_id >= 0)
+        return BKT_OK;
+    BKT_PASS(bkt_iterate_nth_link(p->group, at->idx_type, at->order, at->n, &p->link, err));
+    p->name = strdup(p->link->name);
+    return p->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-static int need_link(const struct place *p, struct bkt_err *err)
+int bkt_link_need(const struct bkt_place *p, struct bkt_err *err)
 {
     if (p->link)
         return BKT_OK;
@@ -61,6 +59,10 @@ static int get_val(const struct bkt_link *l, void *buf, size_t size, struct bkt_
         BKT_FAIL(err, BKT_EINVAL, "'%s' is a hard link: it has no value", l->name);
     if (!buf || !size)
         return BKT_OK;
+    if (l->cls == BKT_L_USER) {
+        memcpy(buf, l->ud.ptr, l->ud.len < size ? l->ud.len : size);
+        return BKT_OK;
+    }
     if (l->cls == BKT_L_SOFT) {
         (void)snprintf(to, size, "%s", path);
         return BKT_OK;
@@ -85,11 +87,11 @@ static int get_name(const struct bkt_link *l, char *buf, size_t size, size_t *le
 
 static int link_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args, struct bkt_err *err)
 {
-    BKT_CLEANUP(place_fini) struct place p = {0};
-    BKT_PASS(place_of(obj, loc, &p, err));
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
+    BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return bkt_native_link_get(p.group, p.name, loc, args, err);
-    BKT_PASS(need_link(&p, err));
+    BKT_PASS(bkt_link_need(&p, err));
     switch (args->op_type) {
         case H5VL_LINK_GET_INFO:
             bkt_iterate_link_info(p.group->obj, p.link, args->args.get_info.linfo);
@@ -115,9 +117,9 @@ herr_t bkt_vol_link_get(void *obj, const H5VL_loc_params_t *loc, H5VL_link_get_a
 /* Absence of the link is an answer; absence of a group on the way is an error, as in HDF5. */
 static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *exists, struct bkt_err *err)
 {
-    BKT_CLEANUP(place_fini) struct place p = {0};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
     *exists                                = false;
-    BKT_PASS(place_of(obj, loc, &p, err));
+    BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return bkt_native_link_exists(p.group, p.name, exists, err);
     *exists = p.link || !p.name[0]; /* "/" exists, "." is no link: as HDF5 has it */
@@ -133,13 +135,6 @@ static herr_t link_iterate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, c
     return ret;
 }
 
-static int link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err)
-{
-    if (obj->native_id < 0 || loc->type != H5VL_OBJECT_BY_NAME)
-        return bkt_h5err_readonly(err, "deleting a link");
-    return bkt_native_link_delete(obj, loc->loc_data.loc_by_name.name, err);
-}
-
 herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_specific_args_t *args, hid_t dxpl, void **req)
 {
     struct bkt_err err = {.n = 0};
@@ -153,75 +148,11 @@ herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_
             ret = link_iterate(obj, loc, &args->args.iterate, &err);
             break;
         case H5VL_LINK_DELETE:
-            ret = link_delete(obj, loc, &err);
+            ret = bkt_link_delete(obj, loc, &err);
             break;
         default:
             ret = BKT_ERR(&err, BKT_EUNSUP, "link operation %d", (int)args->op_type);
     }
     /* a callback of the program's that failed has left its own message; nothing of ours then */
     return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
-}
-
-/* ---- what writing will bring; plain HDF5 files can be written ---- */
-
-static int link_create(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hid_t lcpl, struct bkt_err *err)
-{
-    /* for a hard link the location may be left to the object that is linked */
-    if (!obj && args->op_type == H5VL_LINK_CREATE_HARD)
-        obj = args->args.hard.curr_obj;
-    if (!obj || obj->native_id < 0)
-        return bkt_h5err_readonly(err, "creating a link");
-    if (loc->type != H5VL_OBJECT_BY_NAME)
-        BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
-    return bkt_native_link_create(obj, loc->loc_data.loc_by_name.name, args, lcpl, err);
-}
-
-herr_t bkt_vol_link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
-                           void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)lapl, (void)dxpl, (void)req;
-    return link_create(args, obj, loc, lcpl, &err) < 0 ? bkt_h5err_publish(&err) : 0;
-}
-
-/* Into a plain file; h5repack copies soft and external links so.  A hard link can't lead out of its file. */
-static int link_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl,
-                     struct bkt_err *err)
-{
-    BKT_CLEANUP(place_fini) struct place p = {0};
-    struct bkt_vobj *to = dst ? dst : src;
-    if (to->native_id < 0)
-        return bkt_h5err_readonly(err, "copying a link");
-    if (dloc->type != H5VL_OBJECT_BY_NAME)
-        BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
-    const char *name = dloc->loc_data.loc_by_name.name;
-    BKT_PASS(place_of(src, sloc, &p, err));
-    if (p.group->native_id >= 0)
-        return H5Lcopy(p.group->native_id, p.name ? p.name : ".", to->native_id, name, lcpl, H5P_DEFAULT) < 0
-                   ? bkt_h5err_capture(err, "H5Lcopy")
-                   : BKT_OK;
-    BKT_PASS(need_link(&p, err));
-    if (p.link->cls != BKT_L_SOFT && p.link->cls != BKT_L_EXTERNAL)
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is no soft or external link: it can't be copied into another file", p.link->name);
-    const char *path = p.link->path ? p.link->path : "", *file = p.link->file ? p.link->file : "";
-    herr_t      rc   = p.link->cls == BKT_L_SOFT ? H5Lcreate_soft(path, to->native_id, name, lcpl, H5P_DEFAULT)
-                                                 : H5Lcreate_external(file, path, to->native_id, name, lcpl, H5P_DEFAULT);
-    return rc < 0 ? bkt_h5err_capture(err, "creating the link's copy") : BKT_OK;
-}
-
-herr_t bkt_vol_link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, hid_t lapl,
-                         hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)lapl, (void)dxpl, (void)req;
-    return link_copy(src, sloc, dst, dloc, lcpl, &err) < 0 ? bkt_h5err_publish(&err) : 0;
-}
-
-herr_t bkt_vol_link_move(void *src, const H5VL_loc_params_t *sloc, void *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, hid_t lapl,
-                         hid_t dxpl, void **req)
-{
-    struct bkt_err err = {.n = 0};
-    (void)src, (void)sloc, (void)dst, (void)dloc, (void)lcpl, (void)lapl, (void)dxpl, (void)req;
-    (void)bkt_h5err_readonly(&err, "moving a link");
-    return bkt_h5err_publish(&err);
 }

@@ -97,6 +97,17 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, 
     return rc;
 }
 
+int bkt_native_delete(const char *name, struct bkt_err *err)
+{
+    bool        said;
+    const char *path = plain_path(name, &said);
+    hid_t       fapl = native_fapl();
+    int         rc   = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol") : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
+    if (fapl >= 0)
+        (void)H5Pclose(fapl);
+    return rc;
+}
+
 int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *o = bkt_vobj_new(NULL, H5Iget_type(*id), NULL, NULL);

@@ -27,6 +27,9 @@ bool bkt_native_is_plain(const char *name);
 /** Create one, for a name that begins with "native:".  BKT_ENOENT: it doesn't. */
 BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, struct bkt_err *err);
 
+/** Delete one. */
+BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);
+
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);

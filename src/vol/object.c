@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
+#include "convert.h"
 #include "copy.h"
 #include "file.h"
 #include "iterate.h"
@@ -42,7 +44,7 @@ int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struc
             BKT_PASS(bkt_domain_link_count(o->file->dom, &obj->id, &rc, err));
         out->fileno = o->file->fileno;
         out->type   = object_types[obj->kind];
-        out->rc     = (unsigned)rc;
+        out->rc     = (unsigned)rc + obj->extra_refs;
         bkt_token_of(&obj->id, &out->token);
     }
     if (fields & H5O_INFO_TIME && obj->track_times != 0) {
@@ -285,6 +287,17 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
     return rc;
 }
 
+/* H5Oincr_refcount, H5Odecr_refcount */
+static int change_refs(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, int delta, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    if (o->native_id >= 0)
+        return PASS_ON(err, delta < 0 ? H5Odecr_refcount(o->native_id) : H5Oincr_refcount(o->native_id), "changing a reference count");
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a reference count", err));
+    return bkt_edit_refcount(o->file->dom, &o->obj->id, delta, err);
+}
+
 static int exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *out, struct bkt_err *err)
 {
     if (loc->type == H5VL_OBJECT_BY_NAME)
@@ -321,11 +334,13 @@ herr_t bkt_vol_object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_obj
             ret = visit(obj, loc, &args->args.visit, &err);
             break;
         case H5VL_OBJECT_FLUSH:
+            ret = bkt_change_flush_object(obj, &err);
+            break;
         case H5VL_OBJECT_REFRESH:
-            ret = 0;
+            ret = bkt_change_refresh(obj, &err);
             break;
         case H5VL_OBJECT_CHANGE_REF_COUNT:
-            ret = bkt_h5err_readonly(&err, "changing a reference count");
+            ret = change_refs(obj, loc, args->args.change_rc.delta, &err);
             break;
         default:
             ret = BKT_ERR(&err, BKT_EUNSUP, "object operation %d", (int)args->op_type);
@@ -333,26 +348,58 @@ herr_t bkt_vol_object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_obj
     return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
 }
 
-/* Comments: the schema has none, so every object's is empty. */
+/* ---- optional ---- */
+
+static int get_comment(struct bkt_vobj *o, H5VL_native_object_get_comment_t *a, struct bkt_err *err)
+{
+    if (o->native_id >= 0) {
+        ssize_t n = H5Oget_comment(o->native_id, a->buf, a->buf_size);
+        if (n < 0)
+            return bkt_h5err_capture(err, "H5Oget_comment");
+        *a->comment_len = (size_t)n;
+        return BKT_OK;
+    }
+    const char *text = o->obj->comment ? o->obj->comment : "";
+    if (a->buf && a->buf_size)
+        (void)snprintf(a->buf, a->buf_size, "%s", text);
+    if (a->comment_len)
+        *a->comment_len = strlen(text);
+    return BKT_OK;
+}
+
+static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err)
+{
+    if (o->native_id >= 0)
+        return PASS_ON(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "setting a comment", err));
+    return bkt_edit_comment(o->file->dom, &o->obj->id, text, err);
+}
+
+static int object_optional(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, int op, H5VL_native_object_optional_args_t *a,
+                           struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
+    switch (op) {
+        case H5VL_NATIVE_OBJECT_GET_COMMENT:
+            BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+            return get_comment(o, &a->get_comment, err);
+        case H5VL_NATIVE_OBJECT_SET_COMMENT:
+            BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+            return set_comment(o, a->set_comment.comment, err);
+        case H5VL_NATIVE_OBJECT_GET_NATIVE_INFO:
+            /* header and metadata sizes: an object of the schema has no header; H5Oget_info1 and h5stat ask all the same */
+            memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
+            return BKT_OK;
+        default:
+            BKT_FAIL(err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", op);
+    }
+}
+
 herr_t bkt_vol_object_optional(void *obj, const H5VL_loc_params_t *loc, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
-    struct bkt_err                      err = {.n = 0};
-    H5VL_native_object_optional_args_t *a   = args->args;
-    (void)obj, (void)loc, (void)dxpl, (void)req;
-    if (args->op_type == H5VL_NATIVE_OBJECT_GET_COMMENT) {
-        if (a->get_comment.buf && a->get_comment.buf_size)
-            *(char *)a->get_comment.buf = 0;
-        if (a->get_comment.comment_len)
-            *a->get_comment.comment_len = 0;
-        return 0;
-    }
-    /* header and metadata sizes: an object of the schema has no header; H5Oget_info1 and h5stat ask all the same */
-    if (args->op_type == H5VL_NATIVE_OBJECT_GET_NATIVE_INFO) {
-        memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
-        return 0;
-    }
-    BKT_ERR(&err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);
-    return bkt_h5err_publish(&err);
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    return object_optional(obj, loc, args->op_type, args->args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 static int object_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, const char *sname, struct bkt_vobj *dst,

@@ -58,12 +58,17 @@ void bkt_vobj_free(struct bkt_vobj *o)
 {
     if (!o)
         return;
+    /* The id is still in HDF5's table.  Where this is the last object the file behind the faces is closed, which makes HDF5
+     * look at every dataset for those that lie in it. */
+    memset(o->face, 0, sizeof o->face);
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_vobj_drop_id(o->native_id);
     if (o->file) {
+        if (o->file->handle == o)
+            o->file->handle = NULL;
         *o->prev = o->next;
         if (o->next)
             o->next->prev = o->prev;

@@ -44,6 +44,7 @@ struct bkt_vobj {
     hid_t              dapl;
     struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
     bool               has_chunks;
+    unsigned long      chunks_as_of; /* what they were when they were listed */
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */

@@ -223,7 +223,7 @@ unsigned open_fds(void) { return entries("/proc/self/fd"); }
 unsigned live_threads(void) { return entries("/proc/self/task"); }
 
 /* The first lines that differ, side by side. */
-static void show_difference(const char *a, const char *b)
+void show_difference(const char *a, const char *b)
 {
     unsigned line = 1, shown = 0;
     while ((*a || *b) && shown < 6) {

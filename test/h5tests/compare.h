@@ -58,6 +58,9 @@ void check_at(bool ok, const char *file, int line, const char *format, ...) __at
 #define CHECK(ok, ...) check_at((ok), __FILE__, __LINE__, __VA_ARGS__)
 extern unsigned check_failures;
 
+/** The first lines in which two texts differ, printed. */
+void show_difference(const char *twin, const char *domain);
+
 /** HDF5's error stack as one text, innermost entry first; static buffer.  Clears the stack. */
 const char *error_text(void);
 unsigned    open_fds(void);

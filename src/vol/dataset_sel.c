@@ -1,0 +1,97 @@
+/* The selections of a read or a write, in the file and in memory, and moving elements between selected memory and our own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset.h"
+
+void bkt_dsel_fini(struct bkt_dsel *s)
+{
+    free(s->file_runs);
+    free(s->mem_runs);
+}
+
+/* Whether a selection is one stretch of memory, and where it begins. */
+static bool is_flat(const struct bkt_sel *s, uint64_t *at)
+{
+    uint64_t size = 1;
+    bool     open = true; /* all faster dimensions are selected whole */
+    *at = 0;
+    if (s->kind == BKT_SEL_ALL)
+        return true;
+    if (s->kind == BKT_SEL_RUNS) {
+        *at = s->n_runs == 1 ? s->runs[0].off : 0;
+        return s->n_runs == 1;
+    }
+    for (unsigned i = s->rank; i-- > 0;) {
+        if (s->count[i] > 1 && (s->stride[i] != 1 || !open))
+            return false;
+        if (s->block[i] != 1)
+            return false;
+        open = open && s->start[i] == 0 && s->count[i] == s->dims[i];
+        *at += s->start[i] * size;
+        size *= s->dims[i];
+    }
+    return true;
+}
+
+static int memory_selection(struct bkt_dsel *s, hid_t mem_space, hid_t file_space, struct bkt_err *err)
+{
+    if (mem_space == H5S_ALL)
+        mem_space = file_space;
+    s->mem_space = mem_space;
+    if (mem_space == H5S_ALL || mem_space == H5S_BLOCK) {
+        s->flat        = true;
+        s->mem.n_elems = s->file.n_elems;
+        return BKT_OK;
+    }
+    BKT_TRY(err, bkt_convert_selection(mem_space, mem_space, &s->mem, &s->mem_runs, err), "memory selection");
+    s->flat = s->mem.n_elems > 0 && is_flat(&s->mem, &s->flat_at);
+    return BKT_OK;
+}
+
+int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t extent = H5I_INVALID_HID;
+    if (file_space == H5S_PLIST)
+        BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer property list (H5S_PLIST)");
+    BKT_PASS(bkt_convert_space(&dset->obj->dset.space, &extent, err));
+    BKT_TRY(err, bkt_convert_selection(file_space, extent, &s->file, &s->file_runs, err), "file selection");
+    BKT_PASS(memory_selection(s, mem_space, file_space, err));
+    if (s->mem.n_elems != s->file.n_elems)
+        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory", (unsigned long long)s->file.n_elems,
+                 (unsigned long long)s->mem.n_elems);
+    return BKT_OK;
+}
+
+int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err)
+{
+    hsize_t off[512];
+    size_t  len[512], n_seq, n_elems;
+    while (n > 0) {
+        if (H5Ssel_iter_get_seq_list(iter, BKT_COUNT(len), n, &n_seq, &n_elems, off, len) < 0)
+            return bkt_h5err_capture(err, "iterating over the memory selection");
+        if (n_elems == 0)
+            BKT_FAIL(err, BKT_EHDF5, "the memory selection ended before its last element");
+        for (size_t i = 0; i < n_seq; i++) {
+            memcpy(out ? buf + off[i] : packed, out ? packed : buf + off[i], len[i]);
+            packed += len[i];
+        }
+        n -= n_elems;
+    }
+    return BKT_OK;
+}
+
+int bkt_dsel_check_transfer(hid_t dxpl, struct bkt_err *err)
+{
+    ssize_t n;
+    if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
+        return BKT_OK;
+    H5E_BEGIN_TRY
+    {
+        n = H5Pget_data_transform(dxpl, NULL, 0);
+    }
+    H5E_END_TRY
+    if (n > 0)
+        BKT_FAIL(err, BKT_EUNSUP, "a data transform (H5Pset_data_transform); read first, then compute");
+    return BKT_OK;
+}

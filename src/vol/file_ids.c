@@ -1,0 +1,104 @@
+/* Ids of open objects: how many, which, and closing them with their file.  HDF5 knows the ids, we know which objects are ours. */
+#include "file.h"
+
+#include <H5VLconnector.h>
+#include <stdlib.h>
+
+#include "convert.h"
+
+struct listing {
+    const struct bkt_file *file;
+    bool                   local;
+    hid_t                 *ids;
+    size_t                 max, n;
+};
+
+const struct bkt_vobj *bkt_file_find_object(const void *obj)
+{
+    for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (const struct bkt_vobj *o = f->objects; o; o = o->next)
+            if (o == obj)
+                return o;
+    return NULL;
+}
+
+static bool is_in(const struct listing *l, const void *obj)
+{
+    const struct bkt_vobj *o = bkt_file_find_object(obj);
+    return o && (l->local ? o->file == l->file : o->file->dom == l->file->dom);
+}
+
+static herr_t list_id(hid_t id, void *arg)
+{
+    struct listing *l = arg;
+    if (H5Iget_type(id) == H5I_DATATYPE && H5Tcommitted(id) <= 0)
+        return 0;
+    if (!is_in(l, H5VLobject(id)))
+        return 0;
+    if (l->ids && l->n < l->max)
+        l->ids[l->n] = id;
+    l->n++;
+    return l->ids && l->n >= l->max ? 1 : 0;
+}
+
+static void list_ids(struct listing *l, unsigned types)
+{
+    static const struct {
+        unsigned   flag;
+        H5I_type_t type;
+    } kinds[] = {{H5F_OBJ_FILE, H5I_FILE},
+                 {H5F_OBJ_DATASET, H5I_DATASET},
+                 {H5F_OBJ_GROUP, H5I_GROUP},
+                 {H5F_OBJ_DATATYPE, H5I_DATATYPE},
+                 {H5F_OBJ_ATTR, H5I_ATTR}};
+    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+        if (types & kinds[i].flag && !(l->ids && l->n >= l->max))
+            (void)H5Iiterate(kinds[i].type, list_id, l);
+}
+
+/* H5Pset_fclose_degree is the connector's to honour.  Objects still open keep the file open (weak, the default), or are an
+ * error (semi), or are closed with it (strong). */
+int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
+{
+    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+    hbool_t            ending = false;
+    struct listing     l      = {o->file, true, NULL, 0, 0};
+    const unsigned     types  = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+    if (H5is_library_terminating(&ending) < 0 || ending || H5Pget_fclose_degree(o->file->fapl, &degree) < 0 ||
+        (degree != H5F_CLOSE_SEMI && degree != H5F_CLOSE_STRONG))
+        return BKT_OK;
+    list_ids(&l, types);
+    if (l.n == 0)
+        return BKT_OK;
+    if (degree == H5F_CLOSE_SEMI)
+        BKT_FAIL(err, BKT_EINVAL, "%s: %zu objects of the file are still open", o->file->name, l.n);
+    BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
+    if (!ids)
+        BKT_NOMEM(err);
+    l = (struct listing){o->file, true, ids, l.n, 0};
+    list_ids(&l, types);
+    for (size_t i = 0; i < l.n; i++)
+        while (H5Iis_valid(ids[i]) > 0 && H5Idec_ref(ids[i]) > 0)
+            ;
+    return BKT_OK;
+}
+
+int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    unsigned       types = args->args.get_obj_count.types;
+    struct listing l     = {o->file, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
+    (void)err;
+    list_ids(&l, types);
+    *args->args.get_obj_count.count = l.n;
+    return BKT_OK;
+}
+
+int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
+{
+    H5VL_file_get_obj_ids_args_t *a = &args->args.get_obj_ids;
+    struct listing                l = {o->file, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
+    (void)err;
+    list_ids(&l, a->types);
+    *a->count = l.n;
+    return BKT_OK;
+}

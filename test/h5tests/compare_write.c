@@ -1,0 +1,227 @@
+#include "compare_write.h"
+
+#include <unistd.h>
+
+static char folder[4096]; /* what the native side writes to, and the domains' side unless $BKT_H5_WRITE says where */
+static char base[4096];
+
+const char *new_name(const struct out *o, const char *leaf)
+{
+    static char     names[8][8300];
+    static unsigned next;
+    char           *to = names[next++ % COUNT(names)];
+    snprintf(to, sizeof names[0], "%s/%s", o->ours ? base : folder, leaf);
+    return to;
+}
+
+hid_t new_fapl(const struct out *o) { return o->ours ? fapl_ours(NULL) : fapl_native(); }
+
+void say_result(struct out *o, const char *call, long long result)
+{
+    say(o, "%s %s", call, result < 0 ? "fails" : "succeeds");
+    if (result < 0 && o->ours && getenv("BKT_H5_SHOW"))
+        printf("   (%s: %.*s)\n", call, (int)strcspn(error_text(), "\n"), error_text());
+    H5Eclear2(H5E_DEFAULT);
+}
+
+/* ---- everything in a file ---- */
+
+static herr_t say_link(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
+{
+    struct out *o = arg;
+    say(o, "link %s type %d order %d %lld set %d", name, info->type, info->corder_valid, info->corder_valid ? (long long)info->corder : 0,
+        info->cset);
+    if (info->type == H5L_TYPE_HARD)
+        return 0;
+    char value[512] = "";
+    if (info->u.val_size <= sizeof value && H5Lget_val(group, name, value, sizeof value, H5P_DEFAULT) >= 0)
+        say_bytes(o, "value", value, info->u.val_size);
+    return 0;
+}
+
+static void say_values(struct out *o, hid_t id, hid_t type, hid_t space, bool attr)
+{
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    if (n <= 0 || H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tis_variable_str(type) > 0)
+        return;
+    size_t         size = (size_t)n * H5Tget_size(type);
+    unsigned char *p    = calloc(1, size);
+    herr_t         rc   = attr ? H5Aread(id, type, p) : H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, p);
+    say_result(o, "reading", rc);
+    say_bytes(o, "values", p, size);
+    free(p);
+}
+
+static herr_t say_attr(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
+{
+    struct out *o = arg;
+    hid_t a = H5Aopen(obj, name, H5P_DEFAULT), t = H5Aget_type(a), s = H5Aget_space(a);
+    say(o, "attribute %s order %d %u set %d size %" PRIuHSIZE, name, info->corder_valid, info->corder, info->cset, info->data_size);
+    say_type(o, t);
+    say_space(o, s);
+    say_values(o, a, t, s, true);
+    H5Sclose(s);
+    H5Tclose(t);
+    H5Aclose(a);
+    return 0;
+}
+
+static void say_dcpl(struct out *o, hid_t d)
+{
+    hid_t            p = H5Dget_create_plist(d);
+    hsize_t          dims[H5S_MAX_RANK];
+    H5D_fill_time_t  fill  = H5D_FILL_TIME_ERROR;
+    H5D_alloc_time_t alloc = H5D_ALLOC_TIME_ERROR;
+    H5D_fill_value_t value = H5D_FILL_VALUE_ERROR;
+    H5Pget_fill_time(p, &fill);
+    H5Pget_alloc_time(p, &alloc);
+    H5Pfill_value_defined(p, &value);
+    say(o, "layout %d fill time %d value %d alloc time %d", H5Pget_layout(p), fill, value, alloc);
+    int rank = H5Pget_layout(p) == H5D_CHUNKED ? H5Pget_chunk(p, H5S_MAX_RANK, dims) : 0;
+    for (int i = 0; i < rank; i++)
+        say(o, "chunk dim %" PRIuHSIZE, dims[i]);
+    for (int i = 0; i < H5Pget_nfilters(p); i++) {
+        unsigned flags = 0, cd[20] = {0}, config = 0;
+        size_t   n = COUNT(cd);
+        int      f = (int)H5Pget_filter2(p, (unsigned)i, &flags, &n, cd, 0, NULL, &config);
+        say(o, "filter %d flags %u", f, flags);
+        say_bytes(o, "parameters", cd, (n < COUNT(cd) ? n : COUNT(cd)) * sizeof cd[0]);
+    }
+    H5Pclose(p);
+}
+
+static herr_t say_object(hid_t start, const char *name, const H5O_info2_t *info, void *arg)
+{
+    struct out *o            = arg;
+    char        comment[256] = "";
+    hsize_t     at           = 0;
+    hid_t       id           = H5Oopen(start, name, H5P_DEFAULT);
+    H5Oget_comment(id, comment, sizeof comment);
+    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type, info->rc, info->num_attrs, comment);
+    if (info->type == H5O_TYPE_DATASET) {
+        hid_t t = H5Dget_type(id), s = H5Dget_space(id);
+        say(o, "committed %d", H5Tcommitted(t) > 0);
+        say_type(o, t);
+        say_space(o, s);
+        say_dcpl(o, id);
+        say_values(o, id, t, s, false);
+        H5Sclose(s);
+        H5Tclose(t);
+    } else if (info->type == H5O_TYPE_NAMED_DATATYPE) {
+        say_type(o, id);
+    } else {
+        H5G_info_t g = {0};
+        H5Gget_info(id, &g);
+        say(o, "group of %" PRIuHSIZE, g.nlinks);
+    }
+    H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, &at, say_attr, o);
+    H5Oclose(id);
+    return 0;
+}
+
+void say_file(hid_t file, struct out *o)
+{
+    say_result(o, "visiting links", H5Lvisit2(file, H5_INDEX_NAME, H5_ITER_INC, say_link, o));
+    say_result(o, "visiting objects", H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, say_object, o, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS));
+}
+
+/* ---- cases ---- */
+
+static hid_t create(const struct out *o)
+{
+    char  name[64] = "";
+    hid_t fapl     = new_fapl(o);
+    hid_t file     = H5Fcreate(new_name(o, "case.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    CHECK(file >= 0, "creating a file: %s", file >= 0 ? "" : error_text());
+    H5Pclose(fapl);
+    if (file >= 0 && o->ours)
+        H5VLget_connector_name(file, name, sizeof name);
+    CHECK(!o->ours || strcmp(name, "bucket") == 0, "the new file is served by connector '%s', not by ours", name);
+    return file;
+}
+
+static void run_side(const struct write_case *c, struct out *o)
+{
+    hid_t file = create(o);
+    if (file < 0)
+        return;
+    c->write(file, o);
+    say(o, "open afterwards: %zd", H5Fget_obj_count(file, H5F_OBJ_ALL));
+    say(o, "-- before closing");
+    say_file(file, o);
+    say_result(o, "closing", H5Fclose(file));
+    hid_t fapl = new_fapl(o);
+    file       = H5Fopen(new_name(o, "case.h5"), H5F_ACC_RDONLY, fapl);
+    CHECK(file >= 0, "%s: it can't be opened again: %s", c->what, file >= 0 ? "" : error_text());
+    if (file >= 0) {
+        say(o, "-- opened again");
+        say_file(file, o);
+        if (c->read)
+            c->read(file, o);
+        H5Fclose(file);
+    }
+    H5Fdelete(new_name(o, "case.h5"), fapl);
+    H5Pclose(fapl);
+}
+
+static void run_case(const struct write_case *c)
+{
+    struct out twin = {.text = NULL}, ours = {.ours = true};
+    say(&twin, "%s", c->what);
+    say(&ours, "%s", c->what);
+    run_side(c, &twin);
+    run_side(c, &ours);
+    bool same = strcmp(twin.text, ours.text) == 0;
+    CHECK(same, "%s: the domain differs from the file", c->what);
+    if (!same)
+        show_difference(twin.text, ours.text);
+    if (getenv("BKT_H5_SHOW"))
+        printf("-- %s\n%s", c->what, ours.text);
+    free(twin.text);
+    free(ours.text);
+}
+
+static void make_folders(void)
+{
+    char command[4200];
+    if (*folder)
+        return;
+    const char *to = getenv("BKT_H5_WRITE"), *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/h5write.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) {
+        printf("no temporary folder\n");
+        exit(1);
+    }
+    if (to)
+        snprintf(base, sizeof base, "%s/%s", to, strrchr(folder, '/') + 1);
+    else
+        snprintf(base, sizeof base, "%.4000s/bucket", folder);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    snprintf(command, sizeof command, "mkdir '%s/bucket'", folder);
+    CHECK(system(command) == 0, "%s", command);
+}
+
+void compare_write_extra(void (*run)(const struct out *o), const struct out *o)
+{
+    make_folders();
+    run(o);
+}
+
+int compare_write_main(const struct write_case *cases, size_t n)
+{
+    char command[4200];
+    make_folders();
+    for (size_t i = 0; i < n; i++) {
+        unsigned before = check_failures;
+        if (getenv("BKT_H5_CASE") && !strstr(cases[i].what, getenv("BKT_H5_CASE")))
+            continue;
+        run_case(&cases[i]);
+        printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", cases[i].what);
+    }
+    ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
+    CHECK(left == 0, "%zd HDF5 objects are still open", left);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    CHECK(system(command) == 0, "%s", command);
+    return check_failures != 0;
+}

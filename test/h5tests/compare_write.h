@@ -1,0 +1,31 @@
+/* Same calls on a new file of HDF5's own and on a new domain: both write down what the calls gave, both are closed and opened
+ * again, and everything in them is written down too.  The texts must be equal.
+ *
+ * $BKT_H5_WRITE is where domains are made: a folder or s3://bucket/folder; by default a temporary folder. */
+#ifndef BKT_H5_COMPARE_WRITE_H
+#define BKT_H5_COMPARE_WRITE_H
+
+#include "compare.h"
+
+struct write_case {
+    const char *what; /* a claim */
+    void (*write)(hid_t file, struct out *o);
+    void (*read)(hid_t file, struct out *o); /* besides say_file(); may be NULL */
+};
+
+/** A name for a file of this test's on the side that @p o is of: a folder of its own, removed at the end.  Static buffers, eight of
+ *  them in turn. */
+const char *new_name(const struct out *o, const char *leaf);
+/** An access list for that side; H5Pclose(). */
+hid_t new_fapl(const struct out *o);
+
+/** How a call that should fail did: its name and "fails" or "succeeds"; HDF5's error stack is cleared. */
+void say_result(struct out *o, const char *call, long long result);
+/** All links, objects, attributes and values. */
+void say_file(hid_t file, struct out *o);
+
+/** Before compare_write_main(): something that is not compared; it uses CHECK(). */
+void compare_write_extra(void (*run)(const struct out *o), const struct out *o);
+int  compare_write_main(const struct write_case *cases, size_t n);
+
+#endif

@@ -1,0 +1,23 @@
+#!/bin/sh
+# refusals.sh PROGRAM: run it on a copy of the sample bucket, in a folder and behind a web server; then not one byte of the copy
+# may have changed.
+program=$1
+work=$(mktemp -d) || exit 1
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
+mkdir "$work/data" && cp -r "$BKT_FIXTURES/hsopen" "$work/data/hsopen" || exit 1
+sums() { (cd "$work/data" && find . -type f -exec sha256sum {} + | sort -k2; find . -type d | sort); }
+sums > "$work/before"
+python3 -u -m http.server --bind 127.0.0.1 --directory "$work/data" 0 > "$work/server" 2>&1 &
+server=$!
+port=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/server")
+    [ -n "$port" ] && break
+    sleep 0.5
+done
+[ -n "$port" ] || { echo "no web server: $(cat "$work/server")"; exit 1; }
+BKT_REFUSALS=$work/data "$program" "http://127.0.0.1:$port" || failed=1
+sums > "$work/after"
+cmp -s "$work/before" "$work/after" || { echo "something has changed:"; diff "$work/before" "$work/after" | head -n 20; failed=1; }
+exit ${failed:-0}
