@@ -90,6 +90,8 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
         bkt_domain_close(dom);
         BKT_NOMEM(err);
     }
+    if (flags & H5F_ACC_RDWR)
+        bkt_change_watch();
     f->old_calls = bkt_face_is_wanted(bkt_domain_settings(dom)->native_calls);
     bkt_face_acquire(f->old_calls);
     f->dom   = dom;
