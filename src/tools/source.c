@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "h5.h"
+#include "model.h"
 #include "num.h"
 #include "vfd.h"
 
@@ -86,7 +87,7 @@ static bool family_member(const char *format, unsigned i, char **out)
     if (bkt_buf_addf(&spec, "%.*s", (int)len, at + 1) < 0)
         return false;
     bool zero  = spec.len && spec.ptr[0] == '0';
-    int  width = spec.len ? atoi(bkt_buf_str(&spec)) : 0;
+    int  width = (int)strtol(bkt_buf_str(&spec), NULL, 10);
     bool hex   = at[1 + len] == 'x';
     int  rc    = bkt_buf_addf(&all, "%.*s", (int)(at - format), format);
     if (rc == BKT_OK)
@@ -249,8 +250,11 @@ void source_close(struct source *s)
         return;
     h5_closep(&s->file);
     h5_closep(&s->fapl);
-    for (size_t i = 0; i < s->n_parts; i++)
+    for (size_t i = 0; i < s->n_parts; i++) {
+        bkt_store_close(s->parts[i].store);
+        free(s->parts[i].key);
         free(s->parts[i].uri);
+    }
     free(s->parts);
     free(s->name);
     free(s);
@@ -283,8 +287,63 @@ int source_map(const struct source *s, uint64_t addr, uint64_t size, struct sour
         if (!v)
             BKT_NOMEM(err);
         *segs     = v;
-        v[(*n)++] = (struct source_seg){p->uri, off, m};
+        v[(*n)++] = (struct source_seg){p->uri, p->etag, off, m};
         addr += m, size -= m;
     }
     return BKT_OK;
+}
+
+/* ---- reading past HDF5 ---- */
+
+static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned char *to, struct bkt_req *req, uint64_t *taken,
+                       struct bkt_store **store, struct bkt_err *err)
+{
+    const struct source_part *found = part_at(s, addr);
+    if (!found)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu lies in none of its files", s->name, (unsigned long long)addr);
+    struct source_part *p = &s->parts[found - s->parts];
+    if (!p->store)
+        BKT_PASS(vfd_open_store(p->uri, s->set, &p->store, &p->key, err));
+    *taken = bkt_min_u64(size, p->size - (addr - p->start));
+    *store = p->store;
+    *req   = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = addr - p->start, .len = *taken, .dst = to,
+                              .if_match = *p->etag && !bkt_is_stamp(p->etag) ? p->etag : NULL};
+    return BKT_OK;
+}
+
+/* Requests of one store are run together. */
+static int run_runs(struct bkt_req *reqs, struct bkt_store **stores, size_t n, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; i < n && rc == BKT_OK;) {
+        size_t m = 1;
+        while (i + m < n && stores[i + m] == stores[i])
+            m++;
+        rc = bkt_store_run(stores[i], reqs + i, m, err);
+        i += m;
+    }
+    return rc;
+}
+
+int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err)
+{
+    size_t                                    cap    = n + s->n_parts + 1, k = 0;
+    BKT_CLEANUP(bkt_freep) struct bkt_req    *reqs   = calloc(cap, sizeof *reqs);
+    BKT_CLEANUP(bkt_freep) struct bkt_store **stores = calloc(cap, sizeof(struct bkt_store *));
+    int                                       rc     = reqs && stores ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n && rc == BKT_OK; i++)
+        for (uint64_t done = 0, took = 0; done < reads[i].size && rc == BKT_OK; done += took) {
+            if (k == cap) { /* more pieces than there are files to straddle: chunks lie in each other */
+                rc = BKT_ERR(err, BKT_EFORMAT, "%s: overlapping chunks", s->name);
+                break;
+            }
+            rc = add_request(s, reads[i].addr + done, reads[i].size - done, (unsigned char *)reads[i].to + done, &reqs[k], &took,
+                             &stores[k], err);
+            k += rc == BKT_OK;
+        }
+    if (rc == BKT_OK)
+        rc = run_runs(reqs, stores, k, err);
+    for (size_t i = 0; i < k; i++)
+        bkt_req_fini(&reqs[i]);
+    return rc;
 }

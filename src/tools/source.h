@@ -7,17 +7,21 @@
 
 #include "err.h"
 #include "settings.h"
+#include "store.h"
 
 /** A run of bytes in one file. */
 struct source_seg {
-    const char *uri; /* absolute name of the file; borrowed.  NULL: nothing is stored there, it reads as zeros */
+    const char *uri;  /* absolute name of the file; borrowed.  NULL: nothing is stored there, it reads as zeros */
+    const char *etag; /* the file's, or its stamp (model.h); "" unknown */
     uint64_t    off, size;
 };
 struct source_part { /* addresses start .. start+size-1 are bytes 0 .. of the file */
     char    *uri;
     uint64_t start, size; /* size: up to the next part */
     uint64_t file_size;
-    char     etag[96];    /* "" unknown */
+    char     etag[96];    /* or the stamp of a local file; "" unknown */
+    struct bkt_store *store; /* open for source_read(); NULL: not yet */
+    char             *key;
 };
 struct source {
     char               *name;
@@ -37,6 +41,13 @@ void              source_close(struct source *s); /* NULL is fine */
 /** The files behind addresses @p addr .. +size-1, in order, appended to *segs (free()).  BKT_EFORMAT: outside of all. */
 BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
                              struct bkt_err *err);
+
+/** Ranges of addresses, read past HDF5: all at once. */
+struct source_read {
+    uint64_t addr, size;
+    void    *to;
+};
+BKT_NODISCARD int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err);
 
 /** The part that holds addr .. +size-1 whole; NULL: none, they straddle. */
 const struct source_part *source_part_of(const struct source *s, uint64_t addr, uint64_t size);

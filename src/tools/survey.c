@@ -82,13 +82,13 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
 
 /* ---- external files ---- */
 
-static int add_seg(struct survey *s, const char *uri, uint64_t off, uint64_t size, struct bkt_err *err)
+static int add_seg(struct survey *s, const char *uri, const char *etag, uint64_t off, uint64_t size, struct bkt_err *err)
 {
     struct source_seg *v = reallocarray(s->segs, s->n_segs + 1, sizeof *v);
     if (!v)
         BKT_NOMEM(err);
     s->segs          = v;
-    v[s->n_segs++] = (struct source_seg){uri, off, size};
+    v[s->n_segs++] = (struct source_seg){uri, etag, off, size};
     return BKT_OK;
 }
 
@@ -124,18 +124,29 @@ static int external_name(const struct source *src, const char *name, char **out,
 static int external_segment(const struct source *src, const char *name, uint64_t off, uint64_t want, struct survey *s, struct bkt_err *err)
 {
     uint64_t size = 0;
-    char     etag[96];
-    char   **v = reallocarray(s->names, s->n_names + 1, sizeof *v);
-    if (!v)
+    char    *etag = calloc(1, BKT_ETAG_MAX);
+    char   **v    = reallocarray(s->names, s->n_names + 2, sizeof *v);
+    if (v)
+        s->names = v;
+    if (!v || !etag) {
+        free(etag);
         BKT_NOMEM(err);
-    s->names = v;
+    }
+    s->names[s->n_names++] = etag;
     BKT_PASS(external_name(src, name, &s->names[s->n_names], err));
     const char *uri = s->names[s->n_names++];
-    BKT_TRY(err, vfd_stat(uri, src->set, &size, etag, sizeof etag, err), "external file %s", name);
+    int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
+    if (rc == BKT_ENOENT) { /* whoever reads the data will be told */
+        bkt_err_clear(err);
+        s->missing = uri;
+        return add_seg(s, uri, NULL, off, want, err);
+    }
+    if (rc < 0)
+        BKT_FAIL(err, rc, "external file %s", name);
     uint64_t there = size > off ? bkt_min_u64(size - off, want) : 0;
     if (there)
-        BKT_PASS(add_seg(s, uri, off, there, err));
-    return there < want ? add_seg(s, NULL, 0, want - there, err) : BKT_OK;
+        BKT_PASS(add_seg(s, uri, etag, off, there, err));
+    return there < want ? add_seg(s, NULL, NULL, 0, want - there, err) : BKT_OK;
 }
 
 static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
@@ -159,7 +170,7 @@ static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, str
         left -= m;
     }
     if (left)
-        BKT_PASS(add_seg(s, NULL, 0, left, err));
+        BKT_PASS(add_seg(s, NULL, NULL, 0, left, err));
     s->kind = s->n_segs ? SURVEY_EXTERNAL : SURVEY_NONE;
     return BKT_OK;
 }

@@ -29,8 +29,9 @@ struct survey {
     bool                 has_masks;
     struct source_seg   *segs;       /* EXTERNAL: what the data are made of, in order, clipped to what is stored */
     size_t               n_segs;
-    char               **names;      /* what segs' uri point to */
+    char               **names;      /* what segs' uri and etag point to */
     size_t               n_names;
+    const char          *missing;    /* EXTERNAL: a file of it that isn't there; NULL: none */
 };
 
 /** Look at one open dataset of a source; survey_fini(). */

@@ -22,6 +22,8 @@
     X(verify)        \
     X(catalog)       \
     X(get)           \
+    X(load)          \
+    X(chunks)        \
     X(pointer)       \
     X(settings)      \
     X(help)

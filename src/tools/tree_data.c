@@ -90,7 +90,7 @@ static void choose_block(struct block *b, const hsize_t *chunk, uint64_t elems)
         b->step[d] = chunk ? (hsize_t)bkt_min_u64(chunk[d], b->dims[d]) : 1;
         n *= b->step[d];
     }
-    for (unsigned d = b->rank; d-- > 0 && n < elems;) {
+    for (unsigned d = b->rank; n && d-- > 0 && n < elems;) {
         uint64_t times = bkt_min_u64(elems / n, bkt_ceil_div(b->dims[d], b->step[d]));
         if (times > 1) {
             n          = n * times;

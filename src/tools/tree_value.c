@@ -101,6 +101,14 @@ void tree_mem_fini(struct tree_mem *m)
 
 static const H5R_ref_t no_reference;
 
+static bool is_null(const H5R_ref_t *ref)
+{
+    for (size_t i = 0; i < sizeof ref->u; i++)
+        if (ref->u.__data[i])
+            return false;
+    return true;
+}
+
 /* The copy of what @p ref leads to: where, and the name from there.  False: it is not among the copies. */
 static bool target(struct tree *t, const H5R_ref_t *ref, hid_t *loc, const char **name)
 {
@@ -157,7 +165,7 @@ static void translate_ref(struct tree *t, hid_t out, const char *path, const voi
     const char *name;
     memcpy(&ref, from, sizeof ref);
     memset(to, 0, H5Tget_size(out));
-    if (memcmp(&ref, &no_reference, sizeof ref) == 0)
+    if (is_null(&ref))
         return;
     bool   old = is_old(out);
     herr_t rc  = -1;
@@ -241,7 +249,7 @@ static void reclaim_made(hid_t type, char *p)
         if (is_old(type))
             return;
         memcpy(&ref, p, sizeof ref);
-        if (memcmp(&ref, &no_reference, sizeof ref) != 0)
+        if (!is_null(&ref))
             (void)H5Rdestroy(&ref);
         return;
     }

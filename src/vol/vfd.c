@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "h5err.h"
+#include "model.h"
 #include "num.h"
 #include "store.h"
 
@@ -55,7 +56,7 @@ bool vfd_takes(const char *name)
 }
 
 /* The bucket, host or directory is the store, what follows the key. */
-static int open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
+int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
 {
     const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
     const char *rest  = strstr(full, "://");
@@ -78,11 +79,13 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
 {
     struct bkt_store            *st  = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
-    BKT_PASS(open_store(name, set, &st, &key, err));
+    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
     struct bkt_req req = {.op = BKT_HEAD, .key = key};
     int            rc  = bkt_store_run(st, &req, 1, err);
     if (rc == BKT_OK) {
         *size = req.size;
+        if (strncmp(bkt_store_uri(st), "file:", 5) == 0)
+            bkt_stamp(req.size, req.mtime, req.etag);
         (void)snprintf(etag, n_etag, "%s", req.etag);
     }
     bkt_req_fini(&req);
@@ -241,7 +244,7 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
         rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
     else if (f && info && (f->name = strdup(name)))
-        rc = open_store(name, info->set, &f->st, &f->key, &err);
+        rc = vfd_open_store(name, info->set, &f->st, &f->key, &err);
     if (rc == BKT_OK)
         rc = start(f, &err);
     if (rc == BKT_OK)

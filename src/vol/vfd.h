@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "settings.h"
+#include "store.h"
 
 /** Make a file access list open its files through the driver, with HDF5's native connector.
  *  Names are s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.
@@ -22,7 +23,10 @@ void vfd_term(void);
 /** Whether a name is one for this driver: it has a scheme. */
 bool vfd_takes(const char *name);
 
-/** Size and ETag ("" unknown) of a file, as a store tells them.  BKT_ENOENT. */
+/** The store and the key that such a name means; bkt_store_close(), free(). */
+BKT_NODISCARD int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
+                                 struct bkt_err *err);
+/** Size and ETag ("" unknown; a local file's stamp) of a file, as a store tells them.  BKT_ENOENT. */
 BKT_NODISCARD int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
                            struct bkt_err *err);
 

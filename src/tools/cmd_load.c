@@ -1,0 +1,109 @@
+/* h5bucket load SOURCE... DOMAIN|FOLDER/ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit.h"
+#include "h5.h"
+#include "load_one.h"
+#include "pool.h"
+
+static const struct bkt_opt opts[] = {
+    {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
+    {0, "chunk-map", "JSON", "where data lie, as the chunks command writes it, instead of asking the file", NULL},
+    {0, "linkpath", "URI", "what references call the file, when it is read from somewhere else than where it will lie", NULL},
+    {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
+    {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
+    {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
+    {0, "retries", "N", "how often a request is sent again", NULL},
+    {0, "jobs", "N", "worker threads", NULL},
+    {'v', "verbose", NULL, "name each dataset", NULL},
+};
+
+static bool read_options(struct bkt_tool *t, struct load_options *o)
+{
+    uint64_t jobs = 0;
+    o->chunk_map  = bkt_tool_opt(t, "chunk-map");
+    o->link       = bkt_tool_has(t, "link") > 0 || o->chunk_map;
+    o->link_path  = bkt_tool_opt(t, "linkpath");
+    o->no_clobber = bkt_tool_has(t, "no-clobber") > 0;
+    o->no_data    = bkt_tool_has(t, "nodata") > 0;
+    o->verbose    = bkt_tool_has(t, "verbose") > 0;
+    o->driver     = bkt_tool_opt(t, "filedriver");
+    if (!bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
+        return false;
+    if (jobs)
+        bkt_pool_size((size_t)jobs);
+    return true;
+}
+
+/* FOLDER/ and the file's own name. */
+static int domain_of(const char *source, const char *target, bool folder, struct bkt_buf *out)
+{
+    const char *base = strrchr(source, '/');
+    return folder ? bkt_buf_addf(out, "%s%s%s", target, target[strlen(target) - 1] == '/' ? "" : "/", base ? base + 1 : source)
+                  : bkt_buf_add_str(out, target);
+}
+
+static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
+               const char *domain, hid_t fapl)
+{
+    struct bkt_err  err = {.n = 0};
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .map = map, .progress = &p};
+    progress_init(&p, domain, o->verbose);
+    int rc = load_one(&l, source, domain, fapl, &err);
+    progress_end(&p);
+    if (rc < 0)
+        return bkt_tool_error(t, source ? source : domain, &err);
+    if (o->verbose)
+        fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
+                (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
+    return BKT_EXIT_OK;
+}
+
+static int run(struct bkt_tool *t)
+{
+    struct load_options          o      = {.link = false};
+    struct bkt_err               err    = {.n = 0};
+    BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
+    const char                  *target = t->args[t->n_args - 1];
+    bool                         folder = t->n_args > 2 || target[strlen(target) - 1] == '/';
+    int                          code   = BKT_EXIT_OK;
+    if (!read_options(t, &o))
+        return BKT_EXIT_USAGE;
+    if (o.chunk_map ? folder : t->n_args < 2)
+        return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
+    if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
+        return bkt_tool_error(t, NULL, &err);
+    if (h5_start(NULL, &fapl, &err) < 0)
+        return bkt_tool_error(t, NULL, &err);
+    load_catch_signals();
+    if (t->n_args == 1)
+        return one(t, &o, &map, NULL, target, fapl);
+    for (int i = 0; i + 1 < t->n_args && load_go_on(NULL) == BKT_OK; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
+        if (domain_of(t->args[i], target, folder, &domain) < 0)
+            return bkt_tool_fail(t, "out of memory");
+        int rc = one(t, &o, o.chunk_map ? &map : NULL, t->args[i], bkt_buf_str(&domain), fapl);
+        code   = rc == BKT_EXIT_OK ? code : rc;
+    }
+    return load_go_on(NULL) == BKT_OK ? code : BKT_EXIT_FAIL;
+}
+
+const struct bkt_verb bkt_verb_load = {
+    .name = "load", .args = "SOURCE... DOMAIN|FOLDER/", .min_args = 1, .max_args = -1,
+    .help = "make domains of HDF5 files, by copy or by reference",
+    .text = "Sources are paths, s3:// or https:// names; files in S3 or behind HTTP are read in place, by ranges. A family is\n"
+            "named with its %d, a split or multi file without its -m.h5. With several sources, or a target that ends with /,\n"
+            "each becomes a domain of its name in that folder.\n\n"
+            "With --link, data stay where they are and the domain refers to them; what a reference can't carry (values of\n"
+            "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
+            "H5BUCKET_ALLOW; this is told as well.\n\n"
+            "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
+            "The domain appears when everything is stored; a load that is interrupted leaves none, and running it again\n"
+            "cleans up what it left.",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+    .run = run,
+};

@@ -1,0 +1,220 @@
+/* One source into one domain. */
+#include "load_one.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit.h"
+#include "h5.h"
+#include "trace.h"
+#include "tree.h"
+#include "vfd.h"
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+    (void)sig;
+    stopped = 1;
+}
+
+void load_catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    (void)sigaction(SIGINT, &a, NULL);
+    (void)sigaction(SIGTERM, &a, NULL);
+}
+
+int load_go_on(struct bkt_err *err)
+{
+    if (stopped)
+        BKT_FAIL(err, BKT_ECANCEL, "stopped");
+    return BKT_OK;
+}
+
+struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
+
+void load_tell(void *arg, const char *path, const char *what)
+{
+    struct load *l = arg;
+    progress_note(l->progress, "%s: %s", path, what);
+}
+
+/* ---- hooks of the tree copier ---- */
+
+/* A filter that this HDF5 lacks must not keep it from making the dataset: stored chunks are moved, not filtered. */
+static int allow_filters(hid_t dcpl, struct bkt_err *err)
+{
+    int n = H5Pget_nfilters(dcpl);
+    for (int i = 0; i < n; i++) {
+        unsigned     flags = 0, config = 0, cd[256];
+        size_t       n_cd  = BKT_COUNT(cd);
+        char         name[128];
+        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, cd, sizeof name, name, &config);
+        if (id < 0)
+            return h5_fail(err, "asking for a filter");
+        if (H5Zfilter_avail(id) <= 0 && !(flags & H5Z_FLAG_OPTIONAL) && n_cd <= BKT_COUNT(cd) &&
+            H5Pmodify_filter(dcpl, id, flags | H5Z_FLAG_OPTIONAL, n_cd, cd) < 0)
+            return h5_fail(err, "changing a filter");
+    }
+    (void)H5Eclear2(H5E_DEFAULT);
+    return BKT_OK;
+}
+
+static int prepare(void *arg, hid_t src, const char *path, hid_t dcpl, struct bkt_err *err)
+{
+    (void)arg, (void)src, (void)path;
+    return allow_filters(dcpl, err);
+}
+
+static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    struct load *l = arg;
+    BKT_PASS(load_go_on(err));
+    int rc = l->o->link ? load_link(l, src, dst, path, err) : 0;
+    if (rc == 0) {
+        rc = load_chunks(l, src, dst, path, err);
+        l->n_copied += rc >= 0;
+    }
+    return rc;
+}
+
+static void done(void *arg, const char *path, H5I_type_t type)
+{
+    struct load *l = arg;
+    progress_add(l->progress, 0, 0, 1);
+    if (type == H5I_DATASET)
+        progress_line(l->progress, "%s", path);
+}
+
+/* ---- what an interrupted load left ---- */
+
+/* Delete the objects of a domain that never came to be. */
+struct sweep {
+    struct bkt_store *st;
+    struct bkt_buf    keys; /* each ended by a NUL */
+    size_t            n;
+};
+
+static int list_key(const struct bkt_listed *e, void *arg)
+{
+    struct sweep *s = arg;
+    s->n += !e->is_prefix;
+    return e->is_prefix ? BKT_OK : bkt_buf_add(&s->keys, e->key, strlen(e->key) + 1);
+}
+
+static void sweep(struct bkt_store *st, const struct bkt_id *root)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    struct sweep                             s      = {.st = st};
+    if (bkt_id_key(root, &prefix) < 0 || !bkt_id_is_v2(root))
+        return;
+    const char *slash = memrchr(prefix.ptr, '/', prefix.len);
+    bkt_buf_cut(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1);
+    if (bkt_store_list(st, bkt_buf_str(&prefix), "", list_key, &s, NULL) == BKT_OK) {
+        const char **keys = calloc(s.n + 1, sizeof *keys);
+        size_t       n    = 0;
+        for (size_t at = 0; keys && at < s.keys.len; at += strlen(keys[n++]) + 1)
+            keys[n] = (const char *)s.keys.ptr + at;
+        if (n && bkt_store_delete(st, keys, n, NULL) < 0)
+            bkt_trace(BKT_TRACE_STORE, "what a load left in %s could not be deleted", bkt_buf_str(&prefix));
+        free(keys);
+    }
+    bkt_buf_fini(&s.keys);
+}
+
+/* Beside where .domain.json will be: the root id of a load that has begun. */
+static int marker_key(struct bkt_domain *d, struct bkt_buf *key)
+{
+    return bkt_buf_addf(key, "%s/.h5bucket-load", bkt_domain_path(d));
+}
+
+static int set_marker(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, old = {0};
+    struct bkt_store                        *st   = bkt_domain_store(d);
+    const struct bkt_id                     *root = bkt_domain_root(d);
+    struct bkt_id                            left;
+    if (marker_key(d, &key) < 0)
+        BKT_NOMEM(err);
+    if (bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK && bkt_id_set(&left, bkt_buf_str(&old)))
+        sweep(st, &left); /* the load that left it never finished: nothing refers to what it stored */
+    return bkt_store_put(st, bkt_buf_str(&key), root->text, strlen(root->text), NULL, NULL, NULL, err);
+}
+
+static void drop_marker(struct bkt_domain *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (marker_key(d, &key) < 0)
+        return;
+    const char *one = bkt_buf_str(&key);
+    if (bkt_store_delete(bkt_domain_store(d), &one, 1, NULL) < 0)
+        bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", one);
+}
+
+/* ---- opening ---- */
+
+static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : H5Fget_create_plist(l->src->file);
+    if (fcpl < 0)
+        return h5_fail(err, "asking for the file's creation list");
+    l->dst = H5Fcreate(domain, l->o->no_clobber ? H5F_ACC_EXCL : H5F_ACC_TRUNC, fcpl, fapl);
+    return l->dst < 0 ? h5_fail(err, domain) : BKT_OK;
+}
+
+static int copy_all(struct load *l, struct bkt_err *err)
+{
+    struct tree_options o = {.hooks      = {l, prepare, data, load_tell, done},
+                             .src_native = true,
+                             .no_data    = l->o->no_data};
+    return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
+}
+
+/* What failed half way must not appear. */
+static void abandon(struct load *l)
+{
+    struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
+    struct bkt_id      root = *bkt_domain_root(d);
+    bkt_domain_discard(d);
+    h5_closep(&l->dst);
+    sweep(bkt_domain_store(d), &root);
+    drop_marker(d);
+    bkt_domain_close(d);
+}
+
+static int finish(struct load *l, struct bkt_err *err)
+{
+    struct bkt_domain *d  = bkt_domain_retain(l->file->dom);
+    herr_t             rc = H5Fflush(l->dst, H5F_SCOPE_GLOBAL);
+    int                code = rc < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
+    if (code < 0) {
+        abandon(l);
+    } else {
+        drop_marker(d);
+        h5_closep(&l->dst);
+    }
+    bkt_domain_close(d);
+    return code;
+}
+
+int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
+{
+    int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err) : load_map_source(l->map, l->set, &l->src, err);
+    if (rc == BKT_OK)
+        rc = create(l, domain, fapl, err);
+    if (rc == BKT_OK) {
+        l->file = load_vobj(l->dst)->file;
+        rc      = set_marker(l->file->dom, err);
+        if (rc == BKT_OK)
+            rc = copy_all(l, err);
+        if (rc == BKT_OK)
+            rc = finish(l, err);
+        else
+            abandon(l);
+    }
+    source_close(l->src);
+    return rc;
+}

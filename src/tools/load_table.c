@@ -1,0 +1,155 @@
+/* Chunk tables: datasets of {offset, size[, file_uri][, file_etag][, filter_mask]}, chunked and compressed, that no link
+ * leads to.  HSDS knows the first three by their places. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit.h"
+#include "h5.h"
+#include "load.h"
+#include "num.h"
+
+#define SLAB_ROWS      ((uint64_t)1 << 17) /* written at once */
+#define ROWS_PER_CHUNK 16384u /* what a read of one element costs of the index, at most: 400 kB before compression */
+
+struct table {
+    size_t   uri_size, etag_size; /* 0: no such field */
+    bool     long_size, has_mask;
+    size_t   row;                 /* bytes of a row */
+    size_t   at_uri, at_etag, at_mask;
+    hid_t    type, dset;
+    unsigned rank;
+    uint64_t chunk[BKT_MAX_RANK];
+};
+
+static void table_fini(struct table *t)
+{
+    h5_closep(&t->dset);
+    h5_closep(&t->type);
+}
+
+static void measure(struct table *t, const struct load_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        struct load_row r;
+        rows->get(rows->arg, i, &r);
+        size_t u = r.uri ? strlen(r.uri) : 0, e = r.etag ? strlen(r.etag) : 0;
+        t->uri_size  = u > t->uri_size ? u : t->uri_size;
+        t->etag_size = e > t->etag_size ? e : t->etag_size;
+        t->long_size |= r.size > INT32_MAX;
+        t->has_mask |= r.mask != 0;
+    }
+}
+
+static herr_t insert_text(hid_t type, const char *name, size_t at, size_t size)
+{
+    BKT_CLEANUP(h5_closep) hid_t text = H5Tcopy(H5T_C_S1);
+    if (H5Tset_size(text, size) < 0 || H5Tset_strpad(text, H5T_STR_NULLPAD) < 0)
+        return -1;
+    return H5Tinsert(type, name, at, text);
+}
+
+static int make_type(struct table *t, struct bkt_err *err)
+{
+    size_t at  = 8 + (t->long_size ? 8 : 4);
+    t->at_uri  = at, at += t->uri_size;
+    t->at_etag = at, at += t->etag_size;
+    t->at_mask = at, at += t->has_mask ? 4 : 0;
+    t->row     = at;
+    t->type    = H5Tcreate(H5T_COMPOUND, at);
+    if (t->type < 0 || H5Tinsert(t->type, "offset", 0, H5T_STD_I64LE) < 0 ||
+        H5Tinsert(t->type, "size", 8, t->long_size ? H5T_STD_I64LE : H5T_STD_I32LE) < 0 ||
+        (t->uri_size && insert_text(t->type, "file_uri", t->at_uri, t->uri_size) < 0) ||
+        (t->etag_size && insert_text(t->type, "file_etag", t->at_etag, t->etag_size) < 0) ||
+        (t->has_mask && H5Tinsert(t->type, "filter_mask", t->at_mask, H5T_STD_U32LE) < 0))
+        return h5_fail(err, "making a chunk table's type");
+    return BKT_OK;
+}
+
+/* The last dimensions whole, as far as they fit. */
+static void choose_chunk(struct table *t, const uint64_t *grid)
+{
+    uint64_t left = ROWS_PER_CHUNK;
+    for (unsigned d = t->rank; d-- > 0;) {
+        t->chunk[d] = bkt_max_u64(bkt_min_u64(grid[d], left), 1);
+        left        = bkt_max_u64(left / t->chunk[d], 1);
+    }
+}
+
+static int create(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid, struct bkt_err *err)
+{
+    hsize_t dims[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
+    for (unsigned d = 0; d < t->rank; d++) {
+        dims[d]  = grid[d];
+        max[d]   = maxgrid[d] == BKT_UNLIMITED ? H5S_UNLIMITED : maxgrid[d];
+        chunk[d] = t->chunk[d];
+        if (max[d] != H5S_UNLIMITED && max[d] < chunk[d])
+            chunk[d] = max[d] ? max[d] : 1;
+    }
+    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, dims, max);
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, chunk) < 0 || H5Pset_shuffle(dcpl) < 0 || H5Pset_deflate(dcpl, 4) < 0)
+        return h5_fail(err, "making a chunk table");
+    t->dset = H5Dcreate_anon(l->dst, t->type, space, dcpl, H5P_DEFAULT);
+    return t->dset < 0 ? h5_fail(err, "making a chunk table") : BKT_OK;
+}
+
+static void put_row(const struct table *t, const struct load_row *r, unsigned char *to)
+{
+    bkt_put_le(to, 8, r->off);
+    bkt_put_le(to + 8, t->long_size ? 8 : 4, r->size);
+    if (t->uri_size && r->uri)
+        memcpy(to + t->at_uri, r->uri, strlen(r->uri));
+    if (t->etag_size && r->etag)
+        memcpy(to + t->at_etag, r->etag, strlen(r->etag));
+    if (t->has_mask)
+        bkt_put_le(to + t->at_mask, 4, r->mask);
+}
+
+/* Whole slabs of the slowest dimension at a time, so that memory stays small. */
+static int fill(const struct table *t, const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err)
+{
+    uint64_t        per = 1, at = 0;
+    struct load_row r   = {0};
+    for (unsigned d = 1; d < t->rank; d++)
+        if (!bkt_mul_u64(per, grid[d], &per))
+            BKT_FAIL(err, BKT_EINVAL, "a chunk table of more than 2^64 rows");
+    uint64_t step = bkt_max_u64(SLAB_ROWS / bkt_max_u64(per, 1), 1);
+    step          = bkt_ceil_div(step, t->chunk[0]) * t->chunk[0];
+    if (rows->n)
+        rows->get(rows->arg, 0, &r);
+    for (size_t i = 0; i < rows->n;) {
+        at = r.index / per / step * step;
+        hsize_t start[BKT_MAX_RANK] = {at}, count[BKT_MAX_RANK] = {bkt_min_u64(step, grid[0] - at)}, m;
+        for (unsigned d = 1; d < t->rank; d++)
+            count[d] = grid[d];
+        m = count[0] * per;
+        BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)m, t->row);
+        BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
+        BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &m, NULL);
+        if (!buf)
+            BKT_NOMEM(err);
+        while (i < rows->n && r.index - at * per < m) {
+            put_row(t, &r, buf + (r.index - at * per) * t->row);
+            if (++i < rows->n)
+                rows->get(rows->arg, i, &r);
+        }
+        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+            H5Dwrite(t->dset, t->type, mem, space, H5P_DEFAULT, buf) < 0)
+            return h5_fail(err, "writing a chunk table");
+    }
+    return BKT_OK;
+}
+
+int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
+               struct bkt_id *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = rank};
+    measure(&t, rows);
+    BKT_PASS(make_type(&t, err));
+    choose_chunk(&t, grid);
+    BKT_PASS(create(l, &t, grid, maxgrid, err));
+    const struct bkt_vobj *o = load_vobj(t.dset);
+    *out                     = o->obj->id;
+    BKT_PASS(bkt_edit_keep(l->file->dom, out, err));
+    return fill(&t, grid, rows, err);
+}

@@ -1,0 +1,80 @@
+#include "progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVERY 0.2 /* seconds between two showings */
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void progress_init(struct progress *p, const char *what, bool verbose)
+{
+    memset(p, 0, sizeof *p);
+    (void)snprintf(p->what, sizeof p->what, "%s", what);
+    p->tty     = isatty(STDERR_FILENO) > 0;
+    p->verbose = verbose;
+    p->started = p->shown = now();
+}
+
+static void clear(struct progress *p)
+{
+    if (p->tty)
+        (void)fputs("\r\033[K", stderr);
+}
+
+static void show(struct progress *p)
+{
+    double t = now() - p->started, rate = t > 0 ? (double)p->bytes / t : 0;
+    clear(p);
+    (void)fprintf(stderr, "%s: %llu objects, %llu chunks, %.1f MB, %.1f MB/s", p->what, (unsigned long long)p->objects,
+                  (unsigned long long)p->chunks, (double)p->bytes / 1e6, rate / 1e6);
+    if (p->total > p->bytes && rate > 0) {
+        unsigned long long left = (unsigned long long)((double)(p->total - p->bytes) / rate);
+        (void)fprintf(stderr, ", %llu:%02llu to go", left / 60, left % 60);
+    }
+    (void)fflush(stderr);
+}
+
+void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects)
+{
+    p->bytes += bytes, p->chunks += chunks, p->objects += objects;
+    if (!p->tty || now() - p->shown < EVERY)
+        return;
+    p->shown = now();
+    show(p);
+}
+
+static void line(struct progress *p, const char *fmt, va_list ap)
+{
+    clear(p);
+    (void)vfprintf(stderr, fmt, ap);
+    (void)fputc('\n', stderr);
+}
+
+void progress_line(struct progress *p, const char *fmt, ...)
+{
+    va_list ap;
+    if (!p->verbose)
+        return;
+    va_start(ap, fmt);
+    line(p, fmt, ap);
+    va_end(ap);
+}
+
+void progress_note(struct progress *p, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    line(p, fmt, ap);
+    va_end(ap);
+}
+
+void progress_end(struct progress *p) { clear(p); }

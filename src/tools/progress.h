@@ -1,0 +1,26 @@
+/* How far a long command is: one line that is written over on a terminal, with rate and time to go; elsewhere nothing but
+ * what -v asks for. */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    bool     tty, verbose;
+    char     what[96];       /* what is being worked on */
+    uint64_t bytes, total;   /* total 0: unknown */
+    uint64_t objects, chunks;
+    double   started, shown; /* seconds, monotonic */
+};
+void progress_init(struct progress *p, const char *what, bool verbose);
+/** Count something; shows it now and then. */
+void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects);
+/** A line of its own, below which the progress goes on.  Only with -v. */
+void progress_line(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** A line that is always told (stderr). */
+void progress_note(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** Clear the line. */
+void progress_end(struct progress *p);
+
+#endif
