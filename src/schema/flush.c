@@ -119,7 +119,7 @@ static int set_etag(struct bkt_change *c, const char *etag)
 }
 
 /* A new object was there already: is it ours, from a PUT whose answer was lost? */
-static int judge_new(struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     if (r->body.len == c->text.len && memcmp(r->body.ptr, c->text.ptr, c->text.len) == 0) {
@@ -131,13 +131,15 @@ static int judge_new(struct bkt_change *c, const struct bkt_req *r, struct bkt_e
     bkt_object_release(o);
     if (!ours)
         BKT_FAIL(err, BKT_EEXIST, "there is an object %s already", c->id.text);
-    return set_etag(c, r->etag); /* an earlier try of ours: what it has become replaces it */
+    if (set_etag(c, r->etag) < 0)
+        BKT_NOMEM(err);
+    return build(w, c, NULL, err); /* an earlier try of ours: what it has become replaces it */
 }
 
 static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     if (c->is_new)
-        return judge_new(c, r, err);
+        return judge_new(w, c, r, err);
     if (set_etag(c, r->etag) < 0)
         BKT_NOMEM(err);
     c->foreign = !c->obj->etag || strcmp(c->obj->etag, r->etag) != 0;
@@ -232,6 +234,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             free(c->etag);
             c->etag  = NULL;
             c->tried = true;
+            bkt_buf_fini(&c->obj->stored); /* what is stored is something else now */
             w->lost |= r->rc == BKT_EPRECOND;
             if (r->rc != BKT_EPRECOND)
                 (void)keep_error(err, &rc, r, c);

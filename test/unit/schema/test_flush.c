@@ -1,0 +1,307 @@
+/* Two writers of one domain; stores that fail, that lose answers, and that die in the middle of a flush. */
+#include "edit_testing.h"
+
+#include "fault.h"
+#include "pool.h"
+
+static unsigned serial;
+static char     name[64];
+
+/* A domain of two groups and a dataset in a store of its own, flushed. */
+static struct bkt_domain *sample(struct bkt_id *a, struct bkt_id *b, struct bkt_id *ds)
+{
+    (void)snprintf(name, sizeof name, "mem:flush%u/x.h5", ++serial);
+    struct bkt_domain *d    = create(name, false);
+    struct bkt_id      root = *bkt_domain_root(d);
+    *a  = add_group(d);
+    *b  = add_group(d);
+    *ds = add_dset(d, 10);
+    link_it(d, &root, "a", a);
+    link_it(d, &root, "b", b);
+    link_it(d, a, "data", ds);
+    OK(bkt_domain_flush(d, err));
+    return d;
+}
+
+/* All that the domain does from now on passes these rules. */
+static void with_faults(struct bkt_domain *d, const struct bkt_fault *rules, size_t n)
+{
+    struct bkt_store *st = NULL;
+    OK(bkt_fault_open(d->store, rules, n, &st, err));
+    d->store = st;
+}
+
+static const struct bkt_object *fresh_look(const struct bkt_id *id, struct bkt_domain **other)
+{
+    *other = open_other(name);
+    return get(*other, id);
+}
+
+/* ---- races ---- */
+
+static void different_names_both_win(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    struct bkt_id      root = *bkt_domain_root(d);
+    (void)get(e, &root);
+    (void)get(e, &ds);
+    link_it(d, &root, "mine", &ds);
+    link_it(e, &root, "yours", &b);
+    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    set_attr(e, &ds, "y", 2, BKT_ATTR_CREATE);
+    OK(bkt_edit_extent(d, &ds, (uint64_t[]){30}, err));
+    OK(bkt_edit_extent(e, &ds, (uint64_t[]){25}, err));
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    const struct bkt_object *o = get(e, &root), *p = get(e, &ds);
+    CHECK(o->group.links.n == 4 && bkt_links_find(&o->group.links, "mine"), "e sees both without being asked to");
+    CHECK(attr_value(p, "x") == 1 && attr_value(p, "y") == 2 && p->dset.space.dims[0] == 30, "attributes and extent");
+    CHECK(count(e, &ds) == 2, "counted: %d", (int)count(e, &ds));
+    CHECK(get(d, &root)->group.links.n == 3, "d has not looked");
+    OK(bkt_domain_refresh(d, &root, err));
+    CHECK(get(d, &root)->group.links.n == 4 && bkt_links_find(&get(d, &root)->group.links, "yours"), "now it has");
+    o = fresh_look(&root, &f);
+    CHECK(o->group.links.n == 4, "%zu links stored", o->group.links.n);
+    CHECK(fresh_look(&ds, &f)->dset.space.dims[0] == 30, "the larger extent");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+    bkt_domain_close(e);
+}
+
+static void the_same_name_has_one_winner(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+    (void)get(e, &b);
+    link_it(d, &b, "n", &a);
+    link_it(e, &b, "n", &ds);
+    link_it(e, &b, "also", &ds);
+    set_attr(d, &b, "v", 1, BKT_ATTR_CREATE);
+    set_attr(e, &b, "v", 2, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    FAILS(BKT_EEXIST, "'n', 'v'", bkt_domain_flush(e, err));
+    const struct bkt_object *o = get(e, &b);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, a.text) == 0, "theirs stays");
+    CHECK(bkt_links_find(&o->group.links, "also") && attr_value(o, "v") == 1, "what did not collide is written");
+    OK(bkt_domain_flush(e, err));
+    CHECK(!bkt_domain_is_dirty(e), "and told once");
+    bkt_domain_close(d);
+    bkt_domain_close(e);
+}
+
+static void replaced_and_removed(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    set_attr(d, &b, "old", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "keep", 1, BKT_ATTR_CREATE);
+    link_it(d, &b, "one", &ds);
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    (void)get(e, &b);
+    OK(bkt_edit_attr_rename(d, &b, "old", "new", err));
+    set_attr(e, &b, "keep", 5, BKT_ATTR_REPLACE);
+    OK(bkt_edit_unlink(e, &b, "one", err));
+    link_it(e, &b, "one", &a); /* removed and made again: not the same */
+    set_attr(d, &b, "keep", 6, BKT_ATTR_REPLACE);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    const struct bkt_object *o = fresh_look(&b, &f);
+    CHECK(attr_value(o, "new") == 1 && !bkt_attrs_find(&o->attrs, "old") && attr_value(o, "keep") == 5, "the last one holds");
+    CHECK(strcmp(bkt_links_find(&o->group.links, "one")->id.text, a.text) == 0, "replaced");
+    OK(bkt_edit_attr_delete(e, &b, "new", err));
+    FAILS(BKT_ENOENT, "'new'", bkt_edit_attr_delete(e, &b, "new", err));
+    OK(bkt_domain_flush(e, err));
+    OK(bkt_domain_refresh(f, &b, err));
+    CHECK(!bkt_attrs_find(&get(f, &b)->attrs, "new"), "deleted");
+    bkt_domain_close(d);
+    bkt_domain_close(e);
+    bkt_domain_close(f);
+}
+
+static void what_nobody_knows_stays(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d   = sample(&a, &b, &ds), *f;
+    struct bkt_buf     key = {0}, text = {0};
+    char              *json = json_of("'strange': {'n': NaN, 'big': 123456789012345678901234567890, 't': '\\udcff'}, 'links'");
+    if (bkt_id_key(&b, &key) < 0)
+        abort();
+    OK(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &text, err));
+    char *at = strstr(bkt_buf_str(&text), "\"links\""), *whole = NULL;
+    if (!at || asprintf(&whole, "%.*s%s%s", (int)(at - bkt_buf_str(&text)), bkt_buf_str(&text), json, at + 7) < 0)
+        abort();
+    OK(bkt_store_put(d->store, bkt_buf_str(&key), whole, strlen(whole), NULL, NULL, NULL, err));
+    set_attr(d, &b, "mine", 1, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    bkt_buf_clear(&text);
+    OK(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &text, err));
+    json[strlen(json) - 9] = 0;
+    CHECK(strstr(bkt_buf_str(&text), json), "%s lacks %s", bkt_buf_str(&text), json);
+    CHECK(attr_value(fresh_look(&b, &f), "mine") == 1, "and ours");
+    free(json);
+    free(whole);
+    bkt_buf_fini(&key);
+    bkt_buf_fini(&text);
+    bkt_domain_close(d);
+    bkt_domain_close(f);
+}
+
+/* ---- failures ---- */
+
+static void what_fails_is_kept(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
+    link_it(d, &root, "g", &g);
+    link_it(d, &g, "again", &ds);
+    set_attr(d, &ds, "v", 3, BKT_ATTR_CREATE);
+    with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .key_part = ".group.json", .times = 1, .code = BKT_ENET}, 1);
+    FAILS(BKT_ENET, "kept", bkt_domain_flush(d, err));
+    CHECK(bkt_domain_is_dirty(d), "still to be written");
+    CHECK(fresh_look(&root, &f)->group.links.n == 2, "no link to what isn't there");
+    bkt_domain_close(f);
+    set_attr(d, &g, "later", 4, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    CHECK(fresh_look(&root, &f)->group.links.n == 3 && attr_value(get(f, &g), "later") == 4, "the next flush writes it");
+    CHECK(attr_value(get(f, &ds), "v") == 3, "and what was written stays so");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
+/* Every PUT's answer is lost once. */
+static void lost_answers(void)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        struct bkt_id      a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *f;
+        struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
+        link_it(d, &root, "g", &g);
+        set_attr(d, &ds, "v", 3, BKT_ATTR_CREATE);
+        set_attr(d, &b, "w", 3, BKT_ATTR_CREATE);
+        OK(bkt_edit_unlink(d, &root, "a", err));
+        with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .skip = k, .times = 1, .code = BKT_ENET, .carry_out = true}, 1);
+        int rc = bkt_domain_flush(d, NULL);
+        CHECK(rc == BKT_OK || rc == BKT_ENET, "%u: %d", k, rc);
+        set_attr(d, &b, "x", 4, BKT_ATTR_CREATE);
+        if (rc < 0) /* it changes once more before it is written again */
+            set_attr(d, &g, "y", 5, BKT_ATTR_CREATE);
+        OK(bkt_domain_flush(d, err));
+        const struct bkt_object *o = fresh_look(&root, &f);
+        CHECK(o->group.links.n == 2 && bkt_links_find(&o->group.links, "g"), "%u: links", k);
+        CHECK(get(f, &g)->kind == BKT_GROUP && (rc == BKT_OK || attr_value(get(f, &g), "y") == 5), "%u: new group", k);
+        CHECK(attr_value(get(f, &b), "w") == 3 && attr_value(get(f, &b), "x") == 4, "%u: attributes", k);
+        bkt_domain_close(f);
+        bkt_domain_close(d);
+    }
+}
+
+/* Answers lost so that the PUT is sent again below, and loses against itself. */
+static void losing_against_oneself(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    struct bkt_id      root = *bkt_domain_root(d), g = add_group(d);
+    link_it(d, &root, "g", &g);
+    with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .times = 2, .code = BKT_EPRECOND, .carry_out = true}, 1);
+    OK(bkt_domain_flush(d, err));
+    CHECK(fresh_look(&root, &f)->group.links.n == 3, "once");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
+/* A writer that dies at its k-th PUT or DELETE: whatever k, what is stored opens, and every link leads to something. */
+static size_t walk_all(struct bkt_domain *d, const struct bkt_id *id, unsigned depth)
+{
+    const struct bkt_object *o = NULL;
+    size_t                   n = 1;
+    OK(bkt_domain_get(d, id, &o, err));
+    if (!o || o->kind != BKT_GROUP || depth > 5) {
+        bkt_object_release(o);
+        return n;
+    }
+    for (size_t i = 0; i < o->group.links.n; i++)
+        if (o->group.links.v[i].cls == BKT_L_HARD)
+            n += walk_all(d, &o->group.links.v[i].id, depth + 1);
+    bkt_object_release(o);
+    return n;
+}
+
+static void dying_at_every_request(void)
+{
+    for (unsigned k = 0;; k++) {
+        struct bkt_id      a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *f;
+        struct bkt_id      root = *bkt_domain_root(d);
+        set_attr(d, &b, "before", 1, BKT_ATTR_CREATE);
+        OK(bkt_domain_flush(d, err));
+        struct bkt_id g = add_group(d), h = add_group(d), ds2 = add_dset(d, 5);
+        link_it(d, &g, "h", &h);
+        link_it(d, &h, "ds2", &ds2);
+        link_it(d, &root, "g", &g);
+        link_it(d, &b, "moved", &ds); /* a move: added, then removed */
+        OK(bkt_edit_unlink(d, &a, "data", err));
+        OK(bkt_edit_unlink(d, &root, "a", err));
+        struct bkt_fault dead[] = {{.op = BKT_PUT, .skip = k, .code = BKT_ENET},
+                                   {.op = BKT_DELETE, .skip = k > 6 ? k - 6 : 0, .code = BKT_ENET}};
+        with_faults(d, dead, 2);
+        int rc = bkt_domain_flush(d, NULL);
+        f      = open_other(name);
+        size_t n = walk_all(f, bkt_domain_root(f), 0);
+        CHECK(n >= 4, "%u: %zu objects", k, n);
+        CHECK(attr_value(get(f, &b), "before") == 1, "%u: what was flushed stays", k);
+        CHECK(get(f, &ds)->kind == BKT_DATASET, "%u: what moves is never out of reach", k);
+        bkt_domain_close(f);
+        bkt_domain_close(d);
+        if (rc == BKT_OK)
+            break;
+        CHECK(k < 20, "it comes to an end");
+    }
+}
+
+/* A new domain is there at once, or not at all. */
+static void a_new_domain_dies(void)
+{
+    for (unsigned k = 0; k < 6; k++) {
+        (void)snprintf(name, sizeof name, "mem:flush%u/y.h5", ++serial);
+        struct bkt_domain *d = create(name, false);
+        struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds = add_dset(d, 3);
+        link_it(d, &root, "g", &g);
+        link_it(d, &g, "d", &ds);
+        with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .skip = k, .code = BKT_ENET}, 1);
+        int                rc = bkt_domain_flush(d, NULL);
+        struct bkt_domain *f  = NULL;
+        struct bkt_settings other;
+        OK(bkt_settings_copy(&other, &set, err));
+        other.merge_gap = 77;
+        int there = bkt_domain_open(name, &other, &f, NULL);
+        CHECK(there == (rc == BKT_OK ? BKT_OK : BKT_ENOENT), "%u: %d after %d", k, there, rc);
+        CHECK(rc == (k < 4 ? BKT_ENET : BKT_OK), "%u: %d", k, rc);
+        if (f)
+            CHECK(walk_all(f, bkt_domain_root(f), 0) == 3, "all of it");
+        bkt_domain_close(f);
+        bkt_domain_close(d);
+        bkt_settings_fini(&other);
+    }
+}
+
+int main(void)
+{
+    OK(bkt_settings_init(&set, "", err));
+    different_names_both_win();
+    the_same_name_has_one_winner();
+    replaced_and_removed();
+    what_nobody_knows_stays();
+    what_fails_is_kept();
+    lost_answers();
+    losing_against_oneself();
+    dying_at_every_request();
+    a_new_domain_dies();
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    bkt_settings_fini(&set);
+    return failures ? 1 : 0;
+}
