@@ -17,9 +17,6 @@
     X(ls)            \
     X(info)          \
     X(stat)          \
-    X(cp)            \
-    X(mv)            \
-    X(rm)            \
     X(touch)         \
     X(acl)           \
     X(verify)        \

@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
+#include "attr.h"
+#include "change.h"
 #include "native_data.h"
 #include "old_calls.h"
 #include "trace.h"
 
 /* ---- which object, which attribute ---- */
 
-/** The object that the attributes belong to; *found is the caller's when it is not @p o itself. */
-static int owner_of(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
-                    struct bkt_err *err)
+int bkt_attr_owner(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
+                   struct bkt_err *err)
 {
     *found = NULL;
     *owner = o;
@@ -27,7 +27,7 @@ static int owner_of(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt
     return BKT_OK;
 }
 
-static const char *name_of(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
+const char *bkt_attr_place(const struct bkt_vobj *o) { return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)"; }
 
 /* The i-th attribute in an order; NULL past the end */
 static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order, hsize_t i)
@@ -40,12 +40,11 @@ static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5
     return &all->v[by == H5_INDEX_CRT_ORDER ? all->order[i] : i];
 }
 
-static int find_by_idx(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
-                       struct bkt_err *err)
+int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out, struct bkt_err *err)
 {
     *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
     if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has %zu", (unsigned long long)at->n, name_of(owner),
+        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has %zu", (unsigned long long)at->n, bkt_attr_place(owner),
                  owner->obj->attrs.n);
     return BKT_OK;
 }
@@ -54,58 +53,62 @@ static int find_by_name(const struct bkt_vobj *owner, const char *name, const st
 {
     *out = bkt_attrs_find(&owner->obj->attrs, name);
     if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", name_of(owner), name);
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
     return BKT_OK;
 }
 
 /* ---- what is known of one ---- */
 
-/* Bytes of an element as HDF5 would store it in a file */
-static uint64_t stored_bytes(const struct bkt_type *t)
+/* Bytes of an element as HDF5 would store it in a file: as in memory, but for what has pointers there. */
+static size_t stored_bytes(hid_t type)
 {
-    uint64_t sum = 0;
-    switch (t->cls) {
-        case BKT_T_OBJREF:
-            return H5R_OBJ_REF_BUF_SIZE;
-        case BKT_T_REGREF:
-            return H5R_DSET_REG_REF_BUF_SIZE;
-        case BKT_T_VLEN:
-            return 16; /* length, address in the heap, index in it */
-        case BKT_T_STRING:
-            return t->var_string ? 16 : t->size;
-        case BKT_T_ARRAY:
-            return t->n_elems * stored_bytes(t->base);
-        case BKT_T_COMPOUND:
-            for (size_t i = 0; i < t->n_fields; i++)
-                sum += stored_bytes(t->fields[i].type);
-            return sum;
+    size_t size = H5Tget_size(type);
+    switch (H5Tget_class(type)) {
+        case H5T_REFERENCE:
+            return size == sizeof(H5R_ref_t) ? 18 : size; /* header, length, place in the heap */
+        case H5T_STRING:
+            return H5Tis_variable_str(type) > 0 ? 16 : size; /* length, place in the heap */
+        case H5T_ARRAY: {
+            BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
+            size_t each = H5Tget_size(base);
+            return each ? size / each * stored_bytes(base) : size;
+        }
+        case H5T_COMPOUND:
+            for (int i = 0; i < H5Tget_nmembers(type); i++) {
+                BKT_CLEANUP(bkt_hid_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
+                size += stored_bytes(m) - H5Tget_size(m);
+            }
+            return size;
         default:
-            return t->size;
+            return size;
     }
 }
 
 static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
     uint64_t n = 0;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
-    *out = n * stored_bytes(a->type);
+    BKT_PASS(bkt_convert_type(a->type, &type, err));
+    *out = n * stored_bytes(type);
     return BKT_OK;
 }
 
-static H5T_cset_t name_cset(const char *name)
+static H5T_cset_t name_cset(const struct bkt_attr *a)
 {
-    for (; *name; name++)
-        if ((unsigned char)*name >= 0x80)
-            return H5T_CSET_UTF8;
-    return H5T_CSET_ASCII;
+    bool utf8 = a->name_utf8;
+    for (const char *p = a->name; !utf8 && *p; p++)
+        utf8 = (unsigned char)*p >= 0x80;
+    return utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
 }
 
-static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
+/* @p a: of a settled list */
+static int fill_info(const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
-    out->corder_valid = (obj->attr_track_order & 1) == 1 && obj->attr_track_order > 0;
-    out->corder       = out->corder_valid ? (H5O_msg_crt_idx_t)a->seq : 0;
-    out->cset   = name_cset(a->name);
+    out->corder_valid = true; /* HDF5 has one even where no order is tracked: the place among the attributes */
+    out->corder       = (H5O_msg_crt_idx_t)a->seq;
+    out->cset   = name_cset(a);
     return data_size(a, &out->data_size, err);
 }
 
@@ -116,9 +119,9 @@ static int create(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     struct bkt_vobj *owner;
-    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
     return owner->native_id >= 0 ? bkt_native_attr_create(owner, name, type, space, acpl, out, err)
-                                 : bkt_h5err_readonly(err, "creating an attribute");
+                                 : bkt_attr_create(owner, name, type, space, acpl, out, err);
 }
 
 void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
@@ -133,6 +136,31 @@ void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *n
     return new;
 }
 
+int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    const struct bkt_attr *a    = bkt_attrs_find(&owner->obj->attrs, name);
+    char                  *copy = strdup(name);
+    *out = copy && a ? bkt_vobj_new(owner->file, H5I_ATTR, bkt_object_retain(owner->obj), owner->path) : NULL;
+    if (!*out) {
+        free(copy);
+        BKT_NOMEM(err);
+    }
+    (*out)->attr_name    = copy;
+    (*out)->attr_created = a->created;
+    return BKT_OK;
+}
+
+/* By name each time: what an object's attributes are made of moves when one of them changes. */
+int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
+{
+    if (!o->attr_name)
+        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
+    *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
+    if (!*out || (*out)->created != o->attr_created)
+        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted", o->attr_name, bkt_attr_place(o));
+    return BKT_OK;
+}
+
 static int attr_open(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **out,
                      struct bkt_err *err)
 {
@@ -141,15 +169,11 @@ static int attr_open(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const cha
     const struct bkt_attr   *a;
     struct bkt_vobj         *owner;
 
-    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
     if (owner->native_id >= 0)
         return bkt_native_attr_open(owner, name, idx, out, err);
-    BKT_PASS(idx ? find_by_idx(owner, idx, &a, err) : find_by_name(owner, name, &a, err));
-    *out = bkt_vobj_new(owner->file, H5I_ATTR, bkt_object_retain(owner->obj), owner->path);
-    if (!*out)
-        BKT_NOMEM(err);
-    (*out)->attr = a;
-    return BKT_OK;
+    BKT_PASS(idx ? bkt_attr_at(owner, idx, &a, err) : find_by_name(owner, name, &a, err));
+    return bkt_attr_handle(owner, a->name, out, err);
 }
 
 void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *name, hid_t aapl, hid_t dxpl, void **req)
@@ -157,7 +181,7 @@ void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *nam
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *out = NULL;
     (void)aapl, (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_open %s %s", name_of(obj), name ? name : "(by index)");
+    bkt_trace(BKT_TRACE_VOL, "attr_open %s %s", bkt_attr_place(obj), name ? name : "(by index)");
     if (attr_open(obj, loc, name, &out, &err) < 0) {
         (void)bkt_h5err_publish(&err);
         return NULL;
@@ -168,15 +192,13 @@ void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *nam
 herr_t bkt_vol_attr_close(void *obj, hid_t dxpl, void **req)
 {
     (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_close %s", name_of(obj));
-    bkt_vobj_free(obj);
-    return 0;
+    bkt_trace(BKT_TRACE_VOL, "attr_close %s", bkt_attr_place(obj));
+    return bkt_change_close(obj);
 }
 
 /* ---- read ---- */
 
-/* The value in slices of one element each */
-static int split_value(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err)
+int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err)
 {
     struct bkt_rd     rd = bkt_rd_of(a->value.ptr, a->value.len);
     struct bkt_slice *s  = calloc(n, sizeof *s);
@@ -197,13 +219,12 @@ static int split_value(const struct bkt_attr *a, size_t n, struct bkt_slice **ou
 
 static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    const struct bkt_attr *a = o->attr;
+    const struct bkt_attr *a;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *slices = NULL;
     uint64_t n = 0;
     hid_t    file_type;
 
-    if (!a)
-        BKT_FAIL(err, BKT_EINVAL, "not an attribute");
+    BKT_PASS(bkt_attr_of(o, &a, err));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
@@ -215,7 +236,7 @@ static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, 
     }
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));
     if (a->type->is_var) {
-        BKT_PASS(split_value(a, (size_t)n, &slices, err));
+        BKT_PASS(bkt_attr_split(a, (size_t)n, &slices, err));
         return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
     }
     if (a->type->size == 0 || a->value.len / a->type->size < n)
@@ -229,7 +250,7 @@ herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void 
     struct bkt_vobj *o   = obj;
     struct bkt_err   err = {.n = 0};
     (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_read %s %s", name_of(o), o->attr ? o->attr->name : "");
+    bkt_trace(BKT_TRACE_VOL, "attr_read %s %s", bkt_attr_place(o), o->attr_name ? o->attr_name : "");
     if (o->native_id >= 0) {
         if (H5Aread(o->native_id, mem_type, buf) >= 0)
             return 0;
@@ -238,7 +259,7 @@ herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void 
     }
     int rc = attr_read(o, mem_type, buf, dxpl, &err);
     if (rc < 0)
-        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr ? o->attr->name : "", name_of(o));
+        (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr_name ? o->attr_name : "", bkt_attr_place(o));
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
@@ -246,9 +267,11 @@ herr_t bkt_vol_attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl
 {
     struct bkt_vobj *o   = obj;
     struct bkt_err   err = {.n = 0};
-    (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_write %s", name_of(obj));
-    int rc = o->native_id >= 0 ? bkt_native_attr_write(o, mem_type, buf, &err) : bkt_h5err_readonly(&err, "writing to an attribute");
+    (void)req;
+    bkt_trace(BKT_TRACE_VOL, "attr_write %s %s", bkt_attr_place(o), o->attr_name ? o->attr_name : "");
+    int rc = o->native_id >= 0 ? bkt_native_attr_write(o, mem_type, buf, &err) : bkt_attr_write(o, mem_type, buf, dxpl, &err);
+    if (rc < 0 && o->native_id < 0)
+        (void)BKT_ERR(&err, rc, "writing attribute '%s' of %s", o->attr_name ? o->attr_name : "", bkt_attr_place(o));
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
@@ -262,18 +285,17 @@ static int which(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *n
     struct bkt_vobj *owner;
     *found = NULL;
     *a     = NULL;
-    if (loc->type == H5VL_OBJECT_BY_SELF && o->attr) {
+    if (loc->type == H5VL_OBJECT_BY_SELF && o->attr_name) {
         *obj = o->obj;
-        *a   = o->attr;
-        return BKT_OK;
+        return bkt_attr_of(o, a, err);
     }
-    BKT_PASS(owner_of(o, loc, &owner, found, err));
+    BKT_PASS(bkt_attr_owner(o, loc, &owner, found, err));
     *obj = owner->obj;
     if (owner->native_id >= 0)
         BKT_PASS(bkt_native_attr_open(owner, name, loc->type == H5VL_OBJECT_BY_IDX ? &loc->loc_data.loc_by_idx : NULL, found,
                                       err));
     else if (loc->type == H5VL_OBJECT_BY_IDX)
-        BKT_PASS(find_by_idx(owner, &loc->loc_data.loc_by_idx, a, err));
+        BKT_PASS(bkt_attr_at(owner, &loc->loc_data.loc_by_idx, a, err));
     else
         BKT_PASS(find_by_name(owner, name, a, err));
     return BKT_OK;
@@ -290,7 +312,8 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
     if (!a)
         return bkt_native_attr_get(found, args, err);
-    return fill_info(obj, a, q->ainfo, err);
+    const char *name = a->name;
+    return fill_info(bkt_attrs_find(bkt_attrs_settle(&obj->attrs), name), q->ainfo, err);
 }
 
 static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
@@ -313,8 +336,10 @@ static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 
 static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
+    const struct bkt_attr *a;
+    BKT_PASS(bkt_attr_of(o, &a, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
-    if (id < 0 || H5Pset_char_encoding(id, name_cset(o->attr->name)) < 0)
+    if (id < 0 || H5Pset_char_encoding(id, name_cset(a)) < 0)
         return bkt_h5err_capture(err, "making an attribute creation property list");
     args->args.get_acpl.acpl_id = bkt_hid_take(&id);
     return BKT_OK;
@@ -322,7 +347,9 @@ static int get_acpl(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 
 static int get_space(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
-    return bkt_convert_space(&o->attr->space, &args->args.get_space.space_id, err);
+    const struct bkt_attr *a;
+    BKT_PASS(bkt_attr_of(o, &a, err));
+    return bkt_convert_space(&a->space, &args->args.get_space.space_id, err);
 }
 
 static int get_type(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
@@ -332,7 +359,9 @@ static int get_type(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 
 static int get_storage_size(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
-    return data_size(o->attr, args->args.get_storage_size.data_size, err);
+    const struct bkt_attr *a;
+    BKT_PASS(bkt_attr_of(o, &a, err));
+    return data_size(a, args->args.get_storage_size.data_size, err);
 }
 
 herr_t bkt_vol_attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
@@ -345,7 +374,7 @@ herr_t bkt_vol_attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void 
     size_t           op  = (size_t)args->op_type;
     int              rc;
     (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_get %zu %s", op, name_of(o));
+    bkt_trace(BKT_TRACE_VOL, "attr_get %zu %s", op, bkt_attr_place(o));
     if (o->native_id >= 0 && o->type == H5I_ATTR)
         rc = bkt_native_attr_get(o, args, &err);
     else if (op < BKT_COUNT(ops) && ops[op])
@@ -375,14 +404,17 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
     int     rc = 0;
 
     if (i > 0 && i >= obj->attrs.n)
-        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has %zu", (unsigned long long)i, name_of(owner),
+        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has %zu", (unsigned long long)i, bkt_attr_place(owner),
                  obj->attrs.n);
     if (obj->attrs.n > 0)
         BKT_PASS(owner_id(owner, &id, err));
     for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL; i++) {
-        H5A_info_t info;
-        BKT_PASS(fill_info(obj, a, &info, err));
-        rc = it->op(id, a->name, &info, it->op_data);
+        H5A_info_t                   info;
+        BKT_CLEANUP(bkt_freep) char *name = strdup(a->name); /* the program may delete it */
+        if (!name)
+            BKT_NOMEM(err);
+        BKT_PASS(fill_info(a, &info, err));
+        rc = it->op(id, name, &info, it->op_data);
     }
     if (it->idx)
         *it->idx = i;
@@ -396,10 +428,9 @@ static int specific(struct bkt_vobj *o, const H5VL_loc_params_t *loc, H5VL_attr_
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *found = NULL;
     struct bkt_vobj *owner;
 
-    BKT_PASS(owner_of(o, loc, &owner, &found, err));
+    BKT_PASS(bkt_attr_owner(o, loc, &owner, &found, err));
     if (args->op_type == H5VL_ATTR_DELETE || args->op_type == H5VL_ATTR_DELETE_BY_IDX || args->op_type == H5VL_ATTR_RENAME)
-        return owner->native_id >= 0 ? bkt_native_attr_change(owner, args, err)
-                                     : bkt_h5err_readonly(err, "deleting or renaming an attribute");
+        return bkt_attr_change(owner, args, err);
     if (owner->native_id >= 0)
         return bkt_native_attr_specific(owner, args, err);
     if (args->op_type == H5VL_ATTR_ITER)
@@ -414,7 +445,7 @@ herr_t bkt_vol_attr_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_attr_
 {
     struct bkt_err err = {.n = 0};
     (void)dxpl, (void)req;
-    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, name_of(obj));
+    bkt_trace(BKT_TRACE_VOL, "attr_specific %d %s", (int)args->op_type, bkt_attr_place(obj));
     int rc = specific(obj, loc, args, &err);
     return rc < 0 ? bkt_h5err_publish(&err) : rc;
 }

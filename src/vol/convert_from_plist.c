@@ -156,7 +156,7 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
  * HDF5's own, the dataset is created in a file in memory. */
 static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, hid_t *out, struct bkt_err *err)
 {
-    if (is_plain(dcpl, space)) {
+    if (!t->is_var && is_plain(dcpl, space)) { /* of variable-length data HDF5 changes the fill time */
         *out = H5Pcopy(dcpl);
         return *out < 0 ? failed(err) : BKT_OK;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "edit.h"
 #include "num.h"
 #include "object.h"
 #include "token.h"
@@ -328,7 +329,7 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
     return enough ? BKT_OK : encode(type, &(*out)->encoded, err);
 }
 
-/* The committed type of the same domain that @p type is, if it is one. */
+/* The committed type of the same domain that @p type is, if it is one; it is to be used. */
 static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id, struct bkt_err *err)
 {
     if (!in_file || H5Tcommitted(type) <= 0)
@@ -336,9 +337,11 @@ static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id,
     unsigned long fileno;
     H5O_token_t   token;
     BKT_PASS(bkt_object_identify(type, &fileno, &token, err));
-    if (fileno == in_file->file->fileno && !bkt_token_id(in_file->file->dom, &token, id))
+    if (fileno != in_file->file->fileno)
+        return BKT_OK;
+    if (!bkt_token_id(in_file->file->dom, &token, id))
         BKT_FAIL(err, BKT_ENOENT, "the committed datatype is not in the domain any more");
-    return BKT_OK;
+    return bkt_edit_keep(in_file->file->dom, id, err); /* who uses it needs it, with or without a link to it */
 }
 
 int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out, struct bkt_err *err)

@@ -1,7 +1,7 @@
 /* Types of the model -> HDF5 datatypes. */
 #include <stdlib.h>
 
-#include "convert.h"
+#include "attr.h"
 #include "trace.h"
 
 void bkt_hid_closep(const hid_t *id)
@@ -202,21 +202,25 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     return makers[t->cls](t, out, err);
 }
 
-static const struct bkt_type *stored_type(const struct bkt_vobj *o)
+static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, struct bkt_err *err)
 {
-    if (o->attr)
-        return o->attr->type;
-    if (o->obj && o->obj->kind == BKT_DATASET)
-        return o->obj->dset.type;
-    return o->obj && o->obj->kind == BKT_DATATYPE ? o->obj->type : NULL;
+    const struct bkt_attr *a;
+    if (o->attr_name) {
+        BKT_PASS(bkt_attr_of(o, &a, err));
+        *out = a->type;
+        return BKT_OK;
+    }
+    *out = !o->obj ? NULL : o->obj->kind == BKT_DATASET ? o->obj->dset.type : o->obj->kind == BKT_DATATYPE ? o->obj->type : NULL;
+    if (!*out)
+        BKT_FAIL(err, BKT_EINVAL, "an object without a datatype");
+    return BKT_OK;
 }
 
 int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
+    const struct bkt_type *t;
     if (o->file_type < 0) {
-        const struct bkt_type *t = stored_type(o);
-        if (!t)
-            BKT_FAIL(err, BKT_EINVAL, "an object without a datatype");
+        BKT_PASS(stored_type(o, &t, err));
         BKT_PASS(bkt_convert_type(t, &o->file_type, err));
     }
     *out = o->file_type;
@@ -226,10 +230,11 @@ int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 /* A committed type is shown as the named object that it is, so that H5Tcommitted() is true and tools find its path. */
 int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    const struct bkt_type   *t = stored_type(o);
+    const struct bkt_type   *t;
     const struct bkt_object *named = NULL;
     hid_t                    file_type;
 
+    BKT_PASS(stored_type(o, &t, err));
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));
     if (t->committed.text[0]) {
         struct bkt_err why = {0};

@@ -3,8 +3,8 @@
 
 #include "convert.h"
 #include "native.h"
+#include "spot.h"
 #include "trace.h"
-#include "vol.h"
 
 static int type_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
@@ -47,13 +47,43 @@ void *bkt_vol_datatype_open(void *obj, const H5VL_loc_params_t *loc, const char 
     return o;
 }
 
+static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_err *err)
+{
+    struct bkt_object *o = *out = bkt_object_make(BKT_DATATYPE);
+    if (!o)
+        BKT_NOMEM(err);
+    int rc = bkt_convert_from_type(NULL, type, &o->type, err);
+    if (rc == BKT_OK && tcpl != H5P_DEFAULT && tcpl != H5P_DATATYPE_CREATE_DEFAULT)
+        rc = bkt_convert_from_ocpl(tcpl, o, err);
+    if (rc < 0)
+        bkt_object_free(o);
+    return rc;
+}
+
+static int commit_in_domain(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, struct bkt_vobj **out,
+                            struct bkt_err *err)
+{
+    static const char what[] = "committing a datatype";
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    struct bkt_object                         *o = NULL;
+    if (name)
+        BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, what, &s, err));
+    else
+        BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, what, err));
+    if (name && s.group->native_id >= 0)
+        return bkt_native_datatype_commit(s.group, s.name, type, lcpl, tcpl, out, err);
+    BKT_PASS(new_type(type, tcpl, &o, err));
+    BKT_PASS(name ? bkt_spot_put(&s, o, out, err) : bkt_spot_put_anonymous(at->file, o, out, err));
+    return BKT_OK;
+}
+
 static int type_commit(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
                        struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *at = NULL;
     BKT_PASS(bkt_path_locate(obj, loc, &at, err));
     int rc = at->native_id >= 0 ? bkt_native_datatype_commit(at, name, type, lcpl, tcpl, out, err)
-                                : bkt_h5err_readonly(err, "committing a datatype");
+                                : commit_in_domain(at, name, type, lcpl, tcpl, out, err);
     bkt_vobj_free(at);
     return rc;
 }
@@ -82,8 +112,10 @@ static int datatype_get(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, stru
             n = args->args.get_binary.buf_size;
             return H5Tencode(type, args->args.get_binary.buf, &n) < 0 ? bkt_h5err_capture(err, "H5Tencode") : BKT_OK;
         case H5VL_DATATYPE_GET_TCPL:
-            args->args.get_tcpl.tcpl_id = H5Pcreate(H5P_DATATYPE_CREATE);
-            return args->args.get_tcpl.tcpl_id < 0 ? bkt_h5err_capture(err, "H5Pcreate") : BKT_OK;
+            if (o->native_id < 0)
+                return bkt_convert_gcpl(o, H5P_DATATYPE_CREATE, &args->args.get_tcpl.tcpl_id, err);
+            args->args.get_tcpl.tcpl_id = H5Tget_create_plist(o->native_id);
+            return args->args.get_tcpl.tcpl_id < 0 ? bkt_h5err_capture(err, "H5Tget_create_plist") : BKT_OK;
         default:
             BKT_FAIL(err, BKT_EUNSUP, "datatype get operation %d", (int)args->op_type);
     }
@@ -98,13 +130,14 @@ herr_t bkt_vol_datatype_get(void *obj, H5VL_datatype_get_args_t *args, hid_t dxp
 
 herr_t bkt_vol_datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, hid_t dxpl, void **req)
 {
-    (void)obj, (void)args, (void)dxpl, (void)req; /* flush and refresh: nothing is ever dirty */
-    return 0;
+    struct bkt_err err = {.n = 0};
+    (void)dxpl, (void)req;
+    int rc = args->op_type == H5VL_DATATYPE_FLUSH ? bkt_change_flush_object(obj, &err) : bkt_change_refresh(obj, &err);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
 herr_t bkt_vol_datatype_close(void *obj, hid_t dxpl, void **req)
 {
     (void)dxpl, (void)req;
-    bkt_vobj_free(obj);
-    return 0;
+    return bkt_change_close(obj);
 }

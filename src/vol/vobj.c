@@ -77,6 +77,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
         bkt_face_release();
     bkt_object_release(o->obj);
     free(o->path);
+    free(o->attr_name);
     free(o);
 }
 

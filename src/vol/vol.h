@@ -48,7 +48,8 @@ struct bkt_vobj {
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */
-    const struct bkt_attr *attr; /* belongs to obj */
+    char  *attr_name;
+    double attr_created; /* tells it from a later one of that name */
 };
 
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */

@@ -39,10 +39,28 @@ static herr_t say_link(hid_t group, const char *name, const H5L_info2_t *info, v
     return 0;
 }
 
+/* Pointers differ from run to run. */
+static bool has_pointers(hid_t type)
+{
+    H5T_class_t cls = H5Tget_class(type);
+    bool        has = cls == H5T_VLEN || cls == H5T_REFERENCE || H5Tis_variable_str(type) > 0;
+    if (cls == H5T_ARRAY) {
+        hid_t of = H5Tget_super(type);
+        has        = has_pointers(of);
+        H5Tclose(of);
+    }
+    for (int i = 0; !has && cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
+        hid_t m = H5Tget_member_type(type, (unsigned)i);
+        has     = has_pointers(m);
+        H5Tclose(m);
+    }
+    return has;
+}
+
 static void say_values(struct out *o, hid_t id, hid_t type, hid_t space, bool attr)
 {
     hssize_t n = H5Sget_simple_extent_npoints(space);
-    if (n <= 0 || H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tis_variable_str(type) > 0)
+    if (n <= 0 || has_pointers(type))
         return;
     size_t         size = (size_t)n * H5Tget_size(type);
     unsigned char *p    = calloc(1, size);
@@ -56,7 +74,8 @@ static herr_t say_attr(hid_t obj, const char *name, const H5A_info_t *info, void
 {
     struct out *o = arg;
     hid_t a = H5Aopen(obj, name, H5P_DEFAULT), t = H5Aget_type(a), s = H5Aget_space(a);
-    say(o, "attribute %s order %d %u set %d size %" PRIuHSIZE, name, info->corder_valid, info->corder, info->cset, info->data_size);
+    /* HDF5 does not number them anew when one is deleted; tests that mind ask for them by place. */
+    say(o, "attribute %s order %d set %d size %" PRIuHSIZE, name, info->corder_valid, info->cset, info->data_size);
     say_type(o, t);
     say_space(o, s);
     say_values(o, a, t, s, true);
@@ -97,7 +116,9 @@ static herr_t say_object(hid_t start, const char *name, const H5O_info2_t *info,
     hsize_t     at           = 0;
     hid_t       id           = H5Oopen(start, name, H5P_DEFAULT);
     H5Oget_comment(id, comment, sizeof comment);
-    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type, info->rc, info->num_attrs, comment);
+    /* HDF5 counts the uses of a committed type as links to it; a domain doesn't. */
+    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type,
+        info->type == H5O_TYPE_NAMED_DATATYPE ? 0 : info->rc, info->num_attrs, comment);
     if (info->type == H5O_TYPE_DATASET) {
         hid_t t = H5Dget_type(id), s = H5Dget_space(id);
         say(o, "committed %d", H5Tcommitted(t) > 0);

@@ -1,0 +1,167 @@
+/* H5A: creating attributes, writing, deleting and renaming them.  An attribute is part of its object: nothing is stored before
+ * that is flushed. */
+#include "attr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "change.h"
+#include "convert_value.h"
+#include "native_data.h"
+#include "num.h"
+
+static void attr_fini(struct bkt_attr *a) { bkt_attr_fini(a); }
+
+static bool is_ascii(const char *s)
+{
+    while (*s > 0)
+        s++;
+    return *s == 0;
+}
+
+/* ---- create ---- */
+
+static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_attr *a,
+                    struct bkt_err *err)
+{
+    H5T_cset_t set = H5T_CSET_ASCII;
+    if (acpl != H5P_DEFAULT && H5Pget_char_encoding(acpl, &set) < 0)
+        return bkt_h5err_capture(err, "asking about the creation property list of an attribute");
+    a->name_utf8 = set == H5T_CSET_UTF8 && is_ascii(name);
+    a->name      = strdup(name);
+    if (!a->name)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_convert_from_type(owner, type, &a->type, err));
+    return bkt_convert_from_space(space, &a->space, err);
+}
+
+int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_vobj **out,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(attr_fini) struct bkt_attr a = {.name = NULL};
+    BKT_PASS(bkt_change_may(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
+    if (bkt_attrs_find(&owner->obj->attrs, name))
+        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), name);
+    BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_attr_place(owner));
+    BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, BKT_ATTR_CREATE, err));
+    return bkt_attr_handle(owner, name, out, err);
+}
+
+/* ---- write ---- */
+
+/* What is stored now, for the fields of a compound that the program doesn't write. */
+static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old, struct bkt_slice **slices, struct bkt_err *err)
+{
+    if (a->type->is_var)
+        BKT_PASS(bkt_attr_split(a, n, slices, err));
+    *old = (struct bkt_column){.slices = *slices, .base = a->value.ptr, .stride = a->type->size};
+    return BKT_OK;
+}
+
+static int store_value(struct bkt_vobj *o, const struct bkt_attr *a, hid_t mem_type, const void *buf, size_t n, hid_t dxpl,
+                       struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv       c    = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    BKT_CLEANUP(bkt_stored_fini) struct bkt_stored   made = {.end = NULL};
+    BKT_CLEANUP(bkt_freep) struct bkt_slice         *slices = NULL;
+    struct bkt_column old;
+    hid_t             file_type;
+    size_t            bytes;
+    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    BKT_PASS(bkt_conv_init_store(&c, a->type, file_type, mem_type, err));
+    bool keep = c.partial && a->has_value && !a->bad;
+    if (keep)
+        BKT_PASS(old_value(a, n, &old, &slices, err));
+    if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_conv_store(&c, o, buf, n, keep ? &old : NULL, out->ptr, &made, dxpl, err));
+    if (!c.src)
+        bkt_buf_move(out, &made.bytes);
+    return BKT_OK;
+}
+
+static int put_value(struct bkt_vobj *o, const struct bkt_attr *a, struct bkt_buf *value, struct bkt_err *err)
+{
+    BKT_CLEANUP(attr_fini) struct bkt_attr n = {.created = a->created, .space = a->space, .name_utf8 = a->name_utf8, .has_value = true};
+    n.name = strdup(a->name);
+    if (!n.name || bkt_type_copy(a->type, &n.type) < 0)
+        BKT_NOMEM(err);
+    bkt_buf_move(&n.value, value);
+    return bkt_edit_attr(o->file->dom, &o->obj->id, &n, BKT_ATTR_REPLACE, err);
+}
+
+int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
+    const struct bkt_attr *a;
+    uint64_t               n = 0;
+    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
+    BKT_PASS(bkt_attr_of(o, &a, err));
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if (n == 0)
+        return BKT_OK;
+    if (!buf)
+        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
+    BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
+    BKT_PASS(bkt_attr_of(o, &a, err)); /* references were followed: anything may have been read since */
+    return put_value(o, a, &value, err);
+}
+
+/* ---- delete, rename ---- */
+
+/* Those that are open on it go on with the new name. */
+static int tell_handles(struct bkt_vobj *owner, const char *from, const char *to, struct bkt_err *err)
+{
+    for (struct bkt_vobj *o = owner->file->objects; o; o = o->next) {
+        if (!o->attr_name || strcmp(o->attr_name, from) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
+            continue;
+        char *name = strdup(to);
+        if (!name)
+            BKT_NOMEM(err);
+        free(o->attr_name);
+        o->attr_name = name;
+    }
+    return BKT_OK;
+}
+
+static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to, struct bkt_err *err)
+{
+    if (strcmp(from, to) == 0)
+        return BKT_OK;
+    if (!bkt_attrs_find(&owner->obj->attrs, from))
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), from);
+    if (bkt_attrs_find(&owner->obj->attrs, to))
+        BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), to);
+    BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
+    return tell_handles(owner, from, to, err);
+}
+
+static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err *err)
+{
+    if (!bkt_attrs_find(&owner->obj->attrs, name))
+        BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
+    return bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
+}
+
+static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_t *q, struct bkt_err *err)
+{
+    const H5VL_loc_by_idx_t at = {.idx_type = q->idx_type, .order = q->order, .n = q->n};
+    const struct bkt_attr  *a;
+    BKT_PASS(bkt_attr_at(owner, &at, &a, err));
+    BKT_CLEANUP(bkt_freep) char *name = strdup(a->name);
+    return name ? delete_attr(owner, name, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
+{
+    if (owner->native_id >= 0)
+        return bkt_native_attr_change(owner, args, err);
+    bool gone = args->op_type != H5VL_ATTR_RENAME;
+    BKT_PASS(bkt_change_may(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",
+                            err));
+    if (args->op_type == H5VL_ATTR_DELETE)
+        return delete_attr(owner, args->args.del.name, err);
+    if (gone)
+        return delete_at(owner, &args->args.delete_by_idx, err);
+    return rename_attr(owner, args->args.rename.old_name, args->args.rename.new_name, err);
+}
