@@ -8,14 +8,14 @@
 /** Both ends of `cp SRC DST`.  @p from is a domain, and @p to free: no domain, no folder; whether setting user may create there
  *  is checked.
  * @param replace  a domain that is in the way is deleted (its access list must allow it) */
-struct bkt_target {
+struct bkt_ends {
     struct bkt_place   from, to;
     struct bkt_doc     doc; /* of from */
     struct bkt_domain *src; /* open */
 };
-BKT_NODISCARD int bkt_target_open(const struct bkt_tool *t, const char *from, const char *to, bool replace,
-                                  struct bkt_target *out, struct bkt_err *err);
-void              bkt_target_fini(struct bkt_target *g);
+BKT_NODISCARD int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bool replace,
+                                  struct bkt_ends *out, struct bkt_err *err);
+void              bkt_ends_fini(struct bkt_ends *g);
 
 /** What the domain at @p path keeps beside its document (catalogs, catalog.h) is deleted, so that its folder goes. */
 BKT_NODISCARD int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *err);

@@ -17,6 +17,9 @@
     X(ls)            \
     X(info)          \
     X(stat)          \
+    X(cp)            \
+    X(mv)            \
+    X(rm)            \
     X(touch)         \
     X(acl)           \
     X(verify)        \

@@ -208,11 +208,9 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 {
     struct bkt_dsetio *io;
     uint64_t           bytes = 0, n = 0;
-    if (bkt_is_virtual(o)) {
-        BKT_PASS(bkt_virtual_storage_size(o, &bytes, err));
-        *args->args.get_storage_size.storage_size = bytes;
+    *args->args.get_storage_size.storage_size = 0;
+    if (bkt_is_virtual(o)) /* what its sources take is theirs, as HDF5 has it */
         return BKT_OK;
-    }
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;
@@ -225,11 +223,9 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     struct bkt_dsetio     *io;
     uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
 
-    if (bkt_is_virtual(o)) {
-        BKT_PASS(bkt_virtual_storage_size(o, &bytes, err));
-        *args->args.get_space_status.status = bytes ? H5D_SPACE_STATUS_ALLOCATED : H5D_SPACE_STATUS_NOT_ALLOCATED;
+    *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
+    if (bkt_is_virtual(o)) /* its mappings are there */
         return BKT_OK;
-    }
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     for (unsigned i = 0; i < d->space.rank; i++)

@@ -419,32 +419,3 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
     depth--;
     return rc;
 }
-
-/* ---- storage ---- */
-
-static int add_size(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
-    BKT_PASS(open_source(v, p->file, p->name, &dset, err));
-    if (dset >= 0)
-        *(uint64_t *)how->arg += H5Dget_storage_size(dset);
-    return BKT_OK;
-}
-
-int bkt_virtual_storage_size(struct bkt_vobj *o, uint64_t *bytes, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
-    struct view                       v;
-    *bytes = 0;
-    if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets whose sources are virtual, more than %d deep: a cycle?", MAX_DEPTH);
-    depth++;
-    int rc = view_init(&v, o, err);
-    if (rc == BKT_OK)
-        rc = current_space(&v, &space, err);
-    if (rc == BKT_OK)
-        rc = visit_sources(&v, &(struct visit){add_size, bytes}, space, err);
-    view_fini(&v);
-    depth--;
-    return rc;
-}

@@ -21,9 +21,6 @@ BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bk
 BKT_NODISCARD int bkt_virtual_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
                                        hid_t dxpl, void *buf, struct bkt_err *err);
 
-/** Stored bytes of all sources that are there. */
-BKT_NODISCARD int bkt_virtual_storage_size(struct bkt_vobj *dset, uint64_t *bytes, struct bkt_err *err);
-
 /* ---- virtual_map.c: one mapping, and the sources that it stands for ---- */
 
 /** A regular hyperslab that may be without end in one dimension. */

@@ -1,0 +1,101 @@
+/* Where cp and mv put something; see target.h. */
+#include "target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "edit.h"
+
+/* DST is a folder, or ends with '/': the domain goes into it under its own name. */
+static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    const char                              *last = strrchr(g->from.path, '/');
+    size_t                                   n    = strlen(to);
+    char                                    *path = NULL;
+    BKT_PASS(bkt_doc_get(g->to.store, g->to.path, &doc, err));
+    if (doc.what != BKT_IS_FOLDER && doc.what != BKT_IS_PREFIX && !(n && to[n - 1] == '/'))
+        return BKT_OK;
+    last = last ? last + 1 : g->from.path;
+    if (asprintf(&path, "%s%s%s", g->to.path, *g->to.path ? "/" : "", last) < 0)
+        BKT_NOMEM(err);
+    free(g->to.path);
+    g->to.path = path;
+    return BKT_OK;
+}
+
+/* Whether the user may create something in the folder above; one without a document is nobody's. */
+static int may_create(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
+    BKT_CLEANUP(bkt_freep) char             *up  = strdup(p->path);
+    char                                    *cut = up ? strrchr(up, '/') : NULL;
+    if (!up)
+        BKT_NOMEM(err);
+    if (!cut)
+        return BKT_OK;
+    *cut = 0;
+    bkt_docs_get(p->store, &up, 1, &doc);
+    if (doc.rc < 0)
+        return bkt_err_copy(err, doc.rc, &doc.why);
+    if (doc.what == BKT_IS_DOMAIN)
+        BKT_FAIL(err, BKT_EEXIST, "%s is a domain, not a folder", up);
+    return doc.what == BKT_IS_FOLDER ? bkt_doc_may(&doc.doc, up, &t->set, BKT_ACL_CREATE, err) : BKT_OK;
+}
+
+static int make_room(const struct bkt_tool *t, const struct bkt_place *p, bool replace, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
+    if (!name)
+        BKT_NOMEM(err);
+    if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0 || !*p->path)
+        BKT_FAIL(err, BKT_EINVAL, "%s can't be a domain", name);
+    BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
+    if (doc.what == BKT_IS_ABSENT)
+        return BKT_OK;
+    if (doc.what != BKT_IS_DOMAIN || !replace)
+        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name, doc.what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_DELETE, err));
+    return bkt_domain_delete(name, &t->set, false, err);
+}
+
+static int open_source(const struct bkt_tool *t, const char *from, struct bkt_ends *g, struct bkt_err *err)
+{
+    BKT_PASS(bkt_place_open(from, &t->set, &g->from, err));
+    BKT_PASS(bkt_domain_open(from, &t->set, &g->src, err));
+    /* a web address says less about where the bucket begins than the open domain does */
+    free(g->from.path);
+    g->from.path = strdup(bkt_domain_path(g->src));
+    if (!g->from.path)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_doc_get(bkt_domain_store(g->src), g->from.path, &g->doc, err));
+    return bkt_domain_check_acl(g->src, BKT_ACL_READ, err);
+}
+
+int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bool replace, struct bkt_ends *out,
+                    struct bkt_err *err)
+{
+    *out = (struct bkt_ends){.src = NULL};
+    BKT_PASS(open_source(t, from, out, err));
+    BKT_PASS(bkt_place_open(to, &t->set, &out->to, err));
+    if (bkt_store_is_readonly(out->to.store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(out->to.store));
+    BKT_PASS(into(out, to, err));
+    if (strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&
+        strcmp(out->from.path, out->to.path) == 0)
+        BKT_FAIL(err, BKT_EINVAL, "%s and %s are the same", from, to);
+    BKT_PASS(may_create(t, &out->to, err));
+    return make_room(t, &out->to, replace, err);
+}
+
+void bkt_ends_fini(struct bkt_ends *g)
+{
+    bkt_domain_close(g->src);
+    g->src = NULL;
+    bkt_doc_fini(&g->doc);
+    bkt_place_fini(&g->from);
+    bkt_place_fini(&g->to);
+}

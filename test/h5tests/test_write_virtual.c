@@ -1,0 +1,249 @@
+/* Virtual datasets: made, read and written through their mappings, with sources in the same file, in others, or missing. */
+#include "compare_write.h"
+
+static int values[4096];
+
+static hid_t dataset(hid_t f, const char *name, int rank, const hsize_t *dims, const hsize_t *max, int first)
+{
+    hsize_t chunk[H5S_MAX_RANK], n = 1;
+    for (int i = 0; i < rank; i++) {
+        chunk[i] = dims[i] > 4 ? 4 : dims[i] ? dims[i] : 1;
+        n *= dims[i];
+    }
+    for (hsize_t i = 0; i < n; i++)
+        values[i] = first + (int)i;
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE), s = H5Screate_simple(rank, dims, max);
+    H5Pset_chunk(p, rank, chunk);
+    hid_t d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Sclose(s);
+    H5Pclose(p);
+    return d;
+}
+
+static void source_file(const struct out *o, const char *leaf, const char *name, int rank, const hsize_t *dims, const hsize_t *max,
+                        int first)
+{
+    hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, leaf), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Dclose(dataset(f, name, rank, dims, max, first));
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
+static hid_t list_with_fill(int fill)
+{
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(p, H5T_NATIVE_INT, &fill);
+    return p;
+}
+
+/* Extent and all elements, read whole and by a part. */
+static void say_dataset(hid_t f, const char *name, hid_t dapl, struct out *o)
+{
+    hid_t d = H5Dopen2(f, name, dapl), s = H5Dget_space(d);
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    if (d < 0) {
+        say_result(o, name, d);
+        return;
+    }
+    hssize_t n = H5Sget_simple_extent_npoints(s);
+    say(o, "status %d", (H5Dget_space_status(d, &status), (int)status));
+    say(o, "%s: %lld elements", name, (long long)n);
+    if (name[0] == 'v') /* other sizes depend on how small chunks are stored together */
+        say(o, "%lld bytes of its own", (long long)H5Dget_storage_size(d));
+    say_space(o, s);
+    int *buf = calloc((size_t)n + 1, sizeof *buf);
+    say_result(o, "reading", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, buf));
+    say_bytes(o, "values", buf, (size_t)n * sizeof *buf);
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], dims[H5S_MAX_RANK];
+    int     rank = H5Sget_simple_extent_dims(s, dims, NULL);
+    for (int i = 0; i < rank; i++) {
+        start[i]  = dims[i] > 1;
+        stride[i] = 3;
+        count[i]  = dims[i] > start[i] ? (dims[i] - start[i] + 2) / 3 : 0;
+    }
+    if (n > 0 && H5Sselect_hyperslab(s, H5S_SELECT_SET, start, stride, count, NULL) >= 0) {
+        hsize_t  m   = (hsize_t)H5Sget_select_npoints(s);
+        hid_t    mem = H5Screate_simple(1, &m, NULL);
+        long long *wide = calloc(m + 1, sizeof *wide);
+        say_result(o, "reading every third, as another type", H5Dread(d, H5T_NATIVE_LLONG, mem, s, H5P_DEFAULT, wide));
+        say_bytes(o, "values", wide, m * sizeof *wide);
+        free(wide);
+        H5Sclose(mem);
+    }
+    free(buf);
+    H5Sclose(s);
+    H5Dclose(d);
+}
+
+static void say_created(struct out *o, const char *what, hid_t dset)
+{
+    say_result(o, what, dset);
+    if (dset >= 0)
+        H5Dclose(dset);
+}
+
+/* ---- cases ---- */
+
+static void write_fixed(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {3, 10}, src[] = {10}, start0[] = {0, 0}, start2[] = {2, 0}, one[] = {1, 10};
+    source_file(o, "other.h5", "x", 1, src, NULL, 500);
+    H5Dclose(dataset(f, "here", 1, src, NULL, 100));
+    hid_t v = H5Screate_simple(2, dims, NULL), s = H5Screate_simple(1, src, NULL), p = list_with_fill(-5);
+    H5Sselect_hyperslab(v, H5S_SELECT_SET, start0, NULL, one, NULL);
+    H5Pset_virtual(p, v, ".", "here", s);
+    H5Sselect_hyperslab(v, H5S_SELECT_SET, start2, NULL, one, NULL);
+    H5Pset_virtual(p, v, "other.h5", "/x", s);
+    H5Sselect_all(v);
+    say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    p = list_with_fill(7); /* neither file nor dataset is there */
+    H5Pset_virtual(p, v, "nowhere.h5", "x", v);
+    say_created(o, "creating with a missing source", H5Dcreate2(f, "missing", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(v);
+    H5Sclose(s);
+}
+
+static void read_fixed(hid_t f, struct out *o)
+{
+    say_dataset(f, "v", H5P_DEFAULT, o);
+    say_dataset(f, "missing", H5P_DEFAULT, o);
+    hid_t d = H5Dopen2(f, "v", H5P_DEFAULT), p = H5Dget_create_plist(d);
+    size_t n = 0;
+    char   name[100];
+    say(o, "layout %d", H5Pget_layout(p));
+    say_result(o, "counting", H5Pget_virtual_count(p, &n));
+    for (size_t i = 0; i < n; i++) {
+        hid_t vs = H5Pget_virtual_vspace(p, i), ss = H5Pget_virtual_srcspace(p, i);
+        H5Pget_virtual_filename(p, i, name, sizeof name);
+        say(o, "mapping %zu: %s", i, name);
+        H5Pget_virtual_dsetname(p, i, name, sizeof name);
+        say(o, "dataset %s, %lld elements", name, (long long)H5Sget_select_npoints(vs));
+        H5Sclose(vs);
+        H5Sclose(ss);
+    }
+    H5Pclose(p);
+    H5Dclose(d);
+}
+
+/* Two datasets that grow, side by side. */
+static void write_unlimited(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {2, 0}, max[] = {2, H5S_UNLIMITED}, a[] = {7}, b[] = {4}, end[] = {H5S_UNLIMITED};
+    source_file(o, "a.h5", "d", 1, a, end, 1);
+    source_file(o, "b.h5", "d", 1, b, end, 1001);
+    hid_t         v = H5Screate_simple(2, dims, max), p = list_with_fill(-1);
+    const hsize_t n[] = {1, H5S_UNLIMITED};
+    for (hsize_t i = 0; i < 2; i++) {
+        const hsize_t start[] = {i, 0}, zero[] = {0};
+        hid_t         s = H5Screate_simple(1, i ? b : a, end);
+        H5Sselect_hyperslab(v, H5S_SELECT_SET, start, NULL, n, NULL);
+        H5Sselect_hyperslab(s, H5S_SELECT_SET, zero, NULL, end, NULL);
+        H5Pset_virtual(p, v, i ? "b.h5" : "a.h5", "d", s);
+        H5Sclose(s);
+    }
+    H5Sselect_all(v);
+    say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(v);
+}
+
+static void read_unlimited(hid_t f, struct out *o)
+{
+    hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    say_dataset(f, "v", dapl, o);
+    H5Pset_virtual_view(dapl, H5D_VDS_FIRST_MISSING); /* HDF5 1.14.5 then reads fill values before the first missing, too */
+    hid_t d = H5Dopen2(f, "v", dapl), s = H5Dget_space(d);
+    say_space(o, s);
+    H5Sclose(s);
+    H5Dclose(d);
+    H5Pclose(dapl);
+}
+
+/* Numbered sources: 0, 1 and 3 are there. */
+static void write_numbered(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {0}, end[] = {H5S_UNLIMITED}, four[] = {4}, zero[] = {0}, stride[] = {5};
+    source_file(o, "n0.h5", "d", 1, four, NULL, 0);
+    source_file(o, "n1.h5", "d", 1, four, NULL, 10);
+    source_file(o, "n3.h5", "d", 1, four, NULL, 30);
+    hid_t v = H5Screate_simple(1, dims, end), s = H5Screate_simple(1, four, NULL), p = list_with_fill(-9);
+    H5Sselect_hyperslab(v, H5S_SELECT_SET, zero, stride, end, four);
+    H5Pset_virtual(p, v, "n%b.h5", "d", s);
+    H5Sselect_all(v);
+    say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(v);
+    H5Sclose(s);
+}
+
+static void read_numbered(hid_t f, struct out *o)
+{
+    hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    for (hsize_t gap = 0; gap < 3; gap++) {
+        H5Pset_virtual_printf_gap(dapl, gap);
+        say_dataset(f, "v", dapl, o);
+    }
+    H5Pset_virtual_view(dapl, H5D_VDS_FIRST_MISSING);
+    say_dataset(f, "v", dapl, o);
+    H5Pclose(dapl);
+}
+
+/* What is written goes to the sources. */
+static void write_through(hid_t f, struct out *o)
+{
+    write_fixed(f, o);
+    hid_t d = H5Dopen2(f, "v", H5P_DEFAULT), s = H5Dget_space(d);
+    for (int i = 0; i < 30; i++)
+        values[i] = 9000 + i;
+    const hsize_t start[] = {0, 3}, count[] = {1, 4};
+    hsize_t       n       = 4;
+    hid_t         m       = H5Screate_simple(1, &n, NULL);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, start, NULL, count, NULL);
+    say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, values));
+    H5Sclose(m);
+    H5Sclose(s);
+    H5Dclose(d);
+}
+
+static void read_through(hid_t f, struct out *o)
+{
+    say_dataset(f, "v", H5P_DEFAULT, o);
+    say_dataset(f, "here", H5P_DEFAULT, o);
+}
+
+/* A virtual dataset of a virtual dataset. */
+static void write_nested(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {10};
+    H5Dclose(dataset(f, "d", 1, dims, NULL, 40));
+    hid_t s = H5Screate_simple(1, dims, NULL);
+    for (int i = 0; i < 3; i++) {
+        char  name[8], from[8];
+        hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+        snprintf(name, sizeof name, "v%d", i);
+        snprintf(from, sizeof from, i ? "v%d" : "d", i - 1);
+        H5Pset_virtual(p, s, ".", from, s);
+        say_created(o, name, H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+        H5Pclose(p);
+    }
+    H5Sclose(s);
+}
+
+static void read_nested(hid_t f, struct out *o)
+{
+    say_dataset(f, "v2", H5P_DEFAULT, o);
+    say_dataset(f, "v0", H5P_DEFAULT, o);
+}
+
+static const struct write_case cases[] = {
+    {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
+    {"mappings as long as their sources", write_unlimited, read_unlimited},
+    {"numbered sources, with a gap", write_numbered, read_numbered},
+    {"writing goes to the sources", write_through, read_through},
+    {"virtual datasets of virtual datasets", write_nested, read_nested},
+};
+
+int main(void) { return compare_write_main(cases, COUNT(cases)); }
