@@ -1,0 +1,144 @@
+"""The data: what bench_make_data writes (fields of float32), and domains of many small objects, written here."""
+import array
+import json
+import os
+import struct
+import subprocess
+
+LEAVES, TINY, VARIABLES, ATTRIBUTES, SIDE = 100, 10000, 60, 20, 1000
+
+
+class Domain:
+    """A domain with v2 ids, as HSDS stores it."""
+
+    def __init__(self, folder, name, number):
+        self.bucket = os.path.join(folder, "bucket")
+        self.half = f"{number:08x}-{number:08x}"
+        rotated = "".join(f"{(int(c, 16) + 8) % 16:x}" for c in self.half.replace("-", ""))
+        self.root = f"g-{self.half}-{rotated[:4]}-{rotated[4:10]}-{rotated[10:]}"
+        self.groups, self.count, self.keys = {self.root: {}}, 0, []
+        self.put(name + "/.domain.json", {"root": self.root, "owner": "bench", "acls": {"default": {"read": True}},
+                                          "created": 1.0, "lastModified": 1.0})
+
+    def put(self, key, value):
+        path = os.path.join(self.bucket, key)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(value if isinstance(value, bytes) else json.dumps(value).encode())
+        self.keys.append(key)
+
+    def new_id(self, letter):
+        self.count += 1
+        return f"{letter}-{self.half}-aaaa-000000-{self.count:06x}"
+
+    def link(self, parent, name, target):
+        self.groups[parent][name] = {"id": target, "class": "H5L_TYPE_HARD", "created": float(self.count + 1)}
+
+    def group(self, parent, name):
+        ident = self.new_id("g")
+        self.groups[ident] = {}
+        self.link(parent, name, ident)
+        return ident
+
+    def dataset(self, parent, name, dims, chunk, layout=None, kind="H5T_IEEE_F32LE", attributes=None, type_=None, ident=None):
+        ident = ident or self.new_id("d")
+        key = f"db/{self.half}/d/{ident[20:]}"
+        self.put(key + "/.dataset.json", {
+            "id": ident, "root": self.root, "created": 1.0, "lastModified": 1.0, "attributes": attributes or {},
+            "type": type_ or {"class": "H5T_FLOAT", "base": kind}, "shape": {"class": "H5S_SIMPLE", "dims": dims},
+            "layout": {"class": "H5D_CHUNKED", "dims": chunk},
+            "creationProperties": {"layout": layout or {"class": "H5D_CHUNKED", "dims": chunk}}})
+        if name:
+            self.link(parent, name, ident)
+        return key
+
+    def finish(self):
+        for ident, links in self.groups.items():
+            key = f"db/{self.half}/.group.json" if ident == self.root else f"db/{self.half}/g/{ident[20:]}/.group.json"
+            self.put(key, {"id": ident, "root": self.root, "created": 1.0, "lastModified": 1.0, "links": links, "attributes": {}})
+
+    def list_all(self, path):
+        with open(path, "w", encoding="ascii") as f:
+            for key in self.keys:
+                f.write(f"{key} 0 {os.path.getsize(os.path.join(self.bucket, key))}\n")
+
+
+def tree(folder, number):
+    """10,101 objects: 100 groups with 100 groups each."""
+    d = Domain(folder, "tree.h5", number)
+    for i in range(LEAVES):
+        parent = d.group(d.root, f"g{i:03}")
+        for k in range(LEAVES):
+            d.group(parent, f"h{k:03}")
+    d.finish()
+    d.list_all(os.path.join(folder, "tree.list"))
+
+
+def tiny(folder, number, referred):
+    """10,000 datasets of 16 values: chunk objects, or references into one file with 500 bytes between them."""
+    name = "tiny_ref" if referred else "tiny"
+    d = Domain(folder, name + ".h5", number)
+    group, blob = d.group(d.root, "t"), bytearray()
+    for i in range(TINY):
+        values = array.array("f", [i + k / 16 for k in range(16)]).tobytes()
+        blob += b"\0" * 500
+        layout = {"class": "H5D_CONTIGUOUS_REF", "file_uri": "bucket/data/tiny.bin", "offset": len(blob), "size": 64}
+        key = d.dataset(group, f"d{i:05}", [16], [16], layout if referred else None)
+        if referred:
+            blob += values
+        else:
+            d.put(key + "/0", values)
+    if referred:
+        d.put("data/tiny.bin", bytes(blob))
+    d.finish()
+    d.list_all(os.path.join(folder, name + ".list"))
+
+
+def variables(folder, number):
+    """60 variables with 20 attributes each, as a climate model's output."""
+    d = Domain(folder, "vars.h5", number)
+    text = {"class": "H5T_STRING", "charSet": "H5T_CSET_ASCII", "length": 24, "strPad": "H5T_STR_NULLPAD"}
+    for i in range(VARIABLES):
+        attributes = {f"attribute_{k:02}": {"type": text, "shape": {"class": "H5S_SCALAR"}, "value": f"value {k} of {i}",
+                                            "created": 1.0} for k in range(ATTRIBUTES)}
+        d.dataset(d.root, f"var{i:02}", [100, 100], [100, 100], attributes=attributes)
+    d.finish()
+    d.list_all(os.path.join(folder, "vars.list"))
+
+
+def million(folder, number):
+    """1,000,000 chunks that a table of 1000 x 1000 rows refers to; the table is stored in chunks of 250 x 250."""
+    d = Domain(folder, "million.h5", number)
+    table = d.new_id("d")
+    row = {"class": "H5T_COMPOUND", "fields": [{"name": "offset", "type": {"class": "H5T_INTEGER", "base": "H5T_STD_I64LE"}},
+                                               {"name": "size", "type": {"class": "H5T_INTEGER", "base": "H5T_STD_I32LE"}}]}
+    key = d.dataset(None, None, [SIDE, SIDE], [SIDE // 4, SIDE // 4], type_=row, ident=table)
+    for i in range(4):
+        for k in range(4):
+            rows = bytearray()
+            for y in range(SIDE // 4):
+                for x in range(SIDE // 4):
+                    n = (i * SIDE // 4 + y) * SIDE + k * SIDE // 4 + x
+                    rows += struct.pack("<qi", 4096 + n * 400, 400)
+            d.put(f"{key}/{i}_{k}", bytes(rows))
+    d.dataset(d.root, "field", [10 * SIDE, 10 * SIDE], [10, 10],
+              {"class": "H5D_CHUNKED_REF_INDIRECT", "file_uri": "bucket/data/absent.h5", "dims": [10, 10], "chunk_table": table})
+    d.finish()
+
+
+def make(folder, programs, mib):
+    subprocess.run([os.path.join(programs, "bench_make_data"), folder, str(mib)], check=True, stdout=subprocess.DEVNULL)
+    tree(folder, 0x501)
+    tiny(folder, 0x502, False)
+    tiny(folder, 0x503, True)
+    variables(folder, 0x504)
+    million(folder, 0x505)
+    strided_list(folder, "ref_raw.list", "strided.list")
+
+
+def strided_list(folder, name, out):
+    """The first 4 bytes of each chunk."""
+    with open(os.path.join(folder, name), encoding="ascii") as f, open(os.path.join(folder, out), "w", encoding="ascii") as to:
+        for line in f:
+            key, offset, _ = line.split()
+            to.write(f"{key} {offset} 4\n")

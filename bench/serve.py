@@ -1,0 +1,102 @@
+"""The server: nginx with static files on 127.0.0.1, where every answer waits; counted and timed by its own log."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+NGINX = """
+load_module {modules}/ndk_http_module.so;
+load_module {modules}/ngx_http_lua_module.so;
+worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log error; daemon off; {user}
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+    client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3;
+    uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;
+    log_format count '$request_method $status $body_bytes_sent $connection $msec $request_time $uri';
+    access_log {dir}/access.log count;
+    sendfile on; sendfile_max_chunk 2m; tcp_nodelay on; keepalive_requests 1000000; keepalive_timeout 600s;
+    default_type binary/octet-stream;
+    server {{ # each answer waits
+        listen 127.0.0.1:{port} backlog=4096;
+        location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
+    }}
+    server {{ # one in a hundred waits a second more
+        listen 127.0.0.1:{late} backlog=4096;
+        location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
+    }}
+}}
+"""
+
+
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def longest_chain(lines):
+    """Most requests of which each came after the answer to the one before: dependent round trips."""
+    events = sorted((end - took, end) for end, took in lines)
+    best = []  # (end, depth), both ascending
+    deepest = 0
+    for begin, end in events:
+        depth = 1
+        for other_end, other_depth in reversed(best):
+            if other_end <= begin:
+                depth = other_depth + 1
+                break
+        best.append((end, depth))
+        best.sort()
+        best = [b for i, b in enumerate(best) if all(b[1] > a[1] for a in best[:i])]
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class Server:
+    def __init__(self, folder, delay_ms):
+        self.port, self.late_port = free_ports(2)
+        self.log = os.path.join(folder, "access.log")
+        modules = "/usr/lib/nginx/modules"
+        program = shutil.which("nginx", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
+        if not program or not os.path.exists(modules + "/ngx_http_lua_module.so"):
+            sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
+        conf = os.path.join(folder, "nginx.conf")
+        with open(conf, "w", encoding="ascii") as f:
+            f.write(NGINX.format(dir=folder, port=self.port, late=self.late_port, modules=modules, delay=delay_ms / 1000,
+                                 user="user root;" if os.geteuid() == 0 else ""))
+        self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
+        for _ in range(200):
+            with socket.socket() as s:
+                if s.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        sys.exit("nginx does not start: " + open(folder + "/error.log", encoding="utf-8").read())
+
+    def url(self, late=False):
+        return f"http://127.0.0.1:{self.late_port if late else self.port}"
+
+    def mark(self):
+        return os.path.getsize(self.log)
+
+    def counted(self, mark):
+        """Requests, bytes, connections and dependent round trips since the mark, as the server saw them."""
+        time.sleep(0.05)
+        with open(self.log, encoding="ascii") as f:
+            f.seek(mark)
+            lines = [line.split() for line in f]
+        chain = longest_chain([(float(l[4]), float(l[5])) for l in lines]) if len(lines) <= 1000 else 0
+        return {"requests": len(lines), "bytes": sum(int(l[2]) for l in lines),
+                "failed": sum(l[1] not in ("200", "206", "404") for l in lines),
+                "connections": len({l[3] for l in lines}), "chain": chain}
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
