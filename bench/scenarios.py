@@ -28,7 +28,7 @@ def table(mib):
     """All of them, in the order of the report."""
     whole = {"R": 1.25, "cpu_R": 1.3, "rss_over": 160}
     rows = [
-        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 4, "requests": 5}, mib=0),
+        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5}, mib=0),
         Scenario("slab_ref", f"{mib} MiB slab, references into one file", "chunks_raw.h5", ["field", "whole"],
                  {**whole, "requests": 40}, "ref_raw.list", mib=mib,
                  peers=(("ROS3", "ros3", "data/raw.h5"), ("ROS3, page buffer", "paged", "data/paged.h5"), ("native, local file", "native", "data/raw.h5"))),

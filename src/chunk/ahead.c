@@ -10,8 +10,9 @@
 #include "stats.h"
 
 #define MAX_STEPS   8   /* ahead of the program */
-#define N_SIBLINGS  512 /* looked at */
-#define JOB_MAX     256 /* siblings of one job: four for each of 64 connections */
+#define N_SIBLINGS  2048 /* looked at */
+#define JOBS_AHEAD  2
+#define JOB_MAX     512  /* siblings of one job: two for each of 256 connections */
 #define JOB_MIN     32
 
 /* ---- what a read takes ---- */
@@ -210,27 +211,35 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
 
 /* ---- siblings ---- */
 
-static void sibling_read(struct bkt_dsetio *io)
+static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_id *ids, size_t n)
 {
-    struct bkt_id ids[N_SIBLINGS];
-    size_t        n = bkt_domain_siblings(io->dom, &io->obj->id, ids, BKT_COUNT(ids));
-    if (n == 0)
-        return;
-    struct bkt_id *last = &bkt_cache_ahead(io->cache)->last;
-    size_t         have = 0; /* asked for before */
-    for (size_t i = 0; i < n && !have; i++)
-        have = strcmp(ids[i].text, last->text) == 0 ? i + 1 : 0;
-    if (have >= JOB_MAX || have >= n)
-        return;
-    size_t                take = bkt_min_u64(n - have, have ? JOB_MAX : JOB_MIN);
-    struct bkt_ahead_job *job  = calloc(1, sizeof *job + take * sizeof *job->ids);
+    struct bkt_ahead_job *job = calloc(1, sizeof *job + n * sizeof *job->ids);
     if (!job)
         return;
     job->dom = bkt_domain_retain(io->dom);
-    job->n   = take;
-    memcpy(job->ids, ids + have, take * sizeof *ids);
-    *last = job->ids[take - 1];
+    job->n   = n;
+    memcpy(job->ids, ids, n * sizeof *ids);
+    note->last = ids[n - 1];
+    bkt_domain_prefetch(io->dom, ids, n); /* while the job before it runs */
     (void)bkt_ahead_post(job);
+}
+
+/* Two jobs are kept ahead of the program: one whose chunks come, one whose metadata do. */
+static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;
+    if (note->skip && note->skip--)
+        return;
+    ids      = malloc(N_SIBLINGS * sizeof *ids);
+    size_t n = ids ? bkt_domain_siblings(io->dom, &io->obj->id, ids, N_SIBLINGS) : 0, have = 0;
+    for (size_t i = 0; i < n && !have; i++)
+        have = strcmp(ids[i].text, note->last.text) == 0 ? i + 1 : 0;
+    while (have < n && have < JOBS_AHEAD * JOB_MAX) {
+        size_t take = bkt_min_u64(n - have, have ? JOB_MAX : JOB_MIN);
+        post_siblings(io, note, ids + have, take);
+        have += take;
+    }
+    note->skip = have > JOB_MAX ? have - JOB_MAX : 0;
 }
 
 /* ---- after a read ---- */
@@ -247,6 +256,6 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
     if (!io->var)
         slab_read(io, reads[0].file);
     if (io->chunk_bytes <= BKT_AHEAD_SMALL)
-        sibling_read(io);
+        sibling_read(io, note);
     atomic_flag_clear(&note->busy);
 }

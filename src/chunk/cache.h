@@ -44,6 +44,7 @@ uint64_t bkt_cache_limit(const struct bkt_cache *c);
 struct bkt_ahead_note {
     atomic_flag   busy; /* HDF5 calls us from one thread at a time; what others do is not learned from */
     struct bkt_id last; /* dataset read ahead of a walk over a group */
+    size_t        skip; /* reads until it is worth looking again */
 };
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 

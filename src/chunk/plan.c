@@ -193,7 +193,7 @@ void bkt_segs_fini(struct bkt_segs *s)
 int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim, bool *added,
                        struct bkt_err *err)
 {
-    struct bkt_chunk_file *f;
+    struct bkt_chunk_file *f      = NULL;
     size_t                 before = s->n;
     uint64_t               bytes  = 0;
     *added                        = false;

@@ -14,6 +14,7 @@
 
 #define MIN_COST (64u << 10)  /* bytes that any task counts for: bounds their number */
 #define SLOTS    32           /* long requests that fill any line side by side: 256 MiB are 32 of 8 MiB */
+#define COPY_MIN  (4u << 20)  /* as much of a directory's plain bytes is not copied to a cache: the system's page cache has it */
 #define MERGE_MIN (1u << 20)  /* below this, more requests side by side are worth more than fewer (not yet measured) */
 
 static void wait_for(struct bkt_run_state *run, uint64_t cost)
@@ -227,16 +228,21 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
 static bool fits_cache(const struct bkt_run_state *run)
 {
     uint64_t sum = 0, one;
+    bool     kept_by_system = true;
     for (size_t i = 0; i < run->n; i++) {
         const struct bkt_target *t   = &run->t[i];
         bool                     raw = by_reference(t) && !t->io->filtered;
-        if (!t->grid.n_chunks || t->io->var)
+        if (!t->grid.n_chunks)
+            continue;
+        kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&
+                          (raw || (!by_reference(t) && bkt_stored_is_plain(t->io)));
+        if (t->io->var)
             continue;
         if (!bkt_mul_u64(raw ? t->grid.n_elems : t->grid.n_chunks, raw ? t->io->elem_size : t->io->chunk_bytes, &one) ||
             !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
             return false;
     }
-    return true;
+    return !kept_by_system || sum < COPY_MIN;
 }
 
 static int read_all(struct bkt_run_state *run, struct bkt_err *err)
