@@ -12,6 +12,9 @@ static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
     {0, "chunk-map", "JSON", "where data lie, as the chunks command writes it, instead of asking the file", NULL},
     {0, "linkpath", "URI", "what references call the file, when it is read from somewhere else than where it will lie", NULL},
+    {'a', "append", NULL, "add to a domain that exists; what is in it already stays", NULL},
+    {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
+    {0, "extend-offset", "N", "with --extend: put the first source at this step, instead of at the end", NULL},
     {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
@@ -26,11 +29,14 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->chunk_map  = bkt_tool_opt(t, "chunk-map");
     o->link       = bkt_tool_has(t, "link") > 0 || o->chunk_map;
     o->link_path  = bkt_tool_opt(t, "linkpath");
+    o->append     = bkt_tool_has(t, "append") > 0;
+    o->extend     = bkt_tool_opt(t, "extend");
+    o->has_offset = bkt_tool_has(t, "extend-offset") > 0;
     o->no_clobber = bkt_tool_has(t, "no-clobber") > 0;
     o->no_data    = bkt_tool_has(t, "nodata") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
-    if (!bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
+    if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) || !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
         return false;
     if (jobs)
         bkt_pool_size((size_t)jobs);
@@ -62,6 +68,21 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     return BKT_EXIT_OK;
 }
 
+static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
+{
+    struct bkt_err  err    = {.n = 0};
+    const char     *domain = t->args[t->n_args - 1];
+    struct progress p;
+    struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = &p};
+    int             failed = 0;
+    progress_init(&p, domain, o->verbose);
+    int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
+    progress_end(&p);
+    if (rc < 0)
+        return bkt_tool_error(t, domain, &err);
+    return failed ? bkt_tool_fail(t, "%d of %d files don't fit", failed, t->n_args - 1) : BKT_EXIT_OK;
+}
+
 static int run(struct bkt_tool *t)
 {
     struct load_options          o      = {.link = false};
@@ -69,7 +90,7 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1];
-    bool                         folder = t->n_args > 2 || target[strlen(target) - 1] == '/';
+    bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || target[strlen(target) - 1] == '/';
     int                          code   = BKT_EXIT_OK;
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
@@ -82,6 +103,8 @@ static int run(struct bkt_tool *t)
     load_catch_signals();
     if (t->n_args == 1)
         return one(t, &o, &map, NULL, target, fapl);
+    if (o.extend)
+        return gather(t, &o, fapl);
     for (int i = 0; i + 1 < t->n_args && load_go_on(NULL) == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
         if (domain_of(t->args[i], target, folder, &domain) < 0)
@@ -102,6 +125,10 @@ const struct bkt_verb bkt_verb_load = {
             "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
             "H5BUCKET_ALLOW; this is told as well.\n\n"
             "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
+            "With --extend, datasets that have the dimension grow by each source; all others must hold the same values in all\n"
+            "sources; attributes, groups and links stay as the first source has them. A source that doesn't fit is named and\n"
+            "left out. With --link, datasets whose sources fill whole chunks are referred to, small ones are copied. Later runs\n"
+            "with -a go on where the last one ended.\n\n"
             "The domain appears when everything is stored; a load that is interrupted leaves none, and running it again\n"
             "cleans up what it left.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts,

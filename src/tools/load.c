@@ -165,56 +165,71 @@ static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err
     return l->dst < 0 ? h5_fail(err, domain) : BKT_OK;
 }
 
+int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err)
+{
+    l->dst = l->o->append ? H5Fopen(domain, H5F_ACC_RDWR, fapl) : H5I_INVALID_HID;
+    (void)H5Eclear2(H5E_DEFAULT);
+    *is_new = l->dst < 0;
+    if (*is_new)
+        BKT_PASS(create(l, domain, fapl, err));
+    l->file = load_vobj(l->dst)->file;
+    return *is_new ? set_marker(l->file->dom, err) : BKT_OK;
+}
+
+struct tree_options load_tree_options(struct load *l)
+{
+    return (struct tree_options){.hooks      = {.arg = l, .prepare = prepare, .data = data, .tell = load_tell, .done = done},
+                                 .src_native = true,
+                                 .no_data    = l->o->no_data};
+}
+
 static int copy_all(struct load *l, struct bkt_err *err)
 {
-    struct tree_options o = {.hooks      = {l, prepare, data, load_tell, done},
-                             .src_native = true,
-                             .no_data    = l->o->no_data};
+    struct tree_options o = load_tree_options(l);
+    o.merge               = l->o->append;
     return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
 }
 
 /* What failed half way must not appear. */
-static void abandon(struct load *l)
+void load_abandon(struct load *l, bool is_new)
 {
     struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
     struct bkt_id      root = *bkt_domain_root(d);
     bkt_domain_discard(d);
     h5_closep(&l->dst);
-    sweep(bkt_domain_store(d), &root);
-    drop_marker(d);
+    if (is_new) {
+        sweep(bkt_domain_store(d), &root);
+        drop_marker(d);
+    }
     bkt_domain_close(d);
 }
 
-static int finish(struct load *l, struct bkt_err *err)
+int load_finish(struct load *l, bool is_new, struct bkt_err *err)
 {
-    struct bkt_domain *d  = bkt_domain_retain(l->file->dom);
-    herr_t             rc = H5Fflush(l->dst, H5F_SCOPE_GLOBAL);
+    struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
+    herr_t             rc   = H5Fflush(l->dst, H5F_SCOPE_GLOBAL);
     int                code = rc < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
-    if (code < 0) {
-        abandon(l);
-    } else {
+    if (code < 0)
+        load_abandon(l, is_new);
+    else if (is_new)
         drop_marker(d);
-        h5_closep(&l->dst);
-    }
+    h5_closep(&l->dst);
     bkt_domain_close(d);
     return code;
 }
 
 int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err) : load_map_source(l->map, l->set, &l->src, err);
+    bool is_new = true;
+    int  rc     = source ? source_open(source, l->o->driver, l->set, &l->src, err) : load_map_source(l->map, l->set, &l->src, err);
     if (rc == BKT_OK)
-        rc = create(l, domain, fapl, err);
-    if (rc == BKT_OK) {
-        l->file = load_vobj(l->dst)->file;
-        rc      = set_marker(l->file->dom, err);
-        if (rc == BKT_OK)
-            rc = copy_all(l, err);
-        if (rc == BKT_OK)
-            rc = finish(l, err);
-        else
-            abandon(l);
-    }
+        rc = load_target(l, domain, fapl, &is_new, err);
+    if (rc == BKT_OK)
+        rc = copy_all(l, err);
+    if (rc == BKT_OK)
+        rc = load_finish(l, is_new, err);
+    else if (l->dst >= 0 && l->file)
+        load_abandon(l, is_new);
     source_close(l->src);
     return rc;
 }

@@ -67,6 +67,12 @@ struct load_rows {
 BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                              const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
 
+/** One without rows yet, left open: @p uri and @p etag are as long as any there can be. */
+BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri,
+                                   const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err);
+/** Open an object of the domain by its id. */
+BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
+
 /* ---- load_copy.c ---- */
 /** Move stored chunks as they are, many at a time.  1: done; 0: not possible; negative: failed. */
 BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);

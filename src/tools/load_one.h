@@ -3,11 +3,23 @@
 #define LOAD_ONE_H
 
 #include "load_map.h"
+#include "tree.h"
 
 /** SIGINT and SIGTERM make load_go_on() fail, once; the second ends the program. */
 void load_catch_signals(void);
 /** Load a whole source into a new domain; @p source NULL: what l->map has.
  *  @p l: options, settings and progress are set.  A failure leaves no domain. */
 BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err);
+
+/** Many sources into one domain, along l->o->extend.  @p failed: how many didn't fit; each is told. */
+BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
+                                 struct bkt_err *err);
+
+/* ---- steps of both ---- */
+/** Open what is to be appended to, or create it from l->src; l->dst and l->file are set. */
+BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err);
+BKT_NODISCARD int load_finish(struct load *l, bool is_new, struct bkt_err *err);
+void              load_abandon(struct load *l, bool is_new);
+struct tree_options load_tree_options(struct load *l);
 
 #endif

@@ -7,8 +7,10 @@
 #include "h5.h"
 #include "load.h"
 #include "num.h"
+#include "token.h"
 
 #define SLAB_ROWS      ((uint64_t)1 << 17) /* written at once */
+#define CHUNK_BYTES    ((uint64_t)1 << 20)
 #define ROWS_PER_CHUNK 16384u /* what a read of one element costs of the index, at most: 400 kB before compression */
 
 struct table {
@@ -66,11 +68,11 @@ static int make_type(struct table *t, struct bkt_err *err)
 }
 
 /* The last dimensions whole, as far as they fit. */
-static void choose_chunk(struct table *t, const uint64_t *grid)
+static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *maxgrid)
 {
-    uint64_t left = ROWS_PER_CHUNK;
+    uint64_t left = bkt_max_u64(bkt_min_u64(ROWS_PER_CHUNK, CHUNK_BYTES / t->row), 1);
     for (unsigned d = t->rank; d-- > 0;) {
-        t->chunk[d] = bkt_max_u64(bkt_min_u64(grid[d], left), 1);
+        t->chunk[d] = bkt_max_u64(maxgrid[d] == BKT_UNLIMITED ? left : bkt_min_u64(grid[d], left), 1);
         left        = bkt_max_u64(left / t->chunk[d], 1);
     }
 }
@@ -140,16 +142,47 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     return BKT_OK;
 }
 
+static int begin(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
+                 struct bkt_id *out, struct bkt_err *err)
+{
+    measure(t, rows);
+    BKT_PASS(make_type(t, err));
+    choose_chunk(t, grid, maxgrid);
+    BKT_PASS(create(l, t, grid, maxgrid, err));
+    *out = load_vobj(t->dset)->obj->id;
+    return bkt_edit_keep(l->file->dom, out, err);
+}
+
 int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
                struct bkt_id *out, struct bkt_err *err)
 {
     BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = rank};
-    measure(&t, rows);
-    BKT_PASS(make_type(&t, err));
-    choose_chunk(&t, grid);
-    BKT_PASS(create(l, &t, grid, maxgrid, err));
-    const struct bkt_vobj *o = load_vobj(t.dset);
-    *out                     = o->obj->id;
-    BKT_PASS(bkt_edit_keep(l->file->dom, out, err));
+    BKT_PASS(begin(l, &t, grid, maxgrid, rows, out, err));
     return fill(&t, grid, rows, err);
+}
+
+static void get_widest(void *arg, size_t i, struct load_row *out)
+{
+    (void)i;
+    *out = *(const struct load_row *)arg;
+}
+
+int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid, const char *uri, const char *etag,
+                     struct bkt_id *out, hid_t *dset, struct bkt_err *err)
+{
+    BKT_CLEANUP(table_fini) struct table t      = {.type = -1, .dset = -1, .rank = rank};
+    struct load_row                      widest = {.mask = 1, .uri = uri, .etag = etag};
+    struct load_rows                     rows   = {1, get_widest, &widest};
+    BKT_PASS(begin(l, &t, grid, maxgrid, &rows, out, err));
+    *dset  = t.dset;
+    t.dset = H5I_INVALID_HID;
+    return BKT_OK;
+}
+
+int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err)
+{
+    H5O_token_t token;
+    bkt_token_of(id, &token);
+    *out = H5Oopen_by_token(l->dst, token);
+    return *out < 0 ? h5_fail(err, "opening a chunk table") : BKT_OK;
 }

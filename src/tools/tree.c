@@ -240,6 +240,21 @@ static int hard_link(struct tree *t, hid_t src, hid_t dst, const char *name, con
     return p->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
+/* The name is taken: a group is filled up, anything else stays as it is. */
+static int merge(struct tree *t, hid_t src, hid_t dst, const struct named *l, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(h5_closep) hid_t a = l->info.type == H5L_TYPE_HARD ? H5Oopen(src, l->name, H5P_DEFAULT) : H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t b = a >= 0 ? H5Oopen(dst, l->name, H5P_DEFAULT) : H5I_INVALID_HID;
+    if (b < 0 || H5Iget_type(a) != H5I_GROUP || H5Iget_type(b) != H5I_GROUP) {
+        tree_tell(t, path, "is in the domain already and stays as it is");
+        return b >= 0 && !tree_place_of(t, a) ? remember(t, a, path, H5I_INVALID_HID, err) : BKT_OK;
+    }
+    if (tree_place_of(t, a))
+        return BKT_OK;
+    BKT_PASS(remember(t, a, path, H5I_INVALID_HID, err));
+    return copy_group(t, a, b, path, err);
+}
+
 static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
@@ -248,6 +263,8 @@ static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l,
         BKT_NOMEM(err);
     if (lcpl < 0 || H5Pset_char_encoding(lcpl, l->info.cset) < 0)
         return h5_fail(err, "making a link creation list");
+    if (t->o->merge && H5Lexists(dst, l->name, H5P_DEFAULT) > 0)
+        return merge(t, src, dst, l, bkt_buf_str(&full), err);
     int rc = l->info.type == H5L_TYPE_HARD ? hard_link(t, src, dst, l->name, bkt_buf_str(&full), lcpl, err)
                                            : value_link(src, dst, l, lcpl, err);
     if (rc < 0)

@@ -17,6 +17,8 @@ struct tree_hooks {
     void *arg;
     /** Before a dataset is made: its creation list may be changed.  May be NULL. */
     int (*prepare)(void *arg, hid_t src_dset, const char *path, hid_t dcpl, struct bkt_err *err);
+    /** The same for a dataset that is made in another shape: both ids may be replaced.  May be NULL. */
+    int (*shape)(void *arg, hid_t src_dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
     /** The data of one dataset: 1: taken care of, 0: copy them, negative: failed.  May be NULL. */
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
     /** Something that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
@@ -28,6 +30,7 @@ struct tree_options {
     struct tree_hooks hooks;
     bool              dst_native; /* dst is a file of HDF5's own: references are made as HDF5 stores them */
     bool              src_native;
+    bool              merge;      /* what is in dst already stays, and is told; groups are filled up */
     bool              no_data;    /* --nodata */
 };
 

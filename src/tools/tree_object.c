@@ -75,6 +75,8 @@ static int one_attribute(struct tree *t, hid_t src_obj, hid_t dst_obj, const cha
     BKT_CLEANUP(h5_closep) hid_t made  = H5I_INVALID_HID;
     if (type < 0 || space < 0 || acpl < 0)
         return h5_fail(err, "opening an attribute");
+    if (t->o->merge && H5Aexists(dst_obj, name) > 0)
+        return BKT_OK;
     BKT_PASS(tree_type(t, type, &made, err));
     BKT_CLEANUP(h5_closep) hid_t dst = H5Acreate2(dst_obj, name, made, space, acpl, H5P_DEFAULT);
     if (dst < 0)
@@ -137,6 +139,8 @@ int tree_dataset(struct tree *t, hid_t src, hid_t dst_group, const char *name, c
     BKT_PASS(tree_type(t, type, &made, err));
     if (h->prepare)
         BKT_PASS(h->prepare(h->arg, src, path, dcpl, err));
+    if (h->shape)
+        BKT_PASS(h->shape(h->arg, src, path, &space, &dcpl, err));
     *out = H5Dcreate2(dst_group, name, made, space, lcpl, dcpl, H5P_DEFAULT);
     if (*out < 0)
         return h5_fail(err, "making a dataset");
