@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "acl.h"
 #include "edit_impl.h"
+#include "num.h"
 #include "object.h"
 #include "parse.h"
 #include "trace.h"
@@ -154,7 +156,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         struct bkt_change *c = w->v[i];
         if (c->done)
             continue;
-        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new) {
+        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new && !c->tried) {
             if (set_etag(c, c->obj->etag) < 0)
                 BKT_NOMEM(err);
             BKT_PASS(build(w, c, &c->obj->stored, err));
@@ -244,40 +246,42 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-static void pause_after_loss(unsigned round)
-{
-    uint64_t       most = round < 7 ? 1000000ULL << round : 128000000; /* 1 to 128 ms, and some chance */
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t        ns = most / 4 + (uint64_t)now.tv_nsec * 2654435761U % most;
-    struct timespec t  = {0, (long)ns};
-    (void)nanosleep(&t, NULL);
-}
-
-static time_t seconds(void)
+static uint64_t now_ns(void)
 {
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
+    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+/* Of several who change one object, one wins a round.  The others wait some rounds' time, each another one, so that fewer
+ * work in vain the next time. */
+static void pause_after_loss(unsigned round, uint64_t took_ns)
+{
+    uint64_t        unit = bkt_min_u64(bkt_max_u64(took_ns, 1000000), 500000000); /* 1 to 500 ms */
+    uint64_t        most = unit << (round < 4 ? round : 4);
+    uint64_t        ns   = unit / 4 + (now_ns() * 2654435761U + (uint64_t)getpid() * 40503U) % most;
+    struct timespec t    = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
+    (void)nanosleep(&t, NULL);
 }
 
 static int run_wave(struct wave *w, struct bkt_err *err)
 {
-    time_t until = seconds() + 1 + (time_t)(w->d->set.deadline_ms / 1000);
-    int    rc    = BKT_OK;
+    uint64_t until = now_ns() + 1000000000U + w->d->set.deadline_ms * 1000000U;
+    int      rc    = BKT_OK;
     for (size_t i = 0; i < w->n && rc == BKT_OK; i++)
         if (bkt_id_key(&w->v[i]->id, &w->keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (unsigned round = 0; rc == BKT_OK; round++) {
-        w->lost = false;
-        rc      = read_versions(w, err);
+        uint64_t began = now_ns();
+        w->lost        = false;
+        rc             = read_versions(w, err);
         if (rc == BKT_OK)
             rc = put_versions(w, err);
         if (rc < 0 || !w->lost)
             break;
-        if (seconds() > until)
+        if (now_ns() > until)
             rc = BKT_ERR(err, BKT_EPRECOND, "%s: others change the same objects all the time", w->d->name);
-        pause_after_loss(round);
+        pause_after_loss(round, now_ns() - began);
     }
     wave_fini(w);
     return rc;
