@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <openssl/crypto.h>
+
 #include "cred.h"
 #include "engine.h"
 #include "num.h"
@@ -69,7 +71,12 @@ static void after_fork_child(void)
     bkt_engine_after_fork_child();
     (void)pthread_mutex_unlock(&state);
 }
-static void hook(void) { (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
+static void hook(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    /* A program that just exits has its files flushed by HDF5's exit handler, which runs after OpenSSL's, if that has one. */
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
 
 unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
 void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
