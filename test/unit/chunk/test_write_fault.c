@@ -178,6 +178,7 @@ static int writer(const char *uri, unsigned who)
     }
     bkt_dsetio_close(io);
     bkt_domain_close(dom);
+    bkt_settings_fini(&set);
     return 0;
 }
 

@@ -1,0 +1,138 @@
+/* h5write FILE raw|zip MIB STEP | rows | groups N | attributes N: write by nothing but HDF5's public API, through the connector.
+ *   raw, zip   MIB of float32 in chunks of 1 MiB, STEP of them with each H5Dwrite; zip: deflate level 1
+ *   rows       1,000 rows of 4 KiB, appended one by one, flushed every 100
+ * Prints seconds from H5Fcreate to H5Fclose, and peak memory in MiB without the program's own data. */
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define SIDE 512 /* a chunk is SIDE x SIDE floats */
+
+static void must(int64_t ok, const char *what)
+{
+    if (ok >= 0)
+        return;
+    fprintf(stderr, "%s failed\n", what);
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double peak_mib(void)
+{
+    struct rusage u;
+    (void)getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024;
+}
+
+/* Smooth waves with quantised noise: something to do for a compressor. */
+static float *field(size_t n)
+{
+    float   *v = malloc(n * sizeof *v);
+    uint32_t s = 1;
+    for (size_t i = 0; v && i < n; i++) {
+        s ^= s << 13, s ^= s >> 17, s ^= s << 5;
+        v[i] = roundf(1000.0F * sinf((float)i / 7000.0F) + (float)(s % 16)) / 16.0F;
+    }
+    return v;
+}
+
+static void write_field(hid_t file, int zip, hsize_t mib, hsize_t step, const float *data)
+{
+    hsize_t dims[] = {mib, SIDE, SIDE}, chunk[] = {1, SIDE, SIDE};
+    hid_t   space = H5Screate_simple(3, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    must(H5Pset_chunk(dcpl, 3, chunk), "chunk");
+    if (zip)
+        must(H5Pset_deflate(dcpl, 1), "deflate");
+    hid_t dset = H5Dcreate2(file, "field", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    must(dset, "H5Dcreate");
+    for (hsize_t at = 0; at < mib; at += step) {
+        hsize_t from[] = {at, 0, 0}, n[] = {at + step < mib ? step : mib - at, SIDE, SIDE};
+        hid_t   mem    = H5Screate_simple(3, n, NULL);
+        must(H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, n, NULL), "select");
+        must(H5Dwrite(dset, H5T_NATIVE_FLOAT, mem, space, H5P_DEFAULT, data + at * SIDE * SIDE), "H5Dwrite");
+        H5Sclose(mem);
+    }
+    H5Dclose(dset);
+    H5Sclose(space);
+    H5Pclose(dcpl);
+}
+
+static void write_rows(hid_t file, const float *data)
+{
+    hsize_t dims[] = {0, 1024}, max[] = {H5S_UNLIMITED, 1024}, chunk[] = {256, 1024}, one[] = {1, 1024};
+    hid_t   space = H5Screate_simple(2, dims, max), dcpl = H5Pcreate(H5P_DATASET_CREATE), mem = H5Screate_simple(2, one, NULL);
+    must(H5Pset_chunk(dcpl, 2, chunk), "chunk");
+    hid_t dset = H5Dcreate2(file, "rows", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    must(dset, "H5Dcreate");
+    for (hsize_t r = 0; r < 1000; r++) {
+        hsize_t from[] = {r, 0}, grown[] = {r + 1, 1024};
+        must(H5Dset_extent(dset, grown), "H5Dset_extent");
+        hid_t at = H5Dget_space(dset);
+        must(H5Sselect_hyperslab(at, H5S_SELECT_SET, from, NULL, one, NULL), "select");
+        must(H5Dwrite(dset, H5T_NATIVE_FLOAT, mem, at, H5P_DEFAULT, data + r * 1024), "H5Dwrite");
+        H5Sclose(at);
+        if (r % 100 == 99)
+            must(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+    }
+    H5Dclose(dset);
+    H5Sclose(space);
+    H5Sclose(mem);
+    H5Pclose(dcpl);
+}
+
+static void make_many(hid_t file, int groups, int n)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    for (int i = 0; i < n; i++) {
+        char  name[32];
+        hid_t id;
+        snprintf(name, sizeof name, "item%05d", i);
+        if (groups) {
+            must(id = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "H5Gcreate");
+            H5Gclose(id);
+        } else {
+            must(id = H5Acreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT), "H5Acreate");
+            must(H5Awrite(id, H5T_NATIVE_INT, &i), "H5Awrite");
+            H5Aclose(id);
+        }
+    }
+    H5Sclose(space);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return fprintf(stderr, "usage: h5write FILE raw|zip MIB STEP | rows | groups N | attributes N\n"), 2;
+    const char *what = argv[2];
+    int         bulk = !strcmp(what, "raw") || !strcmp(what, "zip");
+    hsize_t     n    = argc > 3 ? strtoull(argv[3], NULL, 10) : 4, step = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    float      *data = field((size_t)(bulk ? n : 4) * SIDE * SIDE);
+    hid_t       fapl = H5Pcreate(H5P_FILE_ACCESS), connector = H5VLregister_connector_by_name("bucket", H5P_DEFAULT);
+    must(connector, "the connector");
+    must(H5Pset_vol(fapl, connector, NULL), "H5Pset_vol");
+    double before = peak_mib(), begin = now();
+    hid_t  file   = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    must(file, "H5Fcreate");
+    if (bulk)
+        write_field(file, !strcmp(what, "zip"), n, step, data);
+    else if (!strcmp(what, "rows"))
+        write_rows(file, data);
+    else
+        make_many(file, !strcmp(what, "groups"), (int)n);
+    must(H5Fclose(file), "H5Fclose");
+    printf("%.3f %.0f\n", now() - begin, peak_mib() - before);
+    free(data);
+    H5Pclose(fapl);
+    H5VLclose(connector);
+    return 0;
+}
