@@ -1,12 +1,11 @@
-/* H5Ocopy from a domain into a plain HDF5 file. */
 #ifndef BKT_VOL_COPY_H
 #define BKT_VOL_COPY_H
 
 #include "vol.h"
 
-/** Copy @p src and what hangs below it to @p name under the plain HDF5 location @p dst.
- *  @p ocpypl's flags are honoured but for the merging of committed types.  As with H5Ocopy, object references become null:
- *  what they point to may not be there.  What was copied before a failure stays. */
-BKT_NODISCARD int bkt_copy_to_native(struct bkt_vobj *src, hid_t dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err);
+/** H5Ocopy: @p src, in a domain or in a plain file (native_id), as @p name below @p dst, likewise.
+ *  Objects with several links are copied once.  References lead to the same objects within a file; into another file they become
+ *  null references, as in HDF5. */
+BKT_NODISCARD int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err);
 
 #endif

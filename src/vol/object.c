@@ -410,11 +410,11 @@ static int object_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, cons
     rc                  = rc < 0 ? rc : bkt_path_open(at, sname, H5P_DEFAULT, &from, err);
     rc                  = rc < 0 ? rc : bkt_path_locate(dst, dloc, &to, err);
     if (rc == BKT_OK && to->native_id < 0)
-        rc = bkt_h5err_readonly(err, "copying an object into a domain");
-    else if (rc == BKT_OK && from->native_id >= 0)
+        rc = bkt_change_may(to->file, BKT_ACL_CREATE, "copying an object into a domain", err);
+    if (rc == BKT_OK && to->native_id >= 0 && from->native_id >= 0)
         rc = H5Ocopy(from->native_id, ".", to->native_id, dname, ocpypl, lcpl) < 0 ? bkt_h5err_capture(err, "H5Ocopy") : BKT_OK;
     else if (rc == BKT_OK)
-        rc = bkt_copy_to_native(from, to->native_id, dname, ocpypl, lcpl, err);
+        rc = bkt_copy(from, to, dname, ocpypl, lcpl, err);
     bkt_vobj_free(at);
     bkt_vobj_free(from);
     bkt_vobj_free(to);

@@ -1,0 +1,241 @@
+/* H5Ocopy: values of datasets and attributes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_impl.h"
+#include "num.h"
+
+#define STRIP ((size_t)32 << 20) /* bytes of a dataset in memory at a time */
+
+/* ---- the memory type ---- */
+
+static bool has_references(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
+
+static bool has_pointers(hid_t type)
+{
+    H5T_class_t cls = H5Tget_class(type);
+    bool        has = cls == H5T_VLEN || cls == H5T_REFERENCE || H5Tis_variable_str(type) > 0;
+    if (cls == H5T_ARRAY) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t of = H5Tget_super(type);
+        has = has_pointers(of);
+    }
+    for (int i = 0; !has && cls == H5T_COMPOUND && i < H5Tget_nmembers(type); i++) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
+        has = has_pointers(m);
+    }
+    return has;
+}
+
+static hid_t without_references(hid_t type);
+
+static herr_t keep_fields(hid_t out, hid_t type, int *kept)
+{
+    for (int i = 0; i < H5Tget_nmembers(type); i++) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t m    = H5Tget_member_type(type, (unsigned)i);
+        BKT_CLEANUP(bkt_hid_closep) hid_t part = without_references(m);
+        char *name = part >= 0 ? H5Tget_member_name(type, (unsigned)i) : NULL;
+        if (part < 0)
+            continue;
+        herr_t rc = name ? H5Tinsert(out, name, H5Tget_member_offset(type, (unsigned)i), part) : -1;
+        (void)H5free_memory(name);
+        if (rc < 0)
+            return -1;
+        ++*kept;
+    }
+    return 0;
+}
+
+/* What can be copied into another file: fields that are references stay null.  Negative: nothing. */
+static hid_t without_references(hid_t type)
+{
+    int kept = 0;
+    if (!has_references(type))
+        return H5Tcopy(type);
+    if (H5Tget_class(type) != H5T_COMPOUND)
+        return H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t out = H5Tcreate(H5T_COMPOUND, H5Tget_size(type));
+    if (out < 0 || keep_fields(out, type, &kept) < 0 || kept == 0)
+        return H5I_INVALID_HID;
+    return bkt_hid_take(&out);
+}
+
+/* The same file: references are what they are.  *out negative: no value is copied. */
+static hid_t memory_type(const struct copy *c, hid_t type) { return c->same_file ? H5Tcopy(type) : without_references(type); }
+
+/* ---- stored chunks, as they are ---- */
+
+struct chunks {
+    struct copy   *c;
+    hid_t          from, to;
+    struct bkt_buf buf;
+    size_t         moved;
+    bool           other_form; /* HSDS's, which are no chunks of HDF5's: read them instead */
+    int            rc;
+};
+
+static int move_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+{
+    struct chunks *k = arg;
+    (void)addr;
+    if (size == 0)
+        return H5_ITER_CONT;
+    uint32_t stored = mask;
+    herr_t   rc     = 0;
+    if (size > SIZE_MAX || bkt_buf_resize(&k->buf, (size_t)size) < 0)
+        k->rc = BKT_ERR(k->c->err, BKT_ENOMEM, "no memory for a chunk of %llu bytes", (unsigned long long)size);
+    else {
+        H5E_BEGIN_TRY
+        {
+            rc = H5Dread_chunk(k->from, H5P_DEFAULT, offset, &stored, k->buf.ptr);
+        }
+        H5E_END_TRY
+        k->other_form = rc < 0 && k->moved == 0;
+        if (rc < 0)
+            k->rc = bkt_copy_failed(k->c, "H5Dread_chunk");
+        else if (H5Dwrite_chunk(k->to, H5P_DEFAULT, stored, offset, (size_t)size, k->buf.ptr) < 0)
+            k->rc = bkt_copy_failed(k->c, "H5Dwrite_chunk");
+        k->moved++;
+    }
+    return k->rc < 0 ? H5_ITER_ERROR : H5_ITER_CONT;
+}
+
+/* 1: done; 0: they have to be read and written */
+static int move_chunks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t dcpl)
+{
+    struct chunks k = {.c = c, .from = from, .to = to};
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_nfilters(dcpl) <= 0 || has_pointers(type))
+        return 0;
+    if (H5Dchunk_iter(from, H5P_DEFAULT, move_chunk, &k) < 0 && k.rc == BKT_OK)
+        k.rc = bkt_copy_failed(c, "H5Dchunk_iter");
+    bkt_buf_fini(&k.buf);
+    if (k.other_form && c->err)
+        memset(c->err, 0, sizeof *c->err);
+    return k.other_form ? 0 : k.rc < 0 ? k.rc : 1;
+}
+
+/* ---- values ---- */
+
+struct values {
+    hid_t type, space;
+    void *buf;
+};
+
+static void values_fini(struct values *v)
+{
+    if (v->buf && has_pointers(v->type))
+        (void)H5Treclaim(v->type, v->space, H5P_DEFAULT, v->buf);
+    free(v->buf);
+    v->buf = NULL;
+}
+
+/* Read and write @p n elements between equal selections of both spaces. */
+static int move_elements(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, hsize_t n)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
+    struct values v = {.type = type, .space = mem};
+    size_t        bytes;
+    int           rc = BKT_OK;
+    if (mem < 0 || !bkt_mul_size((size_t)n, H5Tget_size(type), &bytes) || !(v.buf = calloc(1, bytes ? bytes : 1)))
+        rc = BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
+    else if (H5Dread(from, type, mem, space, H5P_DEFAULT, v.buf) < 0)
+        rc = bkt_copy_failed(c, "H5Dread");
+    else if (H5Dwrite(to, type, mem, space, H5P_DEFAULT, v.buf) < 0)
+        rc = bkt_copy_failed(c, "H5Dwrite");
+    values_fini(&v);
+    return rc;
+}
+
+/* In strips of whole rows of the slowest dimension. */
+static int copy_rows(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, int rank, const hsize_t *dims)
+{
+    hsize_t start[BKT_MAX_RANK] = {0}, count[BKT_MAX_RANK], row = 1;
+    for (int i = 1; i < rank; i++)
+        row *= dims[i];
+    size_t  bytes = (size_t)row * H5Tget_size(type);
+    hsize_t rows  = bytes ? STRIP / bytes : dims[0];
+    rows          = rows ? rows : 1;
+    memcpy(count, dims, sizeof *dims * (size_t)rank);
+    for (start[0] = 0; start[0] < dims[0]; start[0] += rows) {
+        count[0] = dims[0] - start[0] < rows ? dims[0] - start[0] : rows;
+        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0)
+            return bkt_copy_failed(c, "H5Sselect_hyperslab");
+        BKT_PASS(move_elements(c, from, to, type, space, count[0] * row));
+    }
+    return BKT_OK;
+}
+
+int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = type < 0 ? type : memory_type(c, type);
+    H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
+    hsize_t            dims[BKT_MAX_RANK];
+    if (type < 0 || space < 0)
+        return bkt_copy_failed(c, "opening a dataset");
+    hssize_t n    = H5Sget_simple_extent_npoints(space);
+    int      rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    bool     none = H5Pget_external_count(dcpl) == 0 && H5Pget_layout(dcpl) != H5D_VIRTUAL &&
+                H5Dget_space_status(from, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
+    if (mem < 0 || n <= 0 || none || H5Pget_layout(dcpl) == H5D_VIRTUAL)
+        return BKT_OK;
+    int moved = move_chunks(c, from, to, type, dcpl);
+    if (moved != 0)
+        return moved < 0 ? moved : BKT_OK;
+    return rank > 0 ? copy_rows(c, from, to, mem, space, rank, dims) : move_elements(c, from, to, mem, space, (hsize_t)n);
+}
+
+/* ---- attributes ---- */
+
+static int copy_value(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = memory_type(c, type);
+    BKT_CLEANUP(values_fini) struct values v = {.type = mem, .space = space};
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    size_t   bytes;
+    if (n <= 0 || mem < 0)
+        return BKT_OK;
+    if (!bkt_mul_size((size_t)n, H5Tget_size(mem), &bytes) || !(v.buf = calloc(1, bytes)))
+        return BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
+    if (H5Aread(from, mem, v.buf) < 0)
+        return bkt_copy_failed(c, "H5Aread");
+    return H5Awrite(to, mem, v.buf) < 0 ? bkt_copy_failed(c, "H5Awrite") : BKT_OK;
+}
+
+struct attr_copy {
+    struct copy *c;
+    hid_t        to;
+    int          rc;
+};
+
+static int copy_attr(struct copy *c, hid_t attr, hid_t to_obj, const char *name)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t full = H5Aget_type(attr), space = H5Aget_space(attr), acpl = H5Aget_create_plist(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID, to = H5I_INVALID_HID;
+    if (full < 0 || space < 0 || acpl < 0)
+        return bkt_copy_failed(c, name);
+    BKT_PASS(bkt_copy_type(c, full, &type));
+    to = H5Acreate2(to_obj, name, type, space, acpl, H5P_DEFAULT);
+    return to < 0 ? bkt_copy_failed(c, name) : copy_value(c, attr, to, full, space);
+}
+
+static herr_t each_attr(hid_t from, const char *name, const H5A_info_t *info, void *arg)
+{
+    struct attr_copy *a = arg;
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(from, name, H5P_DEFAULT);
+    (void)info;
+    a->rc = attr < 0 ? bkt_copy_failed(a->c, name) : copy_attr(a->c, attr, a->to, name);
+    return a->rc < 0 ? -1 : 0;
+}
+
+int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl)
+{
+    struct attr_copy a     = {c, to, BKT_OK};
+    unsigned         order = 0;
+    if (c->flags & H5O_COPY_WITHOUT_ATTR_FLAG)
+        return BKT_OK;
+    (void)H5Pget_attr_creation_order(cpl, &order);
+    H5_index_t idx = order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+    if (H5Aiterate2(from, idx, H5_ITER_INC, NULL, each_attr, &a) < 0 && a.rc == BKT_OK)
+        return bkt_copy_failed(c, "H5Aiterate");
+    return a.rc;
+}
