@@ -143,8 +143,8 @@ static const struct {
     {"read-far", "merge_gap=0", 400, false},
     {"read-small-cache", "chunk_cache=2000", 400, false},
     {"read-no-cache", "chunk_cache=0;in_flight=1M", 400, false},
-    {"read-parts", "", 40, true},
-    {"read-parts-no-cache", "chunk_cache=0;part_size=64K", 40, true},
+    {"read-parts", "", 16, true},
+    {"read-parts-no-cache", "chunk_cache=0;part_size=64K", 16, true},
 };
 
 int main(void)

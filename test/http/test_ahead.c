@@ -1,0 +1,239 @@
+/* Reading ahead over a server: the right values, every object asked for once, and an end when nobody wants more. */
+#include "check.h"
+#include "server.h"
+
+#include "chunk.h"
+#include "domain.h"
+#include "pool.h"
+
+#define ROOT    "g-00000001-00000002-8888-888988-88888a"
+#define DB      "/db/00000001-00000002"
+#define N_TINY  600
+#define CHUNK   2048 /* elements */
+#define N_SLABS 64
+
+static unsigned asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
+static unsigned slab_chunks[N_SLABS];
+
+static void id_of(unsigned n, struct bkt_id *id)
+{
+    memset(id, 0, sizeof *id);
+    (void)snprintf(id->text, sizeof id->text, "d-00000001-00000002-0000-%06x-abcdef", n);
+}
+
+static char *root_json(void)
+{
+    size_t n = 0, cap = 200 + (N_TINY + 1) * 120;
+    char  *s = malloc(cap);
+    n += (size_t)snprintf(s + n, cap - n, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"links\":{");
+    for (unsigned i = 0; i <= N_TINY; i++) {
+        struct bkt_id id;
+        id_of(i, &id);
+        n += (size_t)snprintf(s + n, cap - n, "%s\"%s%04u\":{\"id\":\"%s\",\"class\":\"H5L_TYPE_HARD\",\"created\":%u}", i ? "," : "",
+                              i ? "t" : "a", i, id.text, i + 1);
+    }
+    (void)snprintf(s + n, cap - n, "}}");
+    return s;
+}
+
+static char *dataset_json(unsigned n)
+{
+    struct bkt_id id;
+    char         *s = malloc(600);
+    id_of(n, &id);
+    (void)snprintf(s, 600, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
+                   "\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[%u]},\"layout\":{\"class\":"
+                   "\"H5D_CHUNKED\",\"dims\":[%u]},\"creationProperties\":{}}", id.text, n ? 4 : N_SLABS * CHUNK, n ? 4 : CHUNK);
+    return s;
+}
+
+static int32_t *values(unsigned dataset, unsigned chunk, unsigned n)
+{
+    int32_t *v = malloc(n * sizeof *v);
+    for (unsigned i = 0; v && i < n; i++)
+        v[i] = (int32_t)(dataset * 1000003 + chunk * n + i);
+    return v;
+}
+
+static void handle(const struct seen *r, struct answer *a, void *arg)
+{
+    unsigned n, chunk;
+    char    *body = NULL;
+    size_t   len  = 0;
+    (void)arg;
+    a->delay_ms = 3; /* so that the program comes to what is still on its way */
+    if (strcmp(r->target, "/x.h5/.domain.json") == 0)
+        body = strdup("{\"root\":\"" ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}");
+    else if (strcmp(r->target, DB "/.group.json") == 0)
+        body = root_json();
+    else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/%u", &n, &chunk) == 2 && n <= N_TINY && chunk < N_SLABS) {
+        body = (char *)values(n, chunk, n ? 4 : CHUNK);
+        len  = (n ? 4 : CHUNK) * sizeof(int32_t);
+        asked[n][1]++;
+        slab_chunks[chunk] += n == 0;
+    } else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/.d", &n) == 1 && n <= N_TINY) {
+        body = dataset_json(n);
+        asked[n][0]++;
+    }
+    if (!body) {
+        a->status = 404;
+        return;
+    }
+    len = len ? len : strlen(body);
+    answer_object(r, a, body, len, "\"e\"");
+    a->owned = body;
+}
+
+static struct bkt_domain *open_domain(struct server *s, struct bkt_settings *set, const char *info)
+{
+    struct bkt_err     err = {0};
+    struct bkt_domain *d   = NULL;
+    char               name[100];
+    (void)snprintf(name, sizeof name, "%s/x.h5", server_url(s));
+    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 || bkt_domain_open(name, set, &d, &err) < 0) {
+        printf("%s: %s\n", name, first_line(&err));
+        exit(1);
+    }
+    memset(asked, 0, sizeof asked);
+    memset(slab_chunks, 0, sizeof slab_chunks);
+    (void)stats_since();
+    return d;
+}
+
+static struct bkt_dsetio *open_io(struct bkt_domain *d, unsigned n)
+{
+    const struct bkt_object *o  = NULL;
+    struct bkt_dsetio       *io = NULL;
+    struct bkt_id            id;
+    id_of(n, &id);
+    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, NULL, &io, NULL) < 0) {
+        printf("dataset %u can't be opened\n", n);
+        exit(1);
+    }
+    bkt_object_release(o);
+    return io;
+}
+
+static void read_slab(struct bkt_dsetio *io, unsigned first, unsigned n)
+{
+    int32_t        *dst = malloc(n * sizeof *dst);
+    struct bkt_sel  sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {N_SLABS * CHUNK}, .start = {first}, .stride = {1}, .count = {n},
+                           .block = {1}, .n_elems = n};
+    struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
+    struct bkt_err  err = {0};
+    unsigned        bad = 0;
+    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%u+%u: %s", first, n, first_line(&err));
+    for (unsigned i = 0; i < n; i++)
+        bad += dst[i] != (int32_t)(first + i);
+    CHECK(!bad, "%u+%u: %u wrong values", first, n, bad);
+    free(dst);
+}
+
+/* Steps of whole chunks, of parts of them, and across their borders. */
+static void steps_bring_the_next_ones(struct server *s, unsigned step, const char *info, bool ahead)
+{
+    struct bkt_settings set;
+    struct bkt_domain  *d  = open_domain(s, &set, info);
+    struct bkt_dsetio  *io = open_io(d, 0);
+    unsigned            n  = 0;
+    for (unsigned at = 0; at + step <= N_SLABS * CHUNK; at += step)
+        read_slab(io, at, step);
+    struct bkt_stats st = stats_since();
+    for (unsigned i = 0; i < N_SLABS; i++)
+        n += slab_chunks[i] != 1;
+    CHECK(n <= N_SLABS * CHUNK % step / CHUNK + 1, "steps of %u, %s: %u chunks not asked for once", step, info, n);
+    CHECK(st.get <= N_SLABS + 2, "steps of %u, %s: %lu GETs", step, info, (unsigned long)st.get);
+    CHECK((st.ahead_used > 0) == ahead && st.ahead_unused <= 8, "steps of %u, %s: %lu used, %lu not", step, info,
+          (unsigned long)st.ahead_used, (unsigned long)st.ahead_unused);
+    bkt_dsetio_close(io);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+}
+
+/* Who jumps about is not read ahead for; who stops in the middle waits for nothing. */
+static void no_pattern_no_reading_ahead(struct server *s)
+{
+    static const unsigned at[] = {5, 60, 17, 33, 2, 48, 21, 9, 55, 40};
+    struct bkt_settings   set;
+    struct bkt_domain    *d  = open_domain(s, &set, "");
+    struct bkt_dsetio    *io = open_io(d, 0);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        read_slab(io, at[i] * CHUNK, CHUNK);
+    CHECK(asked[0][1] == sizeof at / sizeof *at, "%u chunks asked for", asked[0][1]);
+    bkt_dsetio_close(io);
+    bkt_chunk_cache_drop(d);
+    io = open_io(d, 0);
+    for (unsigned i = 0; i < 3; i++)
+        read_slab(io, i * CHUNK, CHUNK);
+    bkt_dsetio_close(io); /* with jobs under way */
+    io = open_io(d, 0);
+    for (int round = 0; round < 6; round++) { /* two steps, then elsewhere: fewer and fewer tries */
+        bkt_chunk_cache_drop(d);
+        read_slab(io, 30 * CHUNK, CHUNK);
+        read_slab(io, 31 * CHUNK, CHUNK);
+        read_slab(io, 10 * CHUNK, CHUNK);
+    }
+    unsigned before = asked[0][1];
+    bkt_chunk_cache_drop(d);
+    read_slab(io, 40 * CHUNK, CHUNK);
+    read_slab(io, 41 * CHUNK, CHUNK);
+    bkt_ahead_stop(d);
+    CHECK(asked[0][1] - before <= 3, "still %u chunks for 2", asked[0][1] - before);
+    bkt_dsetio_close(io);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+}
+
+/* As H5Dopen, H5Dread, H5Dclose of each member in turn. */
+static void walk(struct server *s, const char *info, unsigned most)
+{
+    struct bkt_settings      set;
+    struct bkt_domain       *d    = open_domain(s, &set, info);
+    const struct bkt_object *root = NULL;
+    unsigned                 bad = 0, twice = 0;
+    CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK && root->group.links.n == N_TINY + 1, "the root");
+    for (unsigned i = 1; i <= most; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "t%04u", i);
+        const struct bkt_link *l = bkt_links_find(&root->group.links, name);
+        bkt_domain_walked(d, root, l);
+        struct bkt_dsetio *io  = open_io(d, i);
+        int32_t            v[4] = {0};
+        struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {4}, .n_elems = 4};
+        struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
+        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
+        for (unsigned k = 0; k < 4; k++)
+            bad += v[k] != (int32_t)(i * 1000003 + k);
+        bkt_dsetio_close(io);
+    }
+    CHECK(!bad, "%s: %u wrong values", info, bad);
+    bkt_ahead_stop(d);
+    for (unsigned i = 1; i <= N_TINY; i++)
+        twice += asked[i][0] > 1 || asked[i][1] > 1 || (i <= most && (asked[i][0] != 1 || asked[i][1] != 1));
+    CHECK(!twice, "%s: %u of %u datasets not asked for exactly once", info, twice, most);
+    bkt_object_release(root);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+}
+
+int main(void)
+{
+    struct server *s = server_start(handle, NULL);
+    if (!s)
+        return 1;
+    steps_bring_the_next_ones(s, CHUNK, "", true);
+    steps_bring_the_next_ones(s, 2 * CHUNK, "", true);
+    steps_bring_the_next_ones(s, 700, "", true);
+    steps_bring_the_next_ones(s, 3000, "read_ahead=64K", true);
+    steps_bring_the_next_ones(s, CHUNK, "read_ahead=0", false);
+    no_pattern_no_reading_ahead(s);
+    walk(s, "", N_TINY);
+    walk(s, "", 40);
+    walk(s, "read_ahead=0;prefetch=no", 30);
+    bkt_ahead_shutdown();
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    server_stop(s);
+    return failures != 0;
+}
