@@ -114,6 +114,15 @@ static int fill_info(const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *
 
 /* ---- create, open, close ---- */
 
+/* HDF5 leaves this to the connector. */
+static int check_list(hid_t aapl, struct bkt_err *err)
+{
+    if (aapl == H5P_DEFAULT || (aapl > 0 && H5Pisa_class(aapl, H5P_ATTRIBUTE_ACCESS) > 0))
+        return BKT_OK;
+    (void)H5Eclear2(H5E_DEFAULT);
+    BKT_FAIL(err, BKT_EINVAL, "that is no attribute access property list");
+}
+
 static int create(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
                   struct bkt_vobj **out, struct bkt_err *err)
 {
@@ -129,9 +138,9 @@ void *bkt_vol_attr_create(void *obj, const H5VL_loc_params_t *loc, const char *n
 {
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *new = NULL;
-    (void)aapl, (void)dxpl, (void)req;
+    (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "attr_create %s", name);
-    if (create(obj, loc, name, type, space, acpl, &new, &err) < 0)
+    if (check_list(aapl, &err) < 0 || create(obj, loc, name, type, space, acpl, &new, &err) < 0)
         (void)bkt_h5err_publish(&err);
     return new;
 }
@@ -180,9 +189,9 @@ void *bkt_vol_attr_open(void *obj, const H5VL_loc_params_t *loc, const char *nam
 {
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *out = NULL;
-    (void)aapl, (void)dxpl, (void)req;
+    (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "attr_open %s %s", bkt_attr_place(obj), name ? name : "(by index)");
-    if (attr_open(obj, loc, name, &out, &err) < 0) {
+    if (check_list(aapl, &err) < 0 || attr_open(obj, loc, name, &out, &err) < 0) {
         (void)bkt_h5err_publish(&err);
         return NULL;
     }

@@ -18,6 +18,15 @@ static int type_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return o->file_type < 0 ? bkt_h5err_capture(err, "copying a type") : BKT_OK;
 }
 
+/* HDF5 leaves this to the connector. */
+static int check_list(hid_t tapl, struct bkt_err *err)
+{
+    if (tapl == H5P_DEFAULT || (tapl > 0 && H5Pisa_class(tapl, H5P_DATATYPE_ACCESS) > 0))
+        return BKT_OK;
+    (void)H5Eclear2(H5E_DEFAULT);
+    BKT_FAIL(err, BKT_EINVAL, "that is no datatype access property list");
+}
+
 static int type_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t tapl, struct bkt_vobj **out,
                      struct bkt_err *err)
 {
@@ -40,7 +49,7 @@ void *bkt_vol_datatype_open(void *obj, const H5VL_loc_params_t *loc, const char 
     struct bkt_vobj *o   = NULL;
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "datatype open %s", name);
-    if (type_open(obj, loc, name, tapl, &o, &err) < 0) {
+    if (check_list(tapl, &err) < 0 || type_open(obj, loc, name, tapl, &o, &err) < 0) {
         (void)bkt_h5err_publish(&err);
         return NULL;
     }
@@ -93,8 +102,8 @@ void *bkt_vol_datatype_commit(void *obj, const H5VL_loc_params_t *loc, const cha
 {
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *o   = NULL;
-    (void)tapl, (void)dxpl, (void)req;
-    if (type_commit(obj, loc, name, type, lcpl, tcpl, &o, &err) < 0)
+    (void)dxpl, (void)req;
+    if (check_list(tapl, &err) < 0 || type_commit(obj, loc, name, type, lcpl, tcpl, &o, &err) < 0)
         (void)bkt_h5err_publish(&err);
     return o;
 }
