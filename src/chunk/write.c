@@ -7,6 +7,7 @@
 #include "dirty.h"
 #include "num.h"
 #include "trace.h"
+#include "write_direct.h"
 #include "write_plan.h"
 
 /* ---- what is asked ---- */
@@ -241,44 +242,66 @@ static void drop_cached(const struct bkt_wplan *p)
     }
 }
 
-static int write_cached(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_err *err)
+/* Whether the request would fill the cache: then its whole chunks don't pass it. */
+static bool is_large(const struct bkt_dirty *d, const struct bkt_wplan *p)
 {
-    int rc = BKT_OK;
+    uint64_t bytes;
+    return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > d->limit / 2);
+}
+
+static int put_cached(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = put_chunk(d, p, k, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct *direct, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    int      rc    = BKT_OK;
+    bool     large = is_large(d, p);
     if (!p->grid.n_chunks)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->lock);
     p->ws = bkt_wset_of(d, p->io);
-    if (p->ws) {
-        (void)pthread_mutex_unlock(&d->lock);
-        drop_cached(p);
-        (void)pthread_mutex_lock(&d->lock);
-    } else {
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
-    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks; k++)
-        rc = put_chunk(d, p, k, err);
     (void)pthread_mutex_unlock(&d->lock);
+    if (!p->ws)
+        BKT_NOMEM(err);
+    drop_cached(p);
+    for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
+        bool started = false;
+        bkt_grid_coord(&p->grid, k, coord);
+        if (large && bkt_wplan_covers(p, k, coord))
+            rc = bkt_direct_start(direct, p, k, coord, &started, err);
+        if (rc == BKT_OK && !started)
+            rc = put_cached(d, p, k, err);
+    }
     return rc;
 }
 
 int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err)
 {
+    struct bkt_direct direct;
     struct bkt_wplan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t            n_plans = 0;
+    bkt_direct_init(&direct);
     while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all of it makes sense */
         rc = plan_init(&plans[n_plans], &writes[n_plans], err);
         n_plans++;
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_dirty *d = bkt_dirty_of(writes[i].io->dom, true);
-        rc                  = d ? write_cached(d, &plans[i], err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        rc                  = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
                   (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
                   rc < 0 ? bkt_err_text(rc) : "written");
     }
+    int rc_direct = bkt_direct_finish(&direct, rc == BKT_OK ? err : NULL);
     for (size_t i = 0; i < n_plans; i++)
         plan_fini(&plans[i]);
     free(plans);
-    return rc;
+    return rc < 0 ? rc : rc_direct;
 }

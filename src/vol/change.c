@@ -1,9 +1,12 @@
 #include "change.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "native.h"
+#include "trace.h"
 #include "write.h"
 
 int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
@@ -43,23 +46,56 @@ int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
     return bkt_domain_refresh(o->file->dom, &o->obj->id, err);
 }
 
-static bool is_ending(void)
+/* ---- the end ---- */
+
+static pid_t watched; /* the process whose end is watched */
+static bool  exiting;
+
+static void lost(const struct bkt_file *f, int code, const struct bkt_err *err)
+{
+    (void)fprintf(stderr, "vol-bucket: %s: changes are lost: %s\n", f->name, err->n ? err->frame[0].msg : bkt_err_text(code));
+}
+
+/* HDF5 closes what a program leaves open when the process ends, which is too late for a request: libcrypto, which came after
+ * HDF5, is gone by then.  A forked child leaves its parent's changes alone. */
+static void store_at_exit(void)
+{
+    exiting = true;
+    for (struct bkt_file *f = watched == getpid() ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f)) {
+        struct bkt_err err = {.n = 0};
+        int            rc  = f->flags & H5F_ACC_RDWR ? bkt_change_flush(f, &err) : BKT_OK;
+        if (rc < 0)
+            lost(f, rc, &err);
+    }
+}
+
+void bkt_change_watch(void)
+{
+    if (!watched && atexit(store_at_exit) != 0)
+        bkt_trace(BKT_TRACE_VOL, "nothing will be stored at exit: close files");
+    watched = getpid();
+}
+
+static int flush_last(struct bkt_file *f, struct bkt_err *err)
 {
     hbool_t ending = false;
-    return H5is_library_terminating(&ending) >= 0 && ending;
+    if (watched && watched != getpid())
+        return BKT_OK;
+    if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already said, or there is nothing left */
+        return BKT_OK;
+    int rc = bkt_change_flush(f, err);
+    if (rc < 0 && H5is_library_terminating(&ending) >= 0 && ending) {
+        lost(f, rc, err);
+        return BKT_OK;
+    }
+    return rc;
 }
 
 herr_t bkt_change_close(struct bkt_vobj *o)
 {
-    struct bkt_err   err = {.n = 0};
-    struct bkt_file *f   = o->file;
-    if (f && (o->type == H5I_FILE || f->refs == 1)) {
-        int rc = bkt_change_flush(f, &err);
-        if (rc < 0 && !is_ending())
-            return bkt_h5err_publish(&err);
-        if (rc < 0)
-            (void)fprintf(stderr, "vol-bucket: %s: changes are lost: %s\n", f->name, err.n ? err.frame[0].msg : bkt_err_text(rc));
-    }
+    struct bkt_err err = {.n = 0};
+    if (o->file && (o->type == H5I_FILE || o->file->refs == 1) && flush_last(o->file, &err) < 0)
+        return bkt_h5err_publish(&err);
     bkt_vobj_free(o);
     return 0;
 }

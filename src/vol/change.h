@@ -19,6 +19,9 @@ BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, struct bkt_err *er
 /** H5Drefresh and the like: see what is stored now; what this process changed and didn't flush stays on top. */
 BKT_NODISCARD int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err);
 
+/** A file was opened for writing: what is left unstored when the process ends without closing it is stored then. */
+void bkt_change_watch(void);
+
 /** What every close callback does: flush when @p o is a file or the last object of one, then free it.
  *  @return 0; -1, published: changes could not be stored; @p o and they are kept, so that the program can close it again.
  *          While the library ends there is no other time: it is said on stderr, and 0. */

@@ -90,6 +90,8 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
         bkt_domain_close(dom);
         BKT_NOMEM(err);
     }
+    if (flags & H5F_ACC_RDWR)
+        bkt_change_watch();
     f->old_calls = bkt_face_is_wanted(bkt_domain_settings(dom)->native_calls);
     bkt_face_acquire(f->old_calls);
     f->dom   = dom;
@@ -228,6 +230,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
         bkt_object_free(how.root);
         return rc;
     }
+    bkt_file_drop_unused();
     rc = bkt_domain_create(name, &set, &how, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
@@ -399,6 +402,7 @@ static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
         return bkt_native_delete(name, err);
     BKT_PASS(settings_of(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file delete %s", name);
+    bkt_file_drop_unused();
     int rc = bkt_domain_delete(name, &set, false, err);
     bkt_settings_fini(&set);
     return rc;

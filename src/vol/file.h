@@ -34,6 +34,9 @@ BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_f
 /** Let go of mounts and external files. */
 void bkt_file_drop_links(struct bkt_file *f);
 
+/** Close the files behind external links of which nothing is open: one may be about to be created over or deleted. */
+void bkt_file_drop_unused(void);
+
 /** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
 BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err);
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "file.h"
+#include "edit.h"
 #include "native.h"
+#include "write.h"
 
 struct bkt_ext {
     char            *name;
@@ -13,6 +15,15 @@ struct bkt_ext {
     unsigned         flags;  /* H5F_ACC_RDWR: may be written, if it can be */
     struct bkt_ext  *next;
 };
+
+static void ext_free(struct bkt_ext *e)
+{
+    if (e->domain)
+        bkt_file_release(e->domain);
+    bkt_vobj_drop_id(e->native);
+    free(e->name);
+    free(e);
+}
 
 void bkt_file_drop_links(struct bkt_file *f)
 {
@@ -25,15 +36,35 @@ void bkt_file_drop_links(struct bkt_file *f)
     while (f->exts) {
         struct bkt_ext *e = f->exts;
         f->exts           = e->next;
-        if (e->domain)
-            bkt_file_release(e->domain);
-        bkt_vobj_drop_id(e->native);
-        free(e->name);
-        free(e);
+        ext_free(e);
     }
 }
 
 /* ---- external files ---- */
+
+static bool is_unused(const struct bkt_ext *e)
+{
+    if (e->domain)
+        return e->domain->refs == 1 && !bkt_domain_is_dirty(e->domain->dom) && !bkt_chunks_dirty(e->domain->dom);
+    return e->native >= 0 && H5Fget_obj_count(e->native, H5F_OBJ_ALL) == 1;
+}
+
+void bkt_file_drop_unused(void)
+{
+    for (struct bkt_file *f = bkt_file_next(NULL); f;) {
+        struct bkt_ext **p = &f->exts;
+        while (*p && !is_unused(*p))
+            p = &(*p)->next;
+        if (!*p) {
+            f = bkt_file_next(f);
+            continue;
+        }
+        struct bkt_ext *e = *p;
+        *p                = e->next;
+        ext_free(e);
+        f = bkt_file_next(NULL); /* other files may have gone with it */
+    }
+}
 
 int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err)
 {

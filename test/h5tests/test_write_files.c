@@ -142,6 +142,13 @@ static void links_to_other_files(hid_t f, struct out *o)
     other = H5Fopen(new_name(o, "other.h5"), H5F_ACC_RDONLY, fapl);
     say(o, "seen from there: %d", number_in(other, "g/m"));
     H5Fclose(other);
+    /* nothing of it is open any more: it may be replaced while this file is open */
+    other = H5Fcreate(new_name(o, "other.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    say_result(o, "replacing it", other);
+    put_number(other, "n", 9);
+    H5Fclose(other);
+    say(o, "through the link: %d", number_in(f, "other/n"));
+    say_result(o, "deleting it", H5Fdelete(new_name(o, "other.h5"), fapl));
     H5Ldelete(f, "other", H5P_DEFAULT);
     H5Pclose(fapl);
 }

@@ -168,6 +168,35 @@ static void stream(void)
     free(m.v);
 }
 
+/* One request that is larger than the cache: whole chunks from the program's memory, the edges by way of the cache. */
+static void large(const char *filters, const char *name)
+{
+    struct world   w;
+    struct model   m       = {.n = 2, .rank = 2, .dims = {1000, 1000}};
+    uint64_t       cdims[] = {64, 300}, p, g;
+    struct bkt_err err     = {0};
+    world_open(&w, name, "write_cache=1M");
+    model_make(&w, &m, cdims, filters, true);
+    struct bkt_dsetio *io  = open_io(&w, m.n);
+    struct bkt_sel     all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {1000, 1000}, .n_elems = 1000000};
+    struct bkt_sel     in  = {.kind = BKT_SEL_HYPER, .rank = 2, .dims = {1000, 1000}, .start = {10, 10}, .stride = {1, 1}, .count = {1, 1},
+                              .block = {900, 980}, .n_elems = 900 * 980};
+    p = puts_sent(), g = gets();
+    CHECK(model_write(&m, io, &all, 7, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(puts_sent() - p == 64 && gets() == g, "%s: %llu PUTs, %llu GETs for 64 chunks", name, (unsigned long long)(puts_sent() - p),
+          (unsigned long long)(gets() - g));
+    model_check(&m, io, "large");
+    CHECK(model_write(&m, io, &in, 100, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "large, in part");
+    CHECK(model_write(&m, io, &all, 9, &err) == BKT_OK, "%s", story(&err)); /* over chunks that are dirty */
+    CHECK(model_write(&m, io, &in, 200, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_chunk_cache_drop(w.dom);
+    model_check(&m, io, "large, stored");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+}
+
 /* Chunks as the program's filters made them, with and without a mask, read back as they are and as elements. */
 static void raw_chunks(struct world *w)
 {
@@ -225,5 +254,7 @@ int main(void)
     raw_chunks(&w);
     world_close(&w);
     stream();
+    large("", "large");
+    large(SHUFFLE_GZIP, "large-z");
     return failures != 0;
 }

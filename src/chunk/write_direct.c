@@ -1,0 +1,173 @@
+/* Large requests: whole chunks go straight from the caller's memory, encoded on workers or, where they lie there in one piece
+ * and need no encoding, as they are.  The call waits for them, and they don't pass the cache: data that fill it several times
+ * over would only push each other out. */
+#include "write_direct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+
+#define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number */
+
+struct task {
+    struct bkt_job          job;
+    struct bkt_req          req;
+    struct bkt_direct      *run;
+    const struct bkt_wplan *p;
+    uint64_t                k, cost;
+    uint64_t                coord[BKT_MAX_RANK];
+    unsigned char          *tmp;
+    struct bkt_buf          out, key;
+};
+
+void bkt_direct_init(struct bkt_direct *r)
+{
+    memset(r, 0, sizeof *r);
+    (void)pthread_mutex_init(&r->lock, NULL);
+    (void)pthread_cond_init(&r->wake, NULL);
+    atomic_init(&r->cancel, false);
+}
+
+static void end(struct task *t, int rc, const struct bkt_err *why)
+{
+    struct bkt_direct *r   = t->run;
+    uint64_t           cost = t->cost;
+    struct bkt_err     err = {0};
+    if (rc < 0) {
+        (void)bkt_err_copy(&err, rc, why);
+        (void)BKT_ERR(&err, rc, "%s: not stored", bkt_chunk_label(t->p->io, t->coord).text);
+    } else {
+        struct bkt_dirty *d = t->p->ws->dirty;
+        (void)pthread_mutex_lock(&d->lock);
+        bkt_wset_note_stored(t->p->ws, t->coord);
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    bkt_req_fini(&t->req);
+    bkt_buf_fini(&t->out);
+    bkt_buf_fini(&t->key);
+    free(t->tmp);
+    free(t);
+    (void)pthread_mutex_lock(&r->lock);
+    if (rc < 0 && r->rc == BKT_OK) {
+        r->rc  = rc;
+        r->err = err;
+        atomic_store(&r->cancel, true);
+    }
+    r->n--;
+    r->n_ended++;
+    r->in_flight -= cost;
+    (void)pthread_cond_signal(&r->wake);
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
+
+/* The chunk in one piece. */
+static int whole(struct task *t, const unsigned char **src, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->p->io;
+    if ((*src = bkt_wplan_whole(t->p, t->k)))
+        return BKT_OK;
+    if (!(t->tmp = malloc(io->chunk_bytes)))
+        BKT_NOMEM(err);
+    if (bkt_chunk_reach(io, t->coord) < io->chunk_elems) {
+        BKT_PASS(bkt_fill_check(io, t->coord, true, err));
+        bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
+    }
+    bkt_wplan_gather(t->p, t->k, t->tmp);
+    *src = t->tmp;
+    return BKT_OK;
+}
+
+static int prepare(struct task *t, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = t->p->io;
+    const unsigned char     *src;
+    if (atomic_load(&t->run->cancel))
+        BKT_FAIL(err, BKT_ECANCEL, "cancelled");
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, t->coord, &t->key));
+    BKT_PASS(whole(t, &src, err));
+    t->req = (struct bkt_req){.op = BKT_PUT, .key = bkt_buf_str(&t->key), .put = src, .put_len = io->chunk_bytes, .done = stored,
+                              .arg = t, .cancel = &t->run->cancel};
+    if (bkt_stored_is_plain(io))
+        return BKT_OK;
+    BKT_PASS(bkt_stored_encode(io, src, io->chunk_bytes, &t->out, err));
+    free(t->tmp);
+    t->tmp         = NULL;
+    t->req.put     = t->out.ptr;
+    t->req.put_len = t->out.len;
+    return BKT_OK;
+}
+
+static void task_job(struct bkt_job *job)
+{
+    struct task   *t   = (struct task *)((char *)job - offsetof(struct task, job));
+    struct bkt_err err = {0};
+    int            rc  = prepare(t, &err);
+    if (rc < 0)
+        end(t, rc, &err);
+    else
+        bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
+}
+
+/* Until `cost` more bytes are admitted; 0: until all have ended. */
+static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    while (r->n && (!cost || r->in_flight + cost > limit)) {
+        uint64_t ended = r->n_ended;
+        (void)pthread_mutex_unlock(&r->lock);
+        int helped = bkt_pool_help();
+        (void)pthread_mutex_lock(&r->lock);
+        if (!helped && r->n_ended == ended)
+            (void)pthread_cond_wait(&r->wake, &r->lock);
+    }
+    r->in_flight += cost;
+    r->n += cost != 0;
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
+/* What the cache has of a chunk that is wholly overwritten is of no use any more; false: a task works on it. */
+static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
+{
+    struct bkt_dirty *d = p->ws->dirty;
+    (void)pthread_mutex_lock(&d->lock);
+    struct bkt_dchunk *c  = bkt_dchunk_find(p->ws, coord);
+    bool               ok = !c || !c->task;
+    if (c && ok)
+        bkt_dchunk_drop(c);
+    (void)pthread_mutex_unlock(&d->lock);
+    return ok;
+}
+
+int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
+                     struct bkt_err *err)
+{
+    const struct bkt_dsetio *io = p->io;
+    *started                    = drop_kept(p, coord);
+    if (!*started)
+        return BKT_OK;
+    struct task *t = calloc(1, sizeof *t);
+    if (!t)
+        BKT_NOMEM(err);
+    t->run = r, t->p = p, t->k = k;
+    t->job.run = task_job;
+    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
+    memcpy(t->coord, coord, io->rank * sizeof *coord);
+    wait_for(r, t->cost, io->set->in_flight);
+    if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k))
+        task_job(&t->job); /* nothing to be done by a worker */
+    else
+        bkt_pool_submit(&t->job);
+    return BKT_OK;
+}
+
+int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)
+{
+    wait_for(r, 0, 0);
+    int rc = bkt_err_copy(err, r->rc, &r->err);
+    (void)pthread_cond_destroy(&r->wake);
+    (void)pthread_mutex_destroy(&r->lock);
+    return rc;
+}
