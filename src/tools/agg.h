@@ -1,7 +1,8 @@
 /* Many files into one domain (`load --extend`): datasets grow along one dimension, file after file.
  *
  * The dimension is one that the files have: the name of a dimension scale, or a number, meant for the datasets of the highest
- * rank and all that have the same extent there.  Or it is a new leading one, of which each file is one step.  The first file makes the domain; from every other one, and from all that are added in later runs:
+ * rank and all that have the same extent there.  Or it is a new leading one, of which each file is one step.
+ * The first file makes the domain; from every other one, and from all that are added in later runs:
  *   - a dataset with that dimension is appended: by reference where --link and its chunks allow it (whole chunks of one
  *     shape), by copy otherwise; its other dimensions, type, filters and chunks must be those of the first file;
  *   - any other dataset must hold the same values as the first file's;

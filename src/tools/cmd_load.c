@@ -36,7 +36,8 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->no_data    = bkt_tool_has(t, "nodata") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
-    if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) || !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
+    if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) ||
+        !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
         return false;
     if (jobs)
         bkt_pool_size((size_t)jobs);

@@ -1,0 +1,146 @@
+/* Files in every form in which HDF5 stores a dataset's data, for load_forms.py: make_storage FOLDER */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N 3000
+
+static int failures;
+
+static hid_t ok(hid_t id, const char *what)
+{
+    if (id < 0) {
+        fprintf(stderr, "make_storage: %s failed\n", what);
+        failures++;
+    }
+    return id;
+}
+#define OK(call) ok((call), #call)
+
+static void fill(hid_t dset, hsize_t n, int base)
+{
+    int *v = malloc((size_t)n * sizeof *v);
+    for (hsize_t i = 0; v && i < n; i++)
+        v[i] = base + (int)i * 7 % 1000;
+    OK(H5Dwrite(dset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    free(v);
+}
+
+static void dataset(hid_t file, const char *name, hid_t dcpl, hsize_t n, int base)
+{
+    hid_t space = OK(H5Screate_simple(1, &n, NULL));
+    hid_t dset  = OK(H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    fill(dset, n, base);
+    OK(H5Dclose(dset));
+    OK(H5Sclose(space));
+}
+
+static hid_t chunked(hsize_t chunk, int deflate)
+{
+    hid_t dcpl = OK(H5Pcreate(H5P_DATASET_CREATE));
+    OK(H5Pset_chunk(dcpl, 1, &chunk));
+    if (deflate)
+        OK(H5Pset_deflate(dcpl, 6));
+    return dcpl;
+}
+
+/* Contiguous, compact, chunked with and without filters, few chunks and many: what a file's address space may spread. */
+static void usual(hid_t file)
+{
+    hid_t compact = OK(H5Pcreate(H5P_DATASET_CREATE)), a = chunked(700, 0), b = chunked(100, 1), c = chunked(1000, 1);
+    OK(H5Pset_layout(compact, H5D_COMPACT));
+    dataset(file, "contiguous", H5P_DEFAULT, N, 1);
+    dataset(file, "compact", compact, 20, 2);
+    dataset(file, "few", c, N, 3);
+    dataset(file, "many", b, N, 4);
+    dataset(file, "plain", a, N, 5);
+    OK(H5Pclose(compact)), OK(H5Pclose(a)), OK(H5Pclose(b)), OK(H5Pclose(c));
+}
+
+/* Chunks that skip the filter: HDF5's mask says so. */
+static void masks(hid_t file)
+{
+    hsize_t n = 40, at;
+    hid_t   dcpl = chunked(2, 1), space = OK(H5Screate_simple(1, &n, NULL));
+    for (int many = 0; many < 2; many++) {
+        hsize_t m = many ? n : 8;
+        OK(H5Sset_extent_simple(space, 1, &m, NULL));
+        hid_t dset = OK(H5Dcreate2(file, many ? "masks_many" : "masks_few", H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+        fill(dset, m, 6);
+        for (at = 0; at < m; at += 4) {
+            int raw[2] = {(int)at, -(int)at};
+            OK(H5Dwrite_chunk(dset, H5P_DEFAULT, 1, &at, sizeof raw, raw));
+        }
+        OK(H5Dclose(dset));
+    }
+    OK(H5Sclose(space)), OK(H5Pclose(dcpl));
+}
+
+static void make(const char *name, hid_t fcpl, hid_t fapl)
+{
+    hid_t file = OK(H5Fcreate(name, H5F_ACC_TRUNC, fcpl, fapl));
+    usual(file);
+    masks(file);
+    OK(H5Fclose(file));
+}
+
+static void external(void)
+{
+    hid_t file = OK(H5Fcreate("external.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t one = OK(H5Pcreate(H5P_DATASET_CREATE)), three = OK(H5Pcreate(H5P_DATASET_CREATE)), shorter = OK(H5Pcreate(H5P_DATASET_CREATE));
+    OK(H5Pset_external(one, "raw1.bin", 16, N * 4));
+    OK(H5Pset_external(three, "raw2.bin", 0, 4000));
+    OK(H5Pset_external(three, "raw3.bin", 100, 1001));
+    OK(H5Pset_external(three, "raw4.bin", 8, H5F_UNLIMITED));
+    OK(H5Pset_external(shorter, "raw5.bin", 0, N * 4));
+    dataset(file, "one", one, N, 11);
+    dataset(file, "three", three, N, 12);
+    dataset(file, "short", shorter, N, 13);
+    OK(H5Fclose(file));
+    if (truncate("raw5.bin", N * 2) != 0) /* HDF5 reads zeros behind the end */
+        failures++;
+    OK(H5Pclose(one)), OK(H5Pclose(three)), OK(H5Pclose(shorter));
+}
+
+/* time and v grow, lat doesn't; k: which file; steps of 4 fill chunks of 2 */
+static void step(const char *name, int k, hsize_t steps, int lat)
+{
+    hid_t   file = OK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hsize_t dims[2] = {steps, 20000}, max[2] = {H5S_UNLIMITED, 20000}, chunk[2] = {2, 5000};
+    hid_t   dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple(2, dims, max));
+    OK(H5Pset_chunk(dcpl, 2, chunk)), OK(H5Pset_deflate(dcpl, 1));
+    hid_t dset = OK(H5Dcreate2(file, "v", H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    fill(dset, steps * 20000, k * 100000);
+    OK(H5Dclose(dset)), OK(H5Sclose(space)), OK(H5Pclose(dcpl));
+    dataset(file, "time", H5P_DEFAULT, steps, k * 1000);
+    dataset(file, "lat", H5P_DEFAULT, 7, lat);
+    OK(H5Fclose(file));
+}
+
+int main(int argc, char **argv)
+{
+    hid_t fcpl = OK(H5Pcreate(H5P_FILE_CREATE)), fapl = OK(H5Pcreate(H5P_FILE_ACCESS)), latest = OK(H5Pcreate(H5P_FILE_ACCESS));
+    char  name[32];
+    if (argc != 2 || chdir(argv[1]) != 0)
+        return 2;
+    make("plain.h5", H5P_DEFAULT, H5P_DEFAULT);
+    OK(H5Pset_libver_bounds(latest, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
+    make("latest.h5", H5P_DEFAULT, latest);
+    OK(H5Pset_userblock(fcpl, 1024));
+    make("userblock.h5", fcpl, H5P_DEFAULT);
+    OK(H5Pset_fapl_family(fapl, 2500, H5P_DEFAULT));
+    make("family%04d.h5", H5P_DEFAULT, fapl);
+    OK(H5Pset_fapl_split(fapl, "-m.h5", H5P_DEFAULT, "-r.h5", H5P_DEFAULT));
+    make("split", H5P_DEFAULT, fapl);
+    external();
+    for (int k = 0; k < 4; k++) {
+        (void)snprintf(name, sizeof name, "step%d.h5", k);
+        step(name, k, 4, 0);
+    }
+    step("other.h5", 9, 4, 5);
+    step("odd.h5", 8, 3, 0);
+    OK(H5Pclose(fcpl)), OK(H5Pclose(fapl)), OK(H5Pclose(latest));
+    return failures != 0;
+}
