@@ -157,6 +157,7 @@ struct deep {
     size_t             n;
     uint64_t           bytes;
     unsigned           bad; /* problems told of this dataset */
+    uint64_t           unchecked; /* of others, before it */
 };
 
 /* The part of the extent that a chunk covers. */
@@ -234,9 +235,9 @@ static void flush(struct deep *d)
     for (size_t i = 0; !all && i < d->n; i++) {
         bkt_err_clear(&err);
         int rc = read_some(d, &d->sel[i], 1, &err);
-        if (rc == BKT_EUNSUP) {
-            bkt_verify_note(d->v, d->path, d->o->id.text, &err);
-            d->v->n_unchecked++;
+        if (rc == BKT_EUNSUP || rc == BKT_EACCES) {
+            if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
+                bkt_verify_note(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
         } else if (rc < 0 && d->bad++ < 100) {
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", err.n ? err.frame[0].msg : bkt_err_text(rc));
@@ -269,7 +270,7 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
         return;
     }
     if (d) {
-        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .named = v->listed && bkt_reroot_needs(o->dset.type)};
+        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked, .named = v->listed && bkt_reroot_needs(o->dset.type)};
         rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
     }
     if (rc == BKT_OK)

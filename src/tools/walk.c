@@ -144,7 +144,7 @@ static int visit_object(struct walk *w, const struct bkt_object *o, const char *
     if (o->kind != BKT_GROUP || depth >= w->levels)
         return BKT_OK;
     if (depth >= MAX_DEPTH)
-        return BKT_ERR(w->err, BKT_EUNSUP, "%s: groups are nested deeper than %d", path, MAX_DEPTH);
+        return BKT_ERR(w->err, BKT_EUNSUP, "groups are nested deeper than %d: %s", MAX_DEPTH, path);
     if (!bkt_map_get(w->warm, o->id.text, BKT_ID_LEN) && warm_up(w, &o->id, w->levels - depth) < 0)
         return BKT_ERR(w->err, BKT_ENOMEM, "out of memory");
     return visit_members(w, o, path, depth);
