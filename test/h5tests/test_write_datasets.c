@@ -245,7 +245,7 @@ static void several_at_once(hid_t f, struct out *o)
     static double data[3][50];
     const void   *bufs[3];
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[32];
         snprintf(name, sizeof name, "m%d", i);
         ds[i]     = H5Dcreate2(f, name, i == 1 ? H5T_STD_I16BE : H5T_IEEE_F64LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         types[i]  = H5T_NATIVE_DOUBLE;
@@ -367,7 +367,7 @@ static void times(hid_t f, struct out *o)
     hid_t         s = simple(1, dims, max);
     for (int ft = H5D_FILL_TIME_ALLOC; ft <= H5D_FILL_TIME_IFSET; ft++)
         for (int at = H5D_ALLOC_TIME_DEFAULT; at <= H5D_ALLOC_TIME_INCR; at++) {
-            char  name[32];
+            char  name[64];
             hid_t p = chunked(1, chunk);
             H5Pset_fill_time(p, (H5D_fill_time_t)ft);
             H5Pset_alloc_time(p, (H5D_alloc_time_t)at);

@@ -1,0 +1,146 @@
+/* write_counts FILE groups|attributes|datasets|chunks|append|partial N: writes a new file in one of some ways, as a program that
+ * knows nothing of connectors would. */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(call)                                                            \
+    do {                                                                      \
+        if ((call) < 0)                                                       \
+            return fprintf(stderr, "%s failed\n", #call), 1;                  \
+    } while (0)
+
+static int groups(hid_t file, long n)
+{
+    for (long i = 0; i < n; i++) {
+        char  name[32];
+        hid_t g;
+        snprintf(name, sizeof name, "g%05ld", i);
+        MUST(g = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        MUST(H5Gclose(g));
+    }
+    return 0;
+}
+
+static int attributes(hid_t file, long n)
+{
+    hid_t s = H5Screate(H5S_SCALAR);
+    for (long i = 0; i < n; i++) {
+        char  name[32];
+        hid_t a;
+        int   v = (int)i;
+        snprintf(name, sizeof name, "a%05ld", i);
+        MUST(a = H5Acreate2(file, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
+        MUST(H5Awrite(a, H5T_NATIVE_INT, &v));
+        MUST(H5Aclose(a));
+    }
+    H5Sclose(s);
+    return 0;
+}
+
+static hid_t dataset(hid_t file, const char *name, hsize_t rows, hsize_t chunk, hid_t *space)
+{
+    hsize_t max = H5S_UNLIMITED;
+    hid_t   p   = H5Pcreate(H5P_DATASET_CREATE);
+    *space      = H5Screate_simple(1, &rows, &max);
+    H5Pset_chunk(p, 1, &chunk);
+    hid_t d = H5Dcreate2(file, name, H5T_STD_I32LE, *space, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Pclose(p);
+    return d;
+}
+
+static int datasets(hid_t file, long n)
+{
+    for (long i = 0; i < n; i++) {
+        char  name[32];
+        hid_t s, d;
+        int   v[4] = {1, 2, 3, (int)i};
+        snprintf(name, sizeof name, "d%05ld", i);
+        MUST(d = dataset(file, name, 4, 4, &s));
+        MUST(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        MUST(H5Dclose(d));
+        H5Sclose(s);
+    }
+    return 0;
+}
+
+#define CHUNK 65536
+
+/* Whole chunks, one H5Dwrite */
+static int chunks(hid_t file, long n)
+{
+    hid_t s, d;
+    int  *v = calloc((size_t)n * CHUNK, sizeof *v);
+    for (long i = 0; v && i < n * CHUNK; i++)
+        v[i] = (int)i;
+    MUST(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
+    MUST(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    MUST(H5Dclose(d));
+    H5Sclose(s);
+    free(v);
+    return 0;
+}
+
+/* The same, 1,000 elements at a time */
+static int partial(hid_t file, long n)
+{
+    hid_t         s, d, m;
+    const hsize_t step = 1024;
+    int           v[1024];
+    MUST(d = dataset(file, "x", (hsize_t)n * CHUNK, CHUNK, &s));
+    m = H5Screate_simple(1, &step, NULL);
+    for (hsize_t at = 0; at < (hsize_t)n * CHUNK; at += step) {
+        for (int i = 0; i < 1024; i++)
+            v[i] = (int)at + i;
+        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+    }
+    MUST(H5Dclose(d));
+    H5Sclose(s);
+    H5Sclose(m);
+    return 0;
+}
+
+/* Rows of 1,024 appended one by one, a flush every 100 */
+static int append(hid_t file, long n)
+{
+    hid_t         s, d, m;
+    const hsize_t step = 1024;
+    int           v[1024];
+    MUST(d = dataset(file, "x", 0, CHUNK, &s));
+    m = H5Screate_simple(1, &step, NULL);
+    for (hsize_t i = 0; i < (hsize_t)n; i++) {
+        hsize_t now = (i + 1) * step, at = i * step;
+        for (int k = 0; k < 1024; k++)
+            v[k] = (int)at + k;
+        MUST(H5Dset_extent(d, &now));
+        H5Sclose(s);
+        MUST(s = H5Dget_space(d));
+        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+        if ((i + 1) % 100 == 0)
+            MUST(H5Fflush(file, H5F_SCOPE_LOCAL));
+    }
+    MUST(H5Dclose(d));
+    H5Sclose(s);
+    H5Sclose(m);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(hid_t file, long n);
+    } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
+                {"chunks", chunks}, {"partial", partial},       {"append", append}};
+    if (argc != 4)
+        return 2;
+    hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    int   rc   = file < 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !rc; i++)
+        if (strcmp(ways[i].name, argv[2]) == 0)
+            rc = ways[i].run(file, strtol(argv[3], NULL, 10));
+    return rc || H5Fclose(file) < 0;
+}

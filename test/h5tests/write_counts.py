@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""write_counts.py: how many requests writing takes, counted by the server, exactly.
+
+    write_counts.py --plugin DIR --write PROGRAM
+
+A small S3 server (GET, HEAD, PUT with conditions, DELETE, list of one bucket) counts what it is asked.  Standard library only.
+"""
+import argparse
+import collections
+import hashlib
+import http.server
+import os
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+import urllib.parse
+import xml.sax.saxutils
+
+OBJECTS, LOG, LOCK = {}, [], threading.Lock()
+CHUNK = 65536 * 4
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, status, body=b"", headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def error(self, status, code):
+        self.answer(status, f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode(),
+                    [("Content-Type", "application/xml")])
+
+    def list(self, query):
+        prefix, delimiter = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
+        keys, prefixes = [], set()
+        for key in sorted(OBJECTS):
+            if key.startswith(prefix):
+                cut = key.find(delimiter, len(prefix)) if delimiter else -1
+                if cut >= 0:
+                    prefixes.add(key[:cut + 1])
+                else:
+                    keys.append(key)
+        text = "".join(f"<Contents><Key>{xml.sax.saxutils.escape(k)}</Key><Size>{len(OBJECTS[k])}</Size></Contents>" for k in keys)
+        text += "".join(f"<CommonPrefixes><Prefix>{p}</Prefix></CommonPrefixes>" for p in sorted(prefixes))
+        self.answer(200, f"<?xml version='1.0'?><ListBucketResult><IsTruncated>false</IsTruncated>{text}</ListBucketResult>".encode(),
+                    [("Content-Type", "application/xml")])
+
+    def serve(self):
+        path, _, query = self.path.partition("?")
+        key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with LOCK:
+            LOG.append((self.command if key else "LIST", key, len(body)))
+            have = OBJECTS.get(key)
+            etag = f'"{hashlib.md5(have).hexdigest()}"' if have is not None else None
+            match, none = self.headers.get("If-Match"), self.headers.get("If-None-Match")
+            if self.command in ("PUT", "DELETE"):
+                if none == "*" and have is not None or match and (etag is None or match.strip('"') != etag.strip('"')):
+                    return self.error(412, "PreconditionFailed")
+                if self.command == "DELETE":
+                    OBJECTS.pop(key, None)
+                    return self.answer(204)
+                OBJECTS[key] = body
+                return self.answer(200, headers=[("ETag", f'"{hashlib.md5(body).hexdigest()}"')])
+        if not key:
+            return self.list(urllib.parse.parse_qs(query))
+        if have is None:
+            return self.error(404, "NoSuchKey")
+        span = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if not span:
+            return self.answer(200, have, [("ETag", etag)])
+        first, last = int(span[1]), min(int(span[2] or len(have) - 1), len(have) - 1)
+        return self.answer(206, have[first:last + 1], [("Content-Range", f"bytes {first}-{last}/{len(have)}"), ("ETag", etag)])
+
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = serve
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
+class Tests:
+    def __init__(self, args, port):
+        self.args, self.failed = args, 0
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
+        self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", AWS_ACCESS_KEY_ID="a",
+                        AWS_SECRET_ACCESS_KEY="b", AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", AWS_REGION="us-east-1")
+        if os.environ.get("BKT_PRELOAD"):
+            self.env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
+
+    def check(self, ok, text):
+        print(("ok   " if ok else "FAIL ") + text)
+        self.failed += not ok
+
+    def run(self, way, n):
+        OBJECTS.clear()
+        LOG.clear()
+        done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env=self.env, capture_output=True, timeout=200)
+        # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
+        probe = [entry for entry in LOG if entry[1].startswith(".h5bucket/probe-")]
+        self.check(len(probe) <= 5, f"{way}: the store is tried out with {len(probe)} requests, at most 5")
+        log = [entry for entry in LOG if entry not in probe]
+        stats = re.search(rb"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)", done.stderr)
+        if done.returncode or not stats:
+            self.check(False, f"{way} gave {done.returncode}: {done.stderr.decode()[-600:]}")
+            return []
+        counts = collections.Counter(entry[0] for entry in log)
+        print(f"     {way}: " + " ".join(f"{op} {counts[op]}" for op in sorted(counts)))
+        for number, op in enumerate(("GET", "HEAD", "PUT", "DELETE", "LIST"), 1):
+            self.check(int(stats[number]) == counts[op], f"{way}: the connector counts {int(stats[number])} {op}, the server {counts[op]}")
+        return log
+
+    def objects_once(self, way, n, puts):
+        """A new domain: each object is stored once, and nothing is asked for that can't be there."""
+        log = self.run(way, n)
+        keys = collections.Counter(entry[1] for entry in log if entry[0] == "PUT")
+        twice = [key for key, times in keys.items() if times > 1]
+        self.check(sum(keys.values()) == puts, f"{way}: {sum(keys.values())} PUTs, {puts} wanted")
+        self.check(not twice, f"{way}: nothing is stored twice {twice[:3]}")
+        others = [entry[:2] for entry in log if entry[0] != "PUT"]
+        self.check(len(others) <= self.args.others, f"{way}: {len(others)} other requests, at most {self.args.others}: {others[:4]}")
+
+    def append(self, rows):
+        """A flush every 100 rows stores the chunks that changed, and the dataset for its extent: little more than the rows."""
+        log = self.run("append", rows)
+        sent = sum(entry[2] for entry in log if entry[0] == "PUT")
+        # between two flushes 400 KiB are written, into 2 or 3 chunks of 256 KiB of which the first was partly there before
+        touched = sum((end * 4096 - 1) // CHUNK - (end - 100) * 4096 // CHUNK + 1 for end in range(100, rows + 1, 100)) * CHUNK
+        self.check(sent <= 1.2 * touched, f"append: {sent} bytes are sent, {touched} of chunks were dirty")
+        gets = [entry for entry in log if entry[0] == "GET" and re.search(r"/\d+$", entry[1])]
+        self.check(not gets, f"append: no chunk is read back ({len(gets)})")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--write", required=True, help="the program write_counts")
+    parser.add_argument("--others", type=int, default=3)
+    args = parser.parse_args()
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tests = Tests(args, server.server_address[1])
+    # beside what is said here: the root group and .domain.json
+    tests.objects_once("groups", 2000, 2000 + 2)
+    tests.objects_once("attributes", 2000, 2)
+    tests.objects_once("datasets", 200, 200 + 200 + 2)
+    tests.objects_once("chunks", 16, 16 + 1 + 2)
+    tests.objects_once("partial", 16, 16 + 1 + 2)
+    tests.append(1000)
+    server.shutdown()
+    sys.exit(tests.failed != 0)
+
+
+if __name__ == "__main__":
+    main()
