@@ -181,24 +181,23 @@ static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Access lists of groups, datasets and types are link access lists too. */
-static int read_lapl(struct walk *w, struct bkt_err *err)
+int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 {
     herr_t rc = 0;
-    if (w->lapl == H5P_DEFAULT || w->lapl == H5P_LINK_ACCESS_DEFAULT)
+    if (lapl == H5P_DEFAULT || lapl == H5P_LINK_ACCESS_DEFAULT)
         return BKT_OK;
     H5E_BEGIN_TRY
     {
-        rc = H5Pisa_class(w->lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(w->lapl, &w->links_left) : -1;
+        rc = H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1;
     }
     H5E_END_TRY
-    return rc < 0 ? BKT_ERR(err, BKT_EINVAL, "not a link access property list") : BKT_OK;
+    return rc < 0 ? BKT_ERR(err, BKT_EINVAL, "not an access property list") : BKT_OK;
 }
 
 static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct bkt_err *err)
 {
     *w = (struct walk){.f = from->file, .native = H5I_INVALID_HID, .lapl = lapl, .links_left = 16};
-    BKT_PASS(read_lapl(w, err));
+    BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
     if (from->native_id >= 0) {
         w->native = from->native_id;
         return H5Iinc_ref(from->native_id) < 0 ? bkt_h5err_capture(err, "holding an id") : BKT_OK;

@@ -72,6 +72,10 @@ BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t 
 BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last,
                                   struct bkt_err *err);
 
+/** An access list of a call: link access lists, and those of groups, datasets, types and attributes, which are such as well.
+ *  H5P_DEFAULT is fine. @p n_links: how many soft and external links may be followed; left alone by a default list.  BKT_EINVAL. */
+BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
+
 /* ---- object.c ---- */
 /** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP answer). */
 BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# same_written.sh H5DUMP PLUGINS BASE PROGRAM: a program that was never made for the connector writes a file of HDF5's and a
-# domain below BASE ("": a temporary folder); h5dump prints the same of both.
-h5dump=$1 plugins=$2 base=$3 program=$4
+# same_written.sh H5DUMP PLUGINS PROGRAM [BASE]: a program that was never made for the connector writes a file of HDF5's and a
+# domain below BASE (or a temporary folder); h5dump prints the same of both.
+h5dump=$1 plugins=$2 program=$3 base=$4
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
