@@ -258,7 +258,7 @@ static uint64_t now_ns(void)
 static void pause_after_loss(unsigned round, uint64_t took_ns)
 {
     uint64_t        unit = bkt_min_u64(bkt_max_u64(took_ns, 1000000), 500000000); /* 1 to 500 ms */
-    uint64_t        most = unit << (round < 4 ? round : 4);
+    uint64_t        most = unit << (round < 3 ? round : 3);
     uint64_t        ns   = unit / 4 + (now_ns() * 2654435761U + (uint64_t)getpid() * 40503U) % most;
     struct timespec t    = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     (void)nanosleep(&t, NULL);

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Kills a writer at every single PUT of a session, and looks at what it left: what had been flushed must be there.
+
+crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store dir --shim LIBRARY
+crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
+    S3: $AWS_ENDPOINT_URL and $BKT_PROXY, a fault proxy (faultproxy.sh) in front of it.
+
+For each PUT: killed before and after it.  Then, with no one killed: the PUT fails (the flush reports it, and the next one
+succeeds), and on S3 its answer is lost or an error, which the program does not notice."""
+import argparse, os, shutil, signal, subprocess, sys, tempfile, time, urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+args = argparse.ArgumentParser()
+for name in "writer", "plugin", "tool", "store", "shim":
+    args.add_argument("--" + name)
+args.add_argument("--only", help="one kind of fault")
+args.add_argument("--step", type=int, default=1, help="only every so many-th PUT")
+args = args.parse_args()
+
+PHASES = 4
+base = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", BKT_CONNECTOR="bucket")
+preload = os.environ.get("BKT_PRELOAD", "")
+problems = []
+
+
+def env(shim=None, **more):
+    e = dict(base, **more)
+    libraries = " ".join(x for x in (preload, shim) if x)
+    if libraries:
+        e["LD_PRELOAD"] = libraries
+    return e
+
+
+class Case:
+    """One run of the writer, into a name of its own."""
+
+    def __init__(self, what, n):
+        self.what, self.n = what, n
+        self.work = tempfile.mkdtemp(prefix="bkt-crash-")
+        self.log = self.work + "/log"
+        if args.store == "dir":
+            os.mkdir(self.work + "/b")
+            self.name = "%s/b/%s.h5" % (self.work, what)
+        else:
+            self.name = "s3://hsopen/home/test_user1/crash-%d-%s-%d.h5" % (os.getpid(), what, n)
+
+    def bad(self, text):
+        problems.append("%s at PUT %d: %s" % (self.what, self.n, text))
+        print(problems[-1], flush=True)
+
+    def phases(self, word):
+        try:
+            lines = open(self.log).read().split("\n")
+        except FileNotFoundError:
+            return []
+        return [int(l.split()[1]) for l in lines if l.startswith(word + " ")]
+
+    def flushed(self):
+        return max(self.phases("flushed"), default=-1)
+
+    def look(self):
+        p = subprocess.run([args.writer, "check", self.name, str(self.flushed())], env=env(), capture_output=True, text=True,
+                           timeout=120)
+        if p.returncode != 0:
+            self.bad("flushed up to phase %d, then: %s %s" % (self.flushed(), p.stdout, p.stderr[-3000:]))
+        self.verify()
+
+    def verify(self):
+        if not args.tool or self.flushed() < 0:
+            return
+        p = subprocess.run([args.tool, "verify", self.name], env=env(), capture_output=True, text=True, timeout=120)
+        if p.returncode != 0:
+            self.bad("verify: %s %s" % (p.stdout[-2000:], p.stderr[-2000:]))
+
+    def end(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+def in_directory(what, n):
+    """True: the writer got to its end, there is no such PUT."""
+    c = Case(what, n)
+    p = subprocess.run([args.writer, "write", c.name, c.log], capture_output=True, text=True, timeout=120,
+                       env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO=what))
+    killed = p.returncode == -signal.SIGKILL
+    if what == "full":
+        if p.returncode != 0:
+            c.bad("a PUT that fails once: %s" % p.stderr[-3000:])
+        elif c.flushed() != PHASES:
+            c.bad("flushed %s" % c.phases("flushed"))
+    elif not killed and p.returncode != 0:
+        c.bad(p.stderr[-3000:])
+    done = not killed and (what != "full" or not c.phases("failed"))
+    c.look()
+    c.end()
+    return done
+
+
+def ask_proxy(query):
+    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=20) as r:
+        return dict(line.split("=", 1) for line in r.read().decode().split("\n") if "=" in line)
+
+
+def on_s3(what, n):
+    c = Case(what, n)
+    ask_proxy("?clear=1")
+    ask_proxy("?method=PUT&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
+    p = subprocess.Popen([args.writer, "write", c.name, c.log], env=env(AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if what.startswith("freeze"):
+        while p.poll() is None and "frozen" not in ask_proxy(""):
+            time.sleep(0.005)
+        if p.poll() is None:
+            p.kill()
+    out, err = p.communicate(timeout=120)
+    hit = int(float(ask_proxy("").get("n_nth", "0"))) > 0
+    ask_proxy("?clear=1")
+    if p.returncode not in (0, -signal.SIGKILL):
+        c.bad(err[-3000:])
+    elif p.returncode == 0 and c.flushed() != PHASES:
+        c.bad("flushed %s" % c.phases("flushed"))
+    if what == "403" and hit and not c.phases("failed"):
+        c.bad("no flush failed")
+    c.look()
+    c.end()
+    return not hit
+
+
+def main():
+    start = time.time()
+    run = in_directory if args.store == "dir" else on_s3
+    kinds = ["before", "after", "full"] if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
+    with ThreadPoolExecutor(2 if args.store == "dir" else 1) as pool:
+        for what in [args.only] if args.only else kinds:
+            n, last = 0, None
+            while last is None:  # in small groups, until a session ends before its nth PUT
+                group = [n + 1 + i * args.step for i in range(4 if args.store == "dir" else 1)]
+                done = list(pool.map(lambda k: run(what, k), group))
+                last = next((k for k, d in zip(group, done) if d), None)
+                n = group[-1] + args.step - 1
+                if n > 1000 or len(problems) > 3:
+                    break
+            print("%s: %s PUTs, %.1f s so far" % (what, last - 1 if last else "?", time.time() - start), flush=True)
+            if last is not None and last < 20:
+                problems.append("%s: only %d PUTs in a session: the connector was not used?" % (what, last - 1))
+    for p in problems:
+        print(p)
+    return bool(problems)
+
+
+sys.exit(main())
