@@ -2,7 +2,6 @@
  * all else belongs to the I/O thread. */
 #include "engine.h"
 
-#include <openssl/crypto.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,14 +38,8 @@ uint64_t bkt_engine_now(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
 }
 
-/* libcrypto must outlive the process's exit handlers: what a program leaves open is stored in one of them. */
-static void curl_start(void)
-{
-    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
-void bkt_engine_curl_init(void)
+static void curl_start(void) { (void)curl_global_init(CURL_GLOBAL_DEFAULT); }
+void        bkt_engine_curl_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, curl_start);

@@ -6,7 +6,7 @@ crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
     S3: $AWS_ENDPOINT_URL and $BKT_PROXY, a fault proxy (faultproxy.sh) in front of it.
 
 For each PUT: killed before and after it.  Then, with no one killed: the PUT fails (the flush reports it, and the next one
-succeeds), and on S3 its answer is lost or an error, which the program does not notice."""
+succeeds; the same with H5Fclose), and on S3 its answer is lost or an error, which the program does not notice."""
 import argparse, os, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -79,17 +79,18 @@ class Case:
 def in_directory(what, n):
     """True: the writer got to its end, there is no such PUT."""
     c = Case(what, n)
-    p = subprocess.run([args.writer, "write", c.name, c.log], capture_output=True, text=True, timeout=120,
-                       env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO=what))
+    fails = what in ("full", "close")
+    p = subprocess.run([args.writer, "close" if what == "close" else "write", c.name, c.log], capture_output=True, text=True,
+                       timeout=120, env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what))
     killed = p.returncode == -signal.SIGKILL
-    if what == "full":
+    if fails:
         if p.returncode != 0:
             c.bad("a PUT that fails once: %s" % p.stderr[-3000:])
         elif c.flushed() != PHASES:
             c.bad("flushed %s" % c.phases("flushed"))
     elif not killed and p.returncode != 0:
         c.bad(p.stderr[-3000:])
-    done = not killed and (what != "full" or not c.phases("failed"))
+    done = not killed and (not fails or not c.phases("failed"))
     c.look()
     c.end()
     return done
@@ -128,7 +129,7 @@ def on_s3(what, n):
 def main():
     start = time.time()
     run = in_directory if args.store == "dir" else on_s3
-    kinds = ["before", "after", "full"] if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
+    kinds = ["before", "after", "full", "close"] if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
     with ThreadPoolExecutor(2 if args.store == "dir" else 1) as pool:
         for what in [args.only] if args.only else kinds:
             n, last = 0, None
@@ -140,7 +141,7 @@ def main():
                 if n > 1000 or len(problems) > 3:
                     break
             print("%s: %s PUTs, %.1f s so far" % (what, last - 1 if last else "?", time.time() - start), flush=True)
-            if last is not None and last < 20:
+            if last is not None and last < 12:
                 problems.append("%s: only %d PUTs in a session: the connector was not used?" % (what, last - 1))
     for p in problems:
         print(p)

@@ -2,6 +2,8 @@
  *
  *   crash_writer write NAME LOG     a session of several phases, each ended by H5Fflush(); LOG gets "flushed N", and
  *                                   "failed N" when the flush failed: then it is tried once more
+ *   crash_writer close NAME LOG     the same session without a flush: all is stored by H5Fclose(), which is tried again when
+ *                                   it fails
  *   crash_writer check NAME N       everything that was flushed in phases 0..N is there (-1: nothing need be), everything
  *                                   that is there can be read, and the domain can be written again
  *   crash_writer twin NAME N        the same without writing again
@@ -166,6 +168,25 @@ static void flush_noted(hid_t f, int phase, const char *log)
     note(log, "flushed", phase);
 }
 
+static int write_and_close(const char *name, const char *log)
+{
+    herr_t rc;
+    hid_t  f = begin(name);
+    for (int phase = 1; phase <= PHASES; phase++)
+        write_phase(f, phase);
+    H5E_BEGIN_TRY
+    {
+        rc = H5Fclose(f);
+    }
+    H5E_END_TRY
+    if (rc < 0) {
+        note(log, "failed", PHASES);
+        TRY(H5Fclose(f));
+    }
+    note(log, "flushed", PHASES);
+    return 0;
+}
+
 static int write_all(const char *name, const char *log)
 {
     hid_t f = begin(name);
@@ -288,6 +309,8 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "write") == 0)
         return write_all(argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "close") == 0)
+        return write_and_close(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "check") == 0)
         return check(argv[2], (int)strtol(argv[3], NULL, 10), true);
     if (argc == 4 && strcmp(argv[1], "twin") == 0)
