@@ -206,8 +206,9 @@ const struct bkt_verb bkt_verb_verify = {
     .name = "verify", .args = "NAME...", .min_args = 1, .max_args = -1,
     .help = "check that domains are whole, find what nothing needs",
     .text = "NAME is a domain: every object is reachable, there and well-formed, every reference lies inside its file, whose\n"
-            "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told (orphans: a program that\n"
-            "was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain has are told.\n\n"
+            "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told\n"
+            "(orphans: a program that was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain\n"
+            "has are told.\n\n"
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. What can't be\n"
             "looked at (a reference outside of what the setting allow names, a filter without code) is told, and no problem.\n\n"
             "JSON: a list with an object per NAME: {\"problems\": [{\"kind\", \"path\", \"id\", \"message\"}], \"orphans\": [{\"id\" or\n"

@@ -23,6 +23,7 @@
     X(touch)         \
     X(acl)           \
     X(verify)        \
+    X(diff)          \
     X(catalog)       \
     X(get)           \
     X(load)          \

@@ -270,7 +270,8 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
         return;
     }
     if (d) {
-        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked, .named = v->listed && bkt_reroot_needs(o->dset.type)};
+        *d = (struct deep){.v = v, .reached = r, .path = r->path, .o = o, .unchecked = v->n_unchecked};
+        d->named = v->listed && bkt_reroot_needs(o->dset.type);
         rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
     }
     if (rc == BKT_OK)

@@ -1,0 +1,231 @@
+/* h5bucket diff: values compared, element by element where their bytes aren't enough. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "diff.h"
+#include "h5.h"
+#include "tree_impl.h"
+
+#define BLOCK (16u << 20) /* bytes of each side read at once */
+
+static bool same(hid_t type, const char *a, const char *b);
+
+static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+
+/* Whether what @p ref leads to is what its file has under @p name: an object may have many names. */
+static bool is_named(const H5R_ref_t *ref, const char *name)
+{
+    BKT_CLEANUP(h5_closep) hid_t o = *name ? H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT) : H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t p = o < 0 ? H5I_INVALID_HID : H5Oopen(o, name, H5P_DEFAULT);
+    H5O_info2_t                  x, y;
+    int                          cmp = 1;
+    if (p < 0 || H5Oget_info3(o, &x, H5O_INFO_BASIC) < 0 || H5Oget_info3(p, &y, H5O_INFO_BASIC) < 0 ||
+        H5Otoken_cmp(o, &x.token, &y.token, &cmp) < 0)
+        return false;
+    return cmp == 0;
+}
+
+/* References: the same kind to a place of the same name. */
+static bool same_reference(const char *a, const char *b)
+{
+    static const H5R_ref_t none;
+    H5R_ref_t ra, rb;
+    char      na[1024] = "", nb[1024] = "";
+    memcpy(&ra, a, sizeof ra);
+    memcpy(&rb, b, sizeof rb);
+    bool za = memcmp(&ra, &none, sizeof none) == 0, zb = memcmp(&rb, &none, sizeof none) == 0; /* NOLINT: null is all zeros */
+    if (za || zb)
+        return za == zb;
+    if (H5Rget_type(&ra) != H5Rget_type(&rb))
+        return false;
+    (void)H5Rget_obj_name(&ra, H5P_DEFAULT, na, sizeof na);
+    (void)H5Rget_obj_name(&rb, H5P_DEFAULT, nb, sizeof nb);
+    bool is = strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return is;
+}
+
+static bool same_many(hid_t type, const char *a, const char *b, size_t n)
+{
+    size_t size = H5Tget_size(type);
+    for (size_t i = 0; i < n; i++)
+        if (!same(type, a + i * size, b + i * size))
+            return false;
+    return true;
+}
+
+static bool same_members(hid_t type, const char *a, const char *b)
+{
+    for (int i = 0; i < H5Tget_nmembers(type); i++) {
+        BKT_CLEANUP(h5_closep) hid_t m  = H5Tget_member_type(type, (unsigned)i);
+        size_t                       at = H5Tget_member_offset(type, (unsigned)i);
+        if (!same(m, a + at, b + at))
+            return false;
+    }
+    return true;
+}
+
+static bool same_list(hid_t type, const char *a, const char *b)
+{
+    BKT_CLEANUP(h5_closep) hid_t base = H5Tget_super(type);
+    hvl_t                        x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x.len == y.len && same_many(base, x.p, y.p, x.len);
+}
+
+static bool same_array(hid_t type, const char *a, const char *b)
+{
+    BKT_CLEANUP(h5_closep) hid_t base = H5Tget_super(type);
+    size_t                       size = H5Tget_size(base);
+    return same_many(base, a, b, size ? H5Tget_size(type) / size : 0);
+}
+
+static bool same(hid_t type, const char *a, const char *b)
+{
+    switch (H5Tget_class(type)) {
+    case H5T_COMPOUND: return same_members(type, a, b);
+    case H5T_ARRAY: return same_array(type, a, b);
+    case H5T_VLEN: return same_list(type, a, b);
+    case H5T_REFERENCE: return same_reference(a, b);
+    case H5T_STRING:
+        if (H5Tis_variable_str(type) > 0) {
+            const char *x, *y;
+            memcpy(&x, a, sizeof x);
+            memcpy(&y, b, sizeof y);
+            return same_text(x, y);
+        }
+        return memcmp(a, b, H5Tget_size(type)) == 0;
+    default: return memcmp(a, b, H5Tget_size(type)) == 0;
+    }
+}
+
+/* How many of @p n elements differ, and the first of them. */
+static uint64_t count(const struct tree_mem *m, const char *a, const char *b, size_t n, uint64_t *first)
+{
+    size_t   size = H5Tget_size(m->in);
+    uint64_t bad  = 0;
+    if (!m->is_var && memcmp(a, b, n * size) == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if ((m->is_var || memcmp(a + i * size, b + i * size, size) != 0) && !same(m->in, a + i * size, b + i * size)) {
+            *first = bad ? *first : i;
+            bad++;
+        }
+    return bad;
+}
+
+static int mem_type(struct bkt_diff *d, hid_t stored, struct tree_mem *m)
+{
+    static const struct tree_options options = {.dst_native = false};
+    struct tree                      tree    = {.o = &options};
+    return tree_mem_of(&tree, stored, m, d->err);
+}
+
+/* ---- attributes ---- */
+
+int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
+{
+    BKT_CLEANUP(h5_closep) hid_t         type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
+    BKT_CLEANUP(tree_mem_fini) struct tree_mem m = {.in = -1, .out = -1}, mb = {.in = -1, .out = -1};
+    BKT_PASS(mem_type(d, type, &m));
+    BKT_PASS(mem_type(d, other, &mb)); /* equal, but each bound to its file */
+    hssize_t n    = H5Sget_simple_extent_npoints(space);
+    size_t   size = H5Tget_size(m.in);
+    if (n <= 0 || H5Sget_simple_extent_type(space) == H5S_NULL)
+        return BKT_OK;
+    char *x = calloc((size_t)n, size), *y = calloc((size_t)n, size);
+    int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && (H5Aread(a, m.in, x) < 0 || H5Aread(b, mb.in, y) < 0))
+        rc = h5_fail(d->err, name);
+    uint64_t first = 0, bad = rc == BKT_OK ? count(&m, x, y, (size_t)n, &first) : 0;
+    if (bad)
+        bkt_diff_tell(d, path, "attribute", "attribute %s: %llu of %llu values differ", name, (unsigned long long)bad,
+                      (unsigned long long)n);
+    if (m.is_var && x && y) {
+        (void)H5Treclaim(m.in, space, H5P_DEFAULT, x);
+        (void)H5Treclaim(mb.in, space, H5P_DEFAULT, y);
+    }
+    free(x);
+    free(y);
+    return rc;
+}
+
+/* ---- datasets ---- */
+
+struct blocks {
+    hid_t           a, b;
+    struct tree_mem m, mb; /* equal, but each bound to its file */
+    int             rank;
+    hsize_t         dims[H5S_MAX_RANK];
+    uint64_t        row;   /* elements of one step of the first dimension */
+    uint64_t        bad, first;
+};
+
+static int compare_rows(struct bkt_diff *d, struct blocks *k, hsize_t at, hsize_t rows)
+{
+    BKT_CLEANUP(h5_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
+    hsize_t start[H5S_MAX_RANK] = {at}, cnt[H5S_MAX_RANK], n = rows * k->row;
+    size_t  size = H5Tget_size(k->m.in);
+    memcpy(cnt, k->dims, sizeof cnt);
+    cnt[0] = rows;
+    if (k->rank > 0 && (H5Sselect_hyperslab(fa, H5S_SELECT_SET, start, NULL, cnt, NULL) < 0 ||
+                        H5Sselect_hyperslab(fb, H5S_SELECT_SET, start, NULL, cnt, NULL) < 0))
+        return h5_fail(d->err, "selecting a block");
+    mem     = H5Screate_simple(1, &n, NULL);
+    char *x = calloc(n, size), *y = calloc(n, size);
+    int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 || H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
+        rc = h5_fail(d->err, "reading data");
+    uint64_t first = 0, bad = rc == BKT_OK ? count(&k->m, x, y, n, &first) : 0;
+    if (bad && !k->bad)
+        k->first = at * k->row + first;
+    k->bad += bad;
+    if (k->m.is_var && x && y) {
+        (void)H5Treclaim(k->m.in, mem, H5P_DEFAULT, x);
+        (void)H5Treclaim(k->mb.in, mem, H5P_DEFAULT, y);
+    }
+    free(x);
+    free(y);
+    return rc;
+}
+
+static void tell(struct bkt_diff *d, const struct blocks *k, uint64_t n, const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    uint64_t                                 at[H5S_MAX_RANK], rest = k->first;
+    for (int i = k->rank; i-- > 0; rest /= k->dims[i])
+        at[i] = rest % k->dims[i];
+    for (int i = 0; i < k->rank; i++)
+        if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
+            break;
+    bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)k->bad, (unsigned long long)n,
+                  k->rank ? "," : "", bkt_buf_str(&b), k->rank ? ")" : "");
+}
+
+int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
+{
+    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a), other = H5Dget_type(b), space = H5Dget_space(a);
+    struct blocks k  = {.a = a, .b = b, .m = {.in = -1, .out = -1}, .mb = {.in = -1, .out = -1}, .row = 1};
+    int           rc = mem_type(d, type, &k.m);
+    if (rc == BKT_OK)
+        rc = mem_type(d, other, &k.mb);
+    k.rank           = H5Sget_simple_extent_dims(space, k.dims, NULL);
+    uint64_t n       = (uint64_t)H5Sget_simple_extent_npoints(space);
+    for (int i = 1; i < k.rank; i++)
+        k.row *= k.dims[i];
+    uint64_t most = rc == BKT_OK ? BLOCK / H5Tget_size(k.m.in) : 1;
+    uint64_t rows = k.row && most / k.row ? most / k.row : 1;
+    if (k.rank <= 0) {
+        rows      = 1;
+        k.dims[0] = 1;
+    }
+    for (hsize_t at = 0; rc == BKT_OK && n > 0 && at < k.dims[0]; at += rows)
+        rc = compare_rows(d, &k, at, k.dims[0] - at < rows ? k.dims[0] - at : rows);
+    if (rc == BKT_OK && k.bad)
+        tell(d, &k, n, path);
+    tree_mem_fini(&k.m);
+    tree_mem_fini(&k.mb);
+    return rc;
+}
