@@ -24,7 +24,38 @@ struct collect {
     struct survey *s;
     size_t         cap;
     bool           in_order, no_memory;
+    unsigned       unlimited;           /* EARRAY: the dimension that its index has in front; else 0 */
+    uint64_t       max[BKT_MAX_RANK];   /* chunks that there can be per dimension; of the unlimited one: any */
+    bool           plain_edges;         /* partial chunks skip the filters */
+    unsigned       n_filters;
 };
+
+/* HDF5 1.14's extensible array lists its chunks in the order of its index, in which the unlimited dimension is the slowest, but
+ * counts coordinates as if the last one were the fastest.  Back to the place in the index, and from there to the chunk. */
+static void unswizzle(const struct collect *c, uint64_t *coord)
+{
+    uint64_t place = 0, others = 1;
+    for (unsigned d = c->unlimited; d < c->s->rank; d++)
+        place = place * (d > c->unlimited ? c->max[d] : 1) + coord[d];
+    for (unsigned d = 0; d < c->s->rank; d++)
+        others *= d == c->unlimited ? 1 : c->max[d];
+    coord[c->unlimited] = others ? place / others : 0;
+    place               = others ? place % others : 0;
+    for (unsigned d = c->s->rank; d-- > 0;)
+        if (d != c->unlimited && c->max[d]) {
+            coord[d] = place % c->max[d];
+            place /= c->max[d];
+        }
+}
+
+/* Whether the chunk reaches over the extent. */
+static bool is_partial(const struct survey *s, const uint64_t *coord)
+{
+    for (unsigned d = 0; d < s->rank; d++)
+        if ((coord[d] + 1) * s->cdims[d] > s->dims[d])
+            return true;
+    return false;
+}
 
 static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
 {
@@ -41,9 +72,18 @@ static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
         }
         s->chunks = v, c->cap = cap;
     }
-    uint64_t index = 0;
+    uint64_t index = 0, coord[BKT_MAX_RANK];
     for (unsigned d = 0; d < s->rank; d++)
-        index = index * s->grid[d] + offset[d] / s->cdims[d];
+        coord[d] = offset[d] / s->cdims[d];
+    if (c->unlimited)
+        unswizzle(c, coord);
+    for (unsigned d = 0; d < s->rank; d++) {
+        if (coord[d] >= s->grid[d]) /* left from before the dataset shrank */
+            return H5_ITER_CONT;
+        index = index * s->grid[d] + coord[d];
+    }
+    if (c->plain_edges && is_partial(s, coord))
+        mask = c->n_filters < 32 ? (1U << c->n_filters) - 1 : UINT32_MAX;
     c->in_order &= s->n_chunks == 0 || index > s->chunks[s->n_chunks - 1].index;
     s->chunks[s->n_chunks++] = (struct survey_chunk){index, addr, size, mask};
     s->has_masks |= mask != 0;
@@ -54,6 +94,26 @@ static int by_index(const void *a, const void *b)
 {
     const struct survey_chunk *x = a, *y = b;
     return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int learn(hid_t dset, hid_t dcpl, struct collect *c, struct bkt_err *err)
+{
+    H5D_chunk_index_t            type;
+    unsigned                     opts  = 0;
+    int                          n     = H5Pget_nfilters(dcpl);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    hsize_t                      max[BKT_MAX_RANK];
+    if (H5Dget_chunk_index_type(dset, &type) < 0 || H5Pget_chunk_opts(dcpl, &opts) < 0 || n < 0 ||
+        H5Sget_simple_extent_dims(space, NULL, max) < 0)
+        return h5_fail(err, "asking how chunks are stored");
+    c->plain_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    c->n_filters   = (unsigned)n;
+    for (unsigned d = 0; d < c->s->rank; d++) {
+        c->max[d] = max[d] == H5S_UNLIMITED ? UINT64_MAX : bkt_ceil_div(max[d], c->s->cdims[d]);
+        if (type == H5D_CHUNK_IDX_EARRAY && max[d] == H5S_UNLIMITED)
+            c->unlimited = d;
+    }
+    return BKT_OK;
 }
 
 static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
@@ -69,6 +129,7 @@ static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_er
         if (s->grid[d] && !bkt_mul_u64(n, s->grid[d], &n))
             BKT_FAIL(err, BKT_EFORMAT, "the chunk grid is too large");
     }
+    BKT_PASS(learn(dset, dcpl, &c, err));
     if (H5Dchunk_iter(dset, H5P_DEFAULT, one_chunk, &c) < 0) {
         if (c.no_memory)
             BKT_NOMEM(err);

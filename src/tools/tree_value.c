@@ -169,11 +169,8 @@ static void translate_ref(struct tree *t, hid_t out, const char *path, const voi
         return;
     bool   old = is_old(out);
     herr_t rc  = -1;
-    if (is_elsewhere(t, &ref)) {
-        H5R_ref_t made = no_reference;
-        rc             = old || t->o->dst_native ? -1 : H5Rcopy(&ref, &made); /* HDF5 writes only what it has open */
-        if (rc >= 0)
-            memcpy(to, &made, sizeof made);
+    if (is_elsewhere(t, &ref)) { /* HDF5 writes only what it has open; a domain refers to its own objects */
+        rc = -1;
     } else if (target(t, &ref, &loc, &name)) {
         H5R_ref_t made = no_reference;
         rc = old ? remade_old(loc, name, out, &ref, to) : remade(loc, name, &ref, &made);
