@@ -360,10 +360,11 @@ static int get_comment(struct bkt_vobj *o, H5VL_native_object_get_comment_t *a, 
         return BKT_OK;
     }
     const char *text = o->obj->comment ? o->obj->comment : "";
-    if (a->buf && a->buf_size)
-        (void)snprintf(a->buf, a->buf_size, "%s", text);
+    size_t      n    = strlen(text) + 1;
+    if (a->buf) /* as HDF5 does it: without a NUL when there is no room for one, which h5dump relies on */
+        memcpy(a->buf, text, n < a->buf_size ? n : a->buf_size);
     if (a->comment_len)
-        *a->comment_len = strlen(text);
+        *a->comment_len = n - 1;
     return BKT_OK;
 }
 
