@@ -167,3 +167,11 @@ int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out
     list_back(l, &list);
     return rc;
 }
+
+int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was)
+{
+    struct bkt_named_list list = list_of(l);
+    int                   rc   = bkt_named_rename(&list, sizeof *l->v, from, to, was);
+    list_back(l, &list);
+    return rc;
+}

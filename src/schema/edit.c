@@ -190,7 +190,7 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
     }
     if (id)
         *id = o->id;
-    if (bkt_links_count_add(d->links, o) < 0 || bkt_edit_loosen(d, &o->id, err) < 0)
+    if (bkt_links_count_add(d->links, o) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -337,7 +337,6 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
                          struct bkt_err *err)
 {
     struct bkt_change *c;
-    struct bkt_attr    a = {0};
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     if (strcmp(from, to) == 0)
         return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "there is no attribute '%s'", from);
@@ -346,17 +345,11 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     if (!bkt_attrs_find(&c->obj->attrs, from))
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", from);
     BKT_CLEANUP(bkt_freep) char *name = strdup(to);
-    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0)
+    char                        *was  = NULL;
+    if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
+        bkt_attrs_rename(&c->obj->attrs, from, name, &was) < 0)
         BKT_NOMEM(err);
-    if (bkt_attrs_remove(&c->obj->attrs, from, &a) < 0)
-        BKT_NOMEM(err);
-    char *was = a.name;
-    a.name    = name;
-    name      = was;
-    if (note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 || bkt_attrs_add(&c->obj->attrs, &a) < 0) {
-        bkt_attr_fini(&a);
-        BKT_NOMEM(err);
-    }
+    name = was;
     return BKT_OK;
 }
 

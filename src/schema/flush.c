@@ -7,12 +7,11 @@
  * by its bytes, a delta by finding itself there. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "acl.h"
 #include "edit_impl.h"
-#include "num.h"
 #include "object.h"
 #include "parse.h"
 #include "trace.h"
@@ -65,6 +64,7 @@ struct wave {
     size_t             n, n_reqs;
     struct bkt_clash  *clash;
     bool               lost;
+    uint64_t           ns; /* that a round took */
 };
 
 static void wave_fini(struct wave *w)
@@ -156,7 +156,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         struct bkt_change *c = w->v[i];
         if (c->done)
             continue;
-        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new && !c->tried) {
+        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new) {
             if (set_etag(c, c->obj->etag) < 0)
                 BKT_NOMEM(err);
             BKT_PASS(build(w, c, &c->obj->stored, err));
@@ -237,6 +237,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->etag  = NULL;
             c->tried = true;
             bkt_buf_fini(&c->obj->stored); /* what is stored is something else now */
+            c->obj->contended |= r->rc == BKT_EPRECOND;
             w->lost |= r->rc == BKT_EPRECOND;
             if (r->rc != BKT_EPRECOND)
                 (void)keep_error(err, &rc, r, c);
@@ -246,43 +247,51 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-static uint64_t now_ns(void)
+static uint64_t nanoseconds(void)
 {
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-/* Of several who change one object, one wins a round.  The others wait some rounds' time, each another one, so that fewer
- * work in vain the next time. */
-static void pause_after_loss(unsigned round, uint64_t took_ns)
+/* As long as some rounds take, by chance: who all try again at once all lose but one. */
+static void pause_after_loss(const struct wave *w, unsigned round)
 {
-    uint64_t        unit = bkt_min_u64(bkt_max_u64(took_ns, 1000000), 500000000); /* 1 to 500 ms */
-    uint64_t        most = unit << (round < 3 ? round : 3);
-    uint64_t        ns   = unit / 4 + (now_ns() * 2654435761U + (uint64_t)getpid() * 40503U) % most;
-    struct timespec t    = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
+    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 4 ? round : 4), ns = 0;
+    if (getrandom(&ns, sizeof ns, 0) != (ssize_t)sizeof ns)
+        ns = nanoseconds() * 2654435761U;
+    ns %= most < 5000000000U ? most : 5000000000U;
+    struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     (void)nanosleep(&t, NULL);
 }
 
+/* An object that others change too is changed alone, in turns where the store has them. */
+static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
+
 static int run_wave(struct wave *w, struct bkt_err *err)
 {
-    uint64_t until = now_ns() + 1000000000U + w->d->set.deadline_ms * 1000000U;
-    int      rc    = BKT_OK;
+    uint64_t until = nanoseconds() + (w->d->set.deadline_ms + 1000) * 1000000;
+    int      rc    = BKT_OK, turn = -1;
     for (size_t i = 0; i < w->n && rc == BKT_OK; i++)
         if (bkt_id_key(&w->v[i]->id, &w->keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (unsigned round = 0; rc == BKT_OK; round++) {
-        uint64_t began = now_ns();
-        w->lost        = false;
-        rc             = read_versions(w, err);
+        uint64_t from = nanoseconds();
+        if (w->n == 1 && turn < 0 && has_turns(w->v[0]))
+            turn = bkt_store_turn(w->d->store, bkt_buf_str(&w->keys[0]));
+        w->lost = false;
+        rc      = read_versions(w, err);
         if (rc == BKT_OK)
             rc = put_versions(w, err);
-        if (rc < 0 || !w->lost)
+        w->ns = nanoseconds() - from;
+        if (rc < 0 || !w->lost || w->n > 1) /* several: those that lost are done one by one */
             break;
-        if (now_ns() > until)
+        if (from > until)
             rc = BKT_ERR(err, BKT_EPRECOND, "%s: others change the same objects all the time", w->d->name);
-        pause_after_loss(round, now_ns() - began);
+        else if (turn < 0)
+            pause_after_loss(w, round);
     }
+    bkt_store_end_turn(turn);
     wave_fini(w);
     return rc;
 }
@@ -294,29 +303,64 @@ static void forget(struct bkt_domain *d, struct bkt_change *c)
     bkt_change_free(d, c);
 }
 
+static void wave_begin(struct wave *w, struct bkt_domain *d, struct bkt_clash *clash)
+{
+    memset(w, 0, sizeof *w);
+    w->d     = d;
+    w->clash = clash;
+}
+
+static void wave_add(struct wave *w, struct bkt_change *c)
+{
+    free(c->etag);
+    c->etag = NULL;
+    c->done = c->foreign = false;
+    if (has_turns(c))
+        bkt_buf_fini(&c->obj->stored); /* out of date, most likely */
+    w->v[w->n++] = c;
+}
+
+/* Those that are through are forgotten; the others of the list are left in it. */
+static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, struct bkt_err *err)
+{
+    int rc = run_wave(w, err);
+    for (size_t k = 0; k < w->n; k++) {
+        if (w->v[k]->done)
+            forget(w->d, w->v[k]);
+        else
+            left[(*n_left)++] = w->v[k];
+    }
+    return rc;
+}
+
+/* In waves; then one by one those that lost, or are known to lose often.  @p v is used up. */
 static int run_phase(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = calloc(1, sizeof *w);
-    int rc = BKT_OK;
+    size_t left = 0, none = 0;
+    int    rc   = BKT_OK;
     if (!w)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n && rc == BKT_OK;) {
         uint64_t bytes = 0;
-        memset(w, 0, sizeof *w);
-        w->d     = d;
-        w->clash = clash;
+        wave_begin(w, d, clash);
         while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
             struct bkt_change *c = v[i++];
-            free(c->etag);
-            c->etag = NULL;
-            c->done = c->foreign = false;
             bytes += 2 * (uint64_t)c->obj->json_bytes + 4096;
-            w->v[w->n++] = c;
+            if (has_turns(c))
+                v[left++] = c;
+            else
+                wave_add(w, c);
         }
-        rc = run_wave(w, err);
-        for (size_t k = 0; k < w->n; k++)
-            if (w->v[k]->done)
-                forget(d, w->v[k]);
+        if (w->n)
+            rc = end_wave(w, v, &left, err);
+    }
+    for (size_t i = 0; i < left && rc == BKT_OK; i++) {
+        struct bkt_change *dummy[1];
+        wave_begin(w, d, clash);
+        wave_add(w, v[i]);
+        none = 0;
+        rc   = end_wave(w, dummy, &none, err);
     }
     return rc;
 }
@@ -487,12 +531,31 @@ static int tell_clash(const struct bkt_domain *d, const struct bkt_clash *clash,
              clash->n == 1 ? " was" : "s were", clash->n == 1 ? "s" : "", clash->names);
 }
 
+/* New objects that nothing has linked yet may be unwanted. */
+static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
+        const struct bkt_change *c     = v;
+        uint64_t                 links = 0;
+        if (!c->is_new || c->keep || c->removed)
+            continue;
+        BKT_PASS(bkt_domain_link_count(d, &c->id, &links, err));
+        if (!links)
+            BKT_PASS(bkt_edit_loosen(d, &c->id, err));
+    }
+    return BKT_OK;
+}
+
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_clash clash = {0};
     size_t           starts[PHASE_NOTHING + 1] = {0}, n = 0;
     if (!bkt_domain_is_dirty(d))
         return BKT_OK;
+    BKT_PASS(loosen_unlinked(d, err));
     BKT_PASS(bkt_edit_sweep(d, err));
     BKT_CLEANUP(bkt_freep) struct bkt_change **v = sorted(d, starts, &n);
     if (!v)

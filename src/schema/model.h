@@ -218,6 +218,7 @@ struct bkt_object {
     size_t           json_bytes;         /* size of the stored object: what caching it costs, roughly */
     char            *etag;               /* of the version that was read or written last; NULL: not stored yet, or not known */
     struct bkt_buf   stored;             /* its JSON, where it is kept for the next change; else empty */
+    bool             contended;          /* others changed it while we did */
     union {
         struct bkt_group group;
         struct bkt_dset  dset;

@@ -270,3 +270,17 @@ int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, vo
     l->n--;
     return BKT_OK;
 }
+
+int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, char *to, char **was)
+{
+    BKT_PASS(begin(l, size));
+    BKT_PASS(unsettle(l, size, l->edit));
+    struct bkt_named *one = (struct bkt_named *)(uintptr_t)bkt_named_find(l->v, l->n, size, l->edit, from);
+    if (!one)
+        return BKT_ENOENT;
+    BKT_PASS(note(l->edit, to, (size_t)((char *)one - (char *)l->v) / size));
+    (void)bkt_map_del(l->edit->index, from, strlen(from));
+    *was      = one->name;
+    one->name = to;
+    return BKT_OK;
+}

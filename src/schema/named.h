@@ -29,6 +29,9 @@ const void       *bkt_named_find(const void *v, size_t n, size_t size, const str
 
 /** Add @p what (moved in by bytes) as the latest; its name isn't there yet.  BKT_ENOMEM leaves the list as it was. */
 BKT_NODISCARD int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what);
+/** Give another name to one, which keeps its place in the order of creation; @p to (malloc'ed) is taken on success, @p was is
+ *  the old one.  The name is known to be new.  BKT_ENOENT, BKT_ENOMEM. */
+BKT_NODISCARD int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, char *to, char **was);
 /** Move one out into @p out.  BKT_ENOENT, BKT_ENOMEM. */
 BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out);
 /** Make v sorted and order right; back comes n. */

@@ -77,6 +77,7 @@ BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
 /* ---- lists under change: the names are known to be new, or to be there (BKT_ENOENT) ---- */
 BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
 BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
+BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* named.h */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
 /** Whether a link or an attribute says that its name is UTF-8. */

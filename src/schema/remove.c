@@ -97,36 +97,78 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
     return BKT_OK;
 }
 
-/* Groups within groups however deep: a list of work, no recursion. */
+struct ids {
+    struct bkt_id *v;
+    size_t         n;
+};
+
+static void ids_fini(struct ids *l) { free(l->v); }
+
+/* All loose ones; the map is empty afterwards. */
+static int take_loose(struct bkt_edits *e, struct ids *out)
+{
+    struct bkt_map *empty = bkt_map_new();
+    const void     *key;
+    size_t          pos = 0, n;
+    void           *v;
+    free(out->v);
+    out->n = 0;
+    out->v = calloc(bkt_map_count(e->loose) + 1, sizeof *out->v);
+    if (!empty || !out->v) {
+        bkt_map_free(empty, NULL);
+        return BKT_ENOMEM;
+    }
+    while (bkt_map_next(e->loose, &pos, &key, &n, &v))
+        memcpy(out->v[out->n++].text, key, BKT_ID_LEN);
+    bkt_map_free(e->loose, NULL);
+    e->loose = empty;
+    return BKT_OK;
+}
+
+/* One round: what goes may loosen others.  Those that are held stay on the list @p held. */
+static int sweep_round(struct bkt_domain *d, const struct ids *round, struct bkt_map *held, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; i < round->n; i++) {
+        const struct bkt_id *id   = &round->v[i];
+        enum fate            fate = FATE_HELD;
+        if (rc == BKT_OK)
+            rc = fate_of(d, id, &fate, err);
+        if (rc == BKT_OK && fate == FATE_GOES)
+            rc = remove_now(d, id, err);
+        if (fate == FATE_HELD && bkt_map_put(held, id->text, BKT_ID_LEN, d, NULL) < 0 && rc == BKT_OK)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    }
+    return rc;
+}
+
+/* Groups within groups however deep: rounds of work, no recursion. */
 int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
 {
-    const void   *key;
-    size_t        n;
-    void         *v;
-    struct bkt_id id   = {{0}};
-    bool          more = bkt_map_count(d->edits->loose) > 0;
-    if (more) { /* what only a walk's memory holds isn't held */
-        bkt_siblings_free(d->siblings);
-        d->siblings = NULL;
+    BKT_CLEANUP(ids_fini) struct ids round = {NULL, 0};
+    struct bkt_edits *e  = d->edits;
+    int               rc = BKT_OK;
+    if (bkt_map_count(e->loose) == 0)
+        return BKT_OK;
+    bkt_siblings_free(d->siblings); /* what only a walk's memory holds isn't held */
+    d->siblings          = NULL;
+    struct bkt_map *held = bkt_map_new();
+    if (!held)
+        BKT_NOMEM(err);
+    while (rc == BKT_OK && bkt_map_count(e->loose) > 0) {
+        if (take_loose(e, &round) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        else
+            rc = sweep_round(d, &round, held, err);
     }
-    while (more) {
-        size_t pos = 0;
-        more       = false;
-        while (bkt_map_next(d->edits->loose, &pos, &key, &n, &v)) {
-            enum fate fate;
-            memcpy(id.text, key, BKT_ID_LEN);
-            BKT_PASS(fate_of(d, &id, &fate, err));
-            if (fate == FATE_HELD)
-                continue;
-            (void)bkt_map_del(d->edits->loose, id.text, BKT_ID_LEN);
-            if (fate == FATE_STAYS)
-                continue;
-            BKT_PASS(remove_now(d, &id, err));
-            more = true; /* the map has changed */
-            break;
-        }
-    }
-    return BKT_OK;
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(held, &pos, &key, &n, &v))
+        if (bkt_map_put(e->loose, key, n, v, NULL) < 0 && rc == BKT_OK)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    bkt_map_free(held, NULL);
+    return rc;
 }
 
 /* ---- in the store ---- */

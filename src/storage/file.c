@@ -189,8 +189,10 @@ static void file_close(struct bkt_store *base)
     free(st);
 }
 
+static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_turn((struct bkt_file_store *)base, key); }
+
 static const struct bkt_store_ops file_ops = {
-    .name = "file", .local = true, .start = file_start, .list = file_list, .close = file_close};
+    .name = "file", .local = true, .start = file_start, .list = file_list, .turn = file_turn, .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 

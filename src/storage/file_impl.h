@@ -39,6 +39,8 @@ struct bkt_file_store {
 
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set);
 void bkt_file_write_fini(struct bkt_file_store *st);
+/** As bkt_store_turn(): a lock file beside those of [F2]. */
+int bkt_file_turn(struct bkt_file_store *st, const char *key);
 /** PUT or DELETE; sets the request's outputs, does not finish it. */
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 

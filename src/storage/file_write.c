@@ -68,10 +68,10 @@ static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
 }
 
 /* [F2]; the lock ends with the descriptor */
-static int lock_key(struct bkt_file_store *st, const char *key)
+static int lock_file(struct bkt_file_store *st, const char *kind, const char *key)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", hash(key, strlen(key)) % N_LOCKS);
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/%s%02x", kind, hash(key, strlen(key)) % N_LOCKS);
     int fd = open_scratch(st, name, O_RDWR);
     while (fd >= 0 && flock(fd, LOCK_EX) < 0)
         if (errno != EINTR) {
@@ -80,6 +80,10 @@ static int lock_key(struct bkt_file_store *st, const char *key)
         }
     return fd;
 }
+
+static int lock_key(struct bkt_file_store *st, const char *key) { return lock_file(st, "", key); }
+
+int bkt_file_turn(struct bkt_file_store *st, const char *key) { return lock_file(st, "t", key); }
 
 /* ---- [F5] ---- */
 

@@ -463,6 +463,14 @@ void bkt_store_close(struct bkt_store *st)
 
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
+int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn ? st->ops->turn(st, key) : -1; }
+
+void bkt_store_end_turn(int held)
+{
+    if (held >= 0)
+        (void)close(held);
+}
+
 bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
 
 void bkt_store_shutdown(void)

@@ -117,6 +117,13 @@ BKT_NODISCARD int bkt_store_put(struct bkt_store *st, const char *key, const voi
  *  reported. */
 BKT_NODISCARD int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err);
 
+/** Wait for a turn to read, change and write @p key, after others on this machine who asked for one.  Conditional PUTs are
+ *  needed as before: whoever doesn't ask isn't kept away.  It saves those who meet often from losing to each other again
+ *  and again.
+ *  @return what bkt_store_end_turn() wants; -1: a store without turns (it ends with the process too) */
+int  bkt_store_turn(struct bkt_store *st, const char *key);
+void bkt_store_end_turn(int held); /* -1 is fine */
+
 /** One listed key. */
 struct bkt_listed {
     const char *key;      /* full key; for a common prefix it ends with the delimiter */

@@ -17,6 +17,8 @@ struct bkt_store_ops {
     /** As bkt_store_list(); blocks.  NULL: not supported. */
     int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    /** As bkt_store_turn(); NULL: there are none. */
+    int (*turn)(struct bkt_store *st, const char *key);
     /** Free all but what bkt_store_init() made; nothing is under way. */
     void (*close)(struct bkt_store *st);
 };
