@@ -257,7 +257,7 @@ static uint64_t nanoseconds(void)
 /* As long as some rounds take, by chance: who all try again at once all lose but one. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
-    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 4 ? round : 4), ns = 0;
+    uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3), ns = 0;
     if (getrandom(&ns, sizeof ns, 0) != (ssize_t)sizeof ns)
         ns = nanoseconds() * 2654435761U;
     ns %= most < 5000000000U ? most : 5000000000U;
