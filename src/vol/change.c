@@ -30,11 +30,22 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     return rc < 0 ? rc : inner;
 }
 
-int bkt_change_flush_object(struct bkt_vobj *o, struct bkt_err *err)
+/* H5Pset_object_flush_cb(): the program wants to know. */
+static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
+{
+    H5F_flush_cb_t told = NULL;
+    void          *arg  = NULL;
+    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &told, &arg) < 0 || !told)
+        return BKT_OK;
+    return told(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
+}
+
+int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
     if (o->native_id >= 0)
         return PASS_ON(err, H5Oflush(o->native_id), "H5Oflush");
-    return bkt_change_flush(o->file, err);
+    BKT_PASS(bkt_change_flush(o->file, err));
+    return tell_program(o->file, id, err);
 }
 
 int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)

@@ -14,8 +14,9 @@ BKT_NODISCARD int bkt_change_may(struct bkt_file *f, unsigned need, const char *
  *  failure what could not be stored stays in memory for another try. */
 BKT_NODISCARD int bkt_change_flush(struct bkt_file *f, struct bkt_err *err);
 
-/** H5Dflush and the like, on any object.  The whole file is stored: an object alone would be one that nothing links. */
-BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, struct bkt_err *err);
+/** H5Dflush and the like, on any object.  The whole file is stored: an object alone would be one that nothing links.
+ *  @p id  the program's, for its callback (H5Pset_object_flush_cb) */
+BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err);
 /** H5Drefresh and the like: see what is stored now; what this process changed and didn't flush stays on top. */
 BKT_NODISCARD int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err);
 

@@ -266,7 +266,7 @@ static int specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, stru
         case H5VL_DATASET_SET_EXTENT:
             return bkt_dataset_set_extent(o, args->args.set_extent.size, err);
         case H5VL_DATASET_FLUSH:
-            return bkt_change_flush_object(o, err);
+            return bkt_change_flush_object(o, args->args.flush.dset_id, err);
         case H5VL_DATASET_REFRESH:
             return bkt_change_refresh(o, err);
         default:

@@ -168,7 +168,7 @@ static int group_specific(struct bkt_vobj *o, H5VL_group_specific_args_t *args, 
         case H5VL_GROUP_UNMOUNT:
             return unmount(o, args->args.unmount.name, err);
         case H5VL_GROUP_FLUSH:
-            return bkt_change_flush_object(o, err);
+            return bkt_change_flush_object(o, args->args.flush.grp_id, err);
         case H5VL_GROUP_REFRESH:
             return bkt_change_refresh(o, err);
         default:

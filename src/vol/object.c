@@ -334,7 +334,7 @@ herr_t bkt_vol_object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_obj
             ret = visit(obj, loc, &args->args.visit, &err);
             break;
         case H5VL_OBJECT_FLUSH:
-            ret = bkt_change_flush_object(obj, &err);
+            ret = bkt_change_flush_object(obj, args->args.flush.obj_id, &err);
             break;
         case H5VL_OBJECT_REFRESH:
             ret = bkt_change_refresh(obj, &err);
