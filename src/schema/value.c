@@ -59,9 +59,17 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
         r->kind = BKT_REGION_ATTR;
         return bkt_json_dup(attr, "attribute of a reference", &r->attr, err);
     }
+    const json_t *space = bkt_json_get(j, "h5space");
     if (!id || bkt_ref_parse(id, strlen(id), &r->dset, NULL) < 0 || bkt_id_kind(&r->dset) != BKT_DATASET || kind < 0)
         BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
     r->kind = (enum bkt_region)kind;
+    if (json_is_string(space)) {
+        r->kind = BKT_REGION_ENCODED;
+        int rc  = bkt_base64_decode(json_string_value(space), json_string_length(space), &r->space);
+        if (rc < 0)
+            BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "region reference: h5space is not base64");
+        return BKT_OK;
+    }
     if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
         return parse_selection(bkt_json_get(j, "selection"), r, err);
     return BKT_OK;
@@ -89,6 +97,7 @@ void bkt_regref_fini(struct bkt_regref *r)
 {
     free(r->coords);
     free(r->attr);
+    bkt_buf_fini(&r->space);
     memset(r, 0, sizeof *r);
 }
 
@@ -138,7 +147,8 @@ static int emit_attr(const struct bkt_regref *r, struct bkt_buf *out)
 static int emit(const struct bkt_regref *r, struct bkt_buf *out)
 {
     static const char *const kinds[] = {[BKT_REGION_NONE] = "NONE", [BKT_REGION_ALL] = "ALL", [BKT_REGION_POINTS] = "POINTS",
-                                        [BKT_REGION_BLOCKS] = "HYPERSLABS"};
+                                        [BKT_REGION_BLOCKS] = "HYPERSLABS",
+                                        [BKT_REGION_ENCODED] = "HYPERSLABS"};
     char                     object[49] = {0};
     switch (r->kind) {
     case BKT_REGION_NULL: return BKT_OK;
@@ -151,6 +161,11 @@ static int emit(const struct bkt_regref *r, struct bkt_buf *out)
     BKT_PASS(bkt_buf_addf(out, "{\"id\":\"%s\",\"select_type\":\"H5S_SEL_%s\"", r->dset.text, kinds[r->kind]));
     if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
         BKT_PASS(emit_selection(r, out));
+    if (r->kind == BKT_REGION_ENCODED) {
+        BKT_PASS(bkt_buf_add_str(out, ",\"h5space\":\""));
+        BKT_PASS(bkt_base64_encode(r->space.ptr, r->space.len, out));
+        BKT_PASS(bkt_buf_add_str(out, "\""));
+    }
     return bkt_buf_add_str(out, "}");
 }
 

@@ -8,12 +8,14 @@
  *  {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}; a stored BKT_T_REGREF element holds that text.  References of
  *  type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …, "attr": name} for an attribute. */
 enum bkt_region {
-    BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR
+    BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR,
+    BKT_REGION_ENCODED /* what the others can't say (unlimited counts): "h5space", base64 of H5Sencode bytes, a key of ours */
 };
 struct bkt_regref {
     enum bkt_region kind;
     struct bkt_id   dset;   /* the dataset; OBJECT, ATTR: any object */
     char           *attr;   /* ATTR: its name */
+    struct bkt_buf  space;  /* ENCODED */
     unsigned        rank;
     size_t          n;      /* points or blocks */
     uint64_t       *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */

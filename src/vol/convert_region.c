@@ -27,16 +27,27 @@ static herr_t select_blocks(hid_t space, const struct bkt_regref *r)
     herr_t rc = H5Sselect_none(space);
     for (size_t i = 0; rc >= 0 && i < r->n; i++) {
         const uint64_t *from = r->coords + i * 2 * r->rank, *to = from + r->rank;
-        hsize_t         start[BKT_MAX_RANK], size[BKT_MAX_RANK];
+        hsize_t         start[BKT_MAX_RANK], one[BKT_MAX_RANK], size[BKT_MAX_RANK];
         for (unsigned d = 0; d < r->rank; d++) {
             if (to[d] < from[d])
                 return -1;
             start[d] = from[d];
+            one[d]   = 1;
             size[d]  = to[d] - from[d] + 1;
         }
-        rc = H5Sselect_hyperslab(space, H5S_SELECT_OR, start, NULL, size, NULL);
+        rc = H5Sselect_hyperslab(space, i ? H5S_SELECT_OR : H5S_SELECT_SET, start, NULL, one, size); /* one block, not many */
     }
     return rc;
+}
+
+/* HDF5 1.14 is not told how long the bytes are: zeros behind them end what lies about it. */
+static herr_t select_encoded(hid_t space, const struct bkt_regref *r)
+{
+    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&r->space);
+    BKT_CLEANUP(bkt_hid_closep) hid_t stored = padded && r->space.len ? H5Sdecode(padded) : H5I_INVALID_HID;
+    if (stored < 0 || H5Sget_simple_extent_ndims(stored) != H5Sget_simple_extent_ndims(space))
+        return -1;
+    return H5Sselect_copy(space, stored);
 }
 
 static herr_t select_region(hid_t space, const struct bkt_regref *r)
@@ -45,6 +56,8 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
         return H5Sselect_none(space);
     if (r->kind == BKT_REGION_ALL)
         return H5Sselect_all(space);
+    if (r->kind == BKT_REGION_ENCODED)
+        return select_encoded(space, r);
     if ((int)r->rank != H5Sget_simple_extent_ndims(space) || r->rank == 0)
         return -1;
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : select_blocks(space, r);
@@ -86,6 +99,7 @@ static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_re
         case BKT_REGION_ALL:
         case BKT_REGION_POINTS:
         case BKT_REGION_BLOCKS:
+        case BKT_REGION_ENCODED:
         default:
             return make_region(in_file, r, out, err);
     }
@@ -122,8 +136,11 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
 
 static bool is_null(const H5R_ref_t *ref)
 {
-    static const H5R_ref_t null;
-    return memcmp(ref, &null, sizeof null) == 0;
+    const unsigned char *p = (const unsigned char *)ref;
+    for (size_t i = 0; i < sizeof *ref; i++)
+        if (p[i])
+            return false;
+    return true;
 }
 
 /* The object that a reference leads to, open, and its id in the domain of @p in_file. */
@@ -179,6 +196,29 @@ static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
     return rc < 0 ? bkt_h5err_capture(err, "asking for the selection of a region reference") : BKT_OK;
 }
 
+static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
+{
+    size_t n = 0;
+    if (H5Sencode2(space, NULL, &n, H5P_DEFAULT) < 0)
+        return bkt_h5err_capture(err, "encoding a selection");
+    if (bkt_buf_resize(&r->space, n) < 0)
+        BKT_NOMEM(err);
+    return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0 ? bkt_h5err_capture(err, "encoding a selection") : BKT_OK;
+}
+
+/* Blocks of a count that grows with the dataset can't be listed. */
+static bool is_unlimited(hid_t space)
+{
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+    int     rank = H5Sget_simple_extent_ndims(space);
+    if (H5Sis_regular_hyperslab(space) <= 0 || H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
+        return false;
+    for (int i = 0; i < rank; i++)
+        if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
+            return true;
+    return false;
+}
+
 int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 {
     int rank = H5Sget_simple_extent_ndims(space);
@@ -196,8 +236,8 @@ int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *e
             r->kind = BKT_REGION_POINTS;
             return region_coords(space, r, err);
         case H5S_SEL_HYPERSLABS:
-            r->kind = BKT_REGION_BLOCKS;
-            return region_coords(space, r, err);
+            r->kind = is_unlimited(space) ? BKT_REGION_ENCODED : BKT_REGION_BLOCKS;
+            return r->kind == BKT_REGION_ENCODED ? encode_region(space, r, err) : region_coords(space, r, err);
         case H5S_SEL_ERROR:
         case H5S_SEL_N:
         default:

@@ -43,6 +43,8 @@ static void say_selection(struct out *o, hid_t s)
     hsize_t lo[2] = {0}, hi[2] = {0}, dims[2] = {0};
     H5Sget_simple_extent_dims(s, dims, NULL);
     H5Sget_select_bounds(s, lo, hi);
+    H5S_sel_type type = H5Sget_select_type(s);
+    say(o, "type %d blocks %lld", type, type == H5S_SEL_HYPERSLABS ? (long long)H5Sget_select_hyper_nblocks(s) : 0);
     say(o, "%lld points of %dx%d, from %d %d to %d %d", (long long)H5Sget_select_npoints(s), (int)dims[0], (int)dims[1], (int)lo[0],
         (int)lo[1], (int)hi[0], (int)hi[1]);
 }
