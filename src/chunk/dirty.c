@@ -9,6 +9,7 @@
 #include "forkguard.h"
 #include "map.h"
 #include "num.h"
+#include "trace.h"
 
 #define STORED_BITS (1u << 19)
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
@@ -73,6 +74,8 @@ static void dirty_free(void *p)
             bkt_dirty_wait(d);
         (void)pthread_mutex_unlock(&d->lock);
     }
+    if (d->n_dirty)
+        bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were never stored", (unsigned long long)d->n_dirty);
     bkt_map_free(d->sets, set_free);
     (void)pthread_cond_destroy(&d->wake);
     (void)pthread_mutex_destroy(&d->lock);

@@ -166,33 +166,5 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     free(io);
 }
 
-int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err)
-{
-    struct bkt_dsetio *s = malloc(sizeof *s);
-    if (!s)
-        BKT_NOMEM(err);
-    *s           = *io;
-    s->shared    = true;
-    s->files     = NULL;
-    s->table     = NULL;
-    s->found     = NULL;
-    s->n_found   = 0;
-    s->pipe.n    = 0;
-    s->fill      = io->fill ? bkt_centry_retain(io->fill) : NULL;
-    (void)pthread_mutex_init(&s->lock, NULL);
-    (void)bkt_object_retain(s->obj);
-    for (unsigned i = 0; i < io->pipe.n; i++) {
-        const struct bkt_filter *f  = &io->pipe.f[i];
-        int                      rc = bkt_pipeline_add(&s->pipe, f->id, f->flags, f->cd, f->n_cd, f->name, err);
-        if (rc < 0) {
-            bkt_dsetio_close(s);
-            return rc;
-        }
-        s->pipe.f[i].fn = f->fn;
-    }
-    *out = s;
-    return BKT_OK;
-}
-
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }

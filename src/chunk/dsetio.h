@@ -72,7 +72,7 @@ struct bkt_chunk_label {
 };
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
 
-/** A copy for what belongs to the domain itself: it doesn't keep the domain open.  Chunk objects only. */
+/** A copy for what belongs to the domain itself: it keeps neither the domain nor the dataset.  Chunk objects only. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
 /* ---- codec_of.c, pipeline_of.c ---- */
