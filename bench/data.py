@@ -126,8 +126,20 @@ def million(folder, number):
     d.finish()
 
 
+def name_first(folder):
+    """native_small.h5 as the connector writes it: .domain.json names the root's only member."""
+    path = os.path.join(folder, "bucket", "native_small.h5", ".domain.json")
+    with open(path, encoding="ascii") as f:
+        document = json.load(f)
+    half = document["root"][2:19]
+    document["h5first"] = [f"d-{half}-aaaa-000000-000001"]
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(document, f)
+
+
 def make(folder, programs, mib):
     subprocess.run([os.path.join(programs, "bench_make_data"), folder, str(mib)], check=True, stdout=subprocess.DEVNULL)
+    name_first(folder)
     tree(folder, 0x501)
     tiny(folder, 0x502, False)
     tiny(folder, 0x503, True)

@@ -201,6 +201,8 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
     BKT_PASS(bkt_domain_locate(d, n, err));
     BKT_PASS(bkt_domain_equip(d, err));
     bkt_objects_prefetch(d->objects, &d->doc.root, 1);
+    if (d->set.prefetch)
+        bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
     return BKT_OK;
 }

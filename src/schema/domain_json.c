@@ -38,6 +38,26 @@ static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err 
     return BKT_OK;
 }
 
+/* A hint and no more: what makes no sense is no error. */
+static void parse_first(const json_t *j, struct bkt_domain_doc *d)
+{
+    for (size_t i = 0; i < json_array_size(j) && d->n_first < BKT_FIRST_MAX; i++) {
+        const char *id = json_string_value(json_array_get(j, i));
+        d->n_first += id && bkt_id_set(&d->first[d->n_first], id);
+    }
+}
+
+static int emit_first(const struct bkt_domain_doc *d, json_t *j)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < d->n_first; i++)
+        if (json_array_append_new(list, json_string(d->first[i].text)) < 0) {
+            json_decref(list);
+            return BKT_ENOMEM;
+        }
+    return bkt_json_set(j, "h5first", list);
+}
+
 static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
 {
     const json_t *root = bkt_json_get(j, "root"), *owner = bkt_json_get(j, "owner");
@@ -48,6 +68,7 @@ static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *e
         BKT_PASS(bkt_json_dup(owner, "owner", &d->owner, err));
     d->created  = bkt_json_seconds(j, "created");
     d->modified = bkt_json_seconds(j, "lastModified");
+    parse_first(bkt_json_get(j, "h5first"), d);
     return parse_acls(bkt_json_get(j, "acls"), d, err);
 }
 
@@ -106,6 +127,8 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
         BKT_PASS(bkt_acl_emit(d->acls[i].allow, &one));
         BKT_PASS(bkt_json_set_named(acls, d->acls[i].user, one));
     }
+    if (d->n_first)
+        BKT_PASS(emit_first(d, j));
     BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(d->created)));
     return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
 }

