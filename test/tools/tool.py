@@ -12,7 +12,7 @@ class Bed:
     """Where the tests work: names of sample domains, and a folder to write into."""
 
     def __init__(self, args):
-        self.tool, self.store = args.tool, args.store
+        self.tool, self.store, self.bin, self.plugin = args.tool, args.store, args.bin, args.plugin
         self.tmp = tempfile.mkdtemp(prefix="tool-")
         self.fixtures = os.environ["BKT_FIXTURES"]
         if self.store == "dir":
@@ -37,8 +37,18 @@ class Bed:
         return to
 
     def run(self, *argv, env=None):
-        return subprocess.run([self.tool, *argv], capture_output=True, text=True, timeout=300,
-                              env={**os.environ, **(env or {})}, errors="surrogateescape")
+        return self.run_any(self.tool, *argv, env=env)
+
+    def run_any(self, *argv, env=None):
+        r = subprocess.run(argv, capture_output=True, text=True, timeout=300,
+                           env={**os.environ, **(env or {})}, errors="surrogateescape")
+        assert r.returncode >= 0 and "Sanitizer" not in r.stderr and "runtime error:" not in r.stderr, (argv, r.returncode, r.stderr)
+        return r
+
+    def hdf5(self, program, *argv, user):
+        """One of HDF5's own tools on a domain, as that user."""
+        return self.run_any(os.path.join(self.bin, program), *argv,
+                            env={"HDF5_PLUGIN_PATH": self.plugin, "HDF5_VOL_CONNECTOR": "bucket", "HS_USERNAME": user})
 
     def json(self, *argv, rc=0, env=None):
         r = self.run(*argv, "--json", env=env)
@@ -242,6 +252,25 @@ def test_access_lists_bind_the_named_user(b):
         assert b.json("acl", to)["acls"]["bob"]["read"] and not b.json("acl", to)["acls"]["eve"]["read"], verb
     fails(b.run("touch", b.mine + "/x", "-u", "eve"), "eve")
     fails(b.run("cp", b.fx("linked.h5"), b.mine + "/x", "-u", "eve"), "eve")
+
+
+def test_access_lists_bind_the_connector(b):
+    if not b.bin:
+        return
+    d = b.copy("acl.h5")
+    ok(b.run("acl", d, "--revoke", "crudep", "default"))
+    ok(b.run("acl", d, "+r", "bob"))
+    ok(b.run("acl", d, "+crud", "ann"))
+    before = b.json("acl", d)["acls"]
+    assert b.hdf5("h5ls", d, user="eve").returncode != 0
+    r = b.hdf5("h5ls", d, user="bob")
+    assert r.returncode == 0 and "Dataset" in r.stdout, (r.stdout, r.stderr)
+    assert b.hdf5("h5mkgrp", d, "/new", user="bob").returncode != 0
+    assert b.hdf5("h5mkgrp", d, "/new", user="eve").returncode != 0
+    assert "/new" not in ok(b.run("ls", d))
+    r = b.hdf5("h5mkgrp", d, "/new", user="ann")
+    assert r.returncode == 0, (r.stdout, r.stderr)
+    assert "/new" in ok(b.run("ls", d)) and b.json("acl", d)["acls"] == before
 
 
 # ---- rm, cp, mv ----
@@ -555,6 +584,8 @@ def main():
     p.add_argument("--tool", required=True)
     p.add_argument("--store", choices=["dir", "s3"], default="dir")
     p.add_argument("--only")
+    p.add_argument("--bin", help="where HDF5's tools are, to try the connector too")
+    p.add_argument("--plugin")
     args = p.parse_args()
     bad = n = 0
     shared = None
