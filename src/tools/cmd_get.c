@@ -20,17 +20,44 @@ struct get {
     unsigned long    objects;
 };
 
-/* HDF5 would write the data of a dataset with external files into these files, which are the original's. */
-static int drop_external(void *arg, hid_t dset, const char *path, hid_t dcpl, struct bkt_err *err)
+/* A list of its own: in HDF5 1.14 one whose properties were copied by H5Pcopy_prop() can't be copied again. */
+static hid_t contiguous_list(hid_t from, hid_t type)
 {
-    BKT_CLEANUP(h5_closep) hid_t plain = H5I_INVALID_HID;
-    (void)arg, (void)dset;
-    if (H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl) <= 0)
+    H5D_fill_time_t  fill_time;
+    H5D_fill_value_t defined;
+    unsigned         order, compact, dense;
+    hid_t            to    = H5Pcreate(H5P_DATASET_CREATE);
+    size_t           size  = H5Tget_size(type);
+    BKT_CLEANUP(bkt_freep) void *value = calloc(1, size ? size : 1);
+    bool ok = to >= 0 && value && H5Pget_fill_time(from, &fill_time) >= 0 && H5Pset_fill_time(to, fill_time) >= 0 &&
+              H5Pfill_value_defined(from, &defined) >= 0 && H5Pget_attr_creation_order(from, &order) >= 0 &&
+              H5Pset_attr_creation_order(to, order) >= 0 && H5Pget_attr_phase_change(from, &compact, &dense) >= 0 &&
+              H5Pset_attr_phase_change(to, compact, dense) >= 0;
+    if (ok && defined == H5D_FILL_VALUE_UNDEFINED)
+        ok = H5Pset_fill_value(to, type, NULL) >= 0;
+    if (ok && defined == H5D_FILL_VALUE_USER_DEFINED)
+        ok = H5Pget_fill_value(from, type, value) >= 0 && H5Pset_fill_value(to, type, value) >= 0;
+    if (!ok)
+        h5_closep(&to);
+    return to;
+}
+
+/* HDF5 would write the data of a dataset with external files into these files, which are the original's: such a dataset comes
+ * to lie in the file itself.  There it can't grow. */
+static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    (void)arg;
+    if (H5Pget_layout(*dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(*dcpl) <= 0)
         return BKT_OK;
-    plain = H5Pcreate(H5P_DATASET_CREATE);
-    if (plain < 0 || H5Pcopy_prop(dcpl, plain, "efl") < 0)
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
+    hid_t                        plain = type < 0 ? -1 : contiguous_list(*dcpl, type);
+    if (plain < 0)
         return h5_fail(err, path);
-    return BKT_OK;
+    h5_closep(dcpl);
+    *dcpl = plain;
+    int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
+    return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path) : BKT_OK;
 }
 
 static void tell(void *arg, const char *path, const char *what)
@@ -59,7 +86,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
         return h5_fail(err, name);
-    struct tree_options o = {.hooks = {.arg = g, .prepare = drop_external, .tell = tell, .done = done},
+    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .tell = tell, .done = done},
                              .dst_native = true,
                              .no_data    = bkt_tool_has(g->t, "nodata") > 0};
     int                 rc = tree_copy(src, dst, &o, err);
