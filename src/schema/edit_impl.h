@@ -79,6 +79,18 @@ struct bkt_clash {
  *  out of the change and named in @p clash. */
 BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
 
+/** BKT_OK without names, else BKT_EEXIST with the story. */
+BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
+
+/* ---- flush.c, flush_doc.c ---- */
+
+/** The object in memory becomes what is in c->text: what was written, with what others had put there. */
+BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);
+/** Folders and the document of a new domain. */
+BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
+/** Delete the objects of the domain that a new one has replaced. */
+BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
+
 /* ---- remove.c ---- */
 
 /** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */

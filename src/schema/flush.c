@@ -10,7 +10,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "acl.h"
 #include "edit_impl.h"
 #include "object.h"
 #include "parse.h"
@@ -181,8 +180,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-/* The object in memory is what was written, with what others had put there. */
-static int adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
+int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
@@ -199,7 +197,7 @@ static int written(struct bkt_domain *d, struct bkt_change *c, const char *etag,
 {
     c->done = true;
     if (c->foreign)
-        BKT_PASS(adopt(d, c, err));
+        BKT_PASS(bkt_change_adopt(d, c, err));
     bkt_buf_fini(&c->obj->stored);
     if (bkt_object_set_etag(c->obj, etag) < 0)
         BKT_NOMEM(err);
@@ -365,120 +363,6 @@ static int run_phase(struct bkt_domain *d, struct bkt_change **v, size_t n, stru
     return rc;
 }
 
-/* ---- the document of a new domain ---- */
-
-static int doc_key(const char *path, struct bkt_buf *out)
-{
-    return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
-}
-
-static int write_folders(struct bkt_domain *d, struct bkt_err *err)
-{
-    struct bkt_edits     *e   = d->edits;
-    struct bkt_domain_doc doc = {.owner = d->doc.owner, .created = d->doc.created, .modified = d->doc.created};
-    struct bkt_acl_entry  acl[2] = {{.user = d->doc.owner, .allow = BKT_ACL_ALL},
-                                    {.user = (char[]){"default"}, .allow = BKT_ACL_READ}};
-    doc.acls   = acl;
-    doc.n_acls = 2;
-    for (size_t i = 0; i < e->n_folders; i++) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
-        if (doc_key(e->folders[i], &key) < 0)
-            BKT_NOMEM(err);
-        BKT_PASS(bkt_domain_doc_emit(&doc, &text, err));
-        int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
-        if (rc < 0 && rc != BKT_EPRECOND)
-            BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);
-        if (rc < 0)
-            bkt_err_clear(err);
-    }
-    return BKT_OK;
-}
-
-/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well. */
-static int judge_doc(struct bkt_domain *d, const char *key, const struct bkt_buf *text, bool *ours, struct bkt_err *err)
-{
-    struct bkt_edits     *e   = d->edits;
-    struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
-    struct bkt_domain_doc doc = {.n_acls = 0};
-    int rc = bkt_store_run(d->store, &r, 1, err);
-    *ours  = rc == BKT_OK && r.body.len == text->len && memcmp(r.body.ptr, text->ptr, text->len) == 0;
-    if (rc == BKT_ENOENT) { /* deleted meanwhile */
-        bkt_err_clear(err);
-        rc = BKT_OK;
-        free(e->old_etag);
-        e->old_etag = NULL;
-    } else if (rc == BKT_OK && !*ours && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
-        if (!e->replace || !doc.root.text[0]) {
-            rc = BKT_ERR(err, BKT_EEXIST, "%s: somebody else has made it meanwhile", d->name);
-        } else {
-            free(e->old_etag);
-            e->old_etag = strdup(r.etag);
-            e->old_root = doc.root;
-            rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        }
-        bkt_domain_doc_fini(&doc);
-    }
-    bkt_req_fini(&r);
-    return rc;
-}
-
-/* The root's members, when they are few. */
-static void note_first(struct bkt_domain *d)
-{
-    const struct bkt_object *root = NULL;
-    d->doc.n_first                = 0;
-    if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
-        return;
-    const struct bkt_links *l = bkt_links_settle(&root->group.links);
-    for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD)
-            d->doc.first[d->doc.n_first++] = l->v[i].id;
-    bkt_object_release(root);
-}
-
-static int write_doc(struct bkt_domain *d, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
-    struct bkt_edits *e    = d->edits;
-    bool              ours = false;
-    int               rc   = BKT_EPRECOND;
-    BKT_PASS(write_folders(d, err));
-    if (doc_key(d->path, &key) < 0)
-        BKT_NOMEM(err);
-    note_first(d);
-    BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
-    for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
-        bkt_err_clear(err);
-        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,
-                           e->old_etag ? NULL : "*", NULL, err);
-        if (rc == BKT_EPRECOND) {
-            bkt_err_clear(err);
-            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &text, &ours, err));
-        }
-    }
-    if (rc < 0 && !ours)
-        BKT_FAIL(err, rc, "%s can't be written", bkt_buf_str(&key));
-    e->fresh = false;
-    if (e->counted)
-        bkt_registry_count_fresh(-1);
-    e->counted = false;
-    bkt_trace(BKT_TRACE_SCHEMA, "domain %s is stored", d->name);
-    return BKT_OK;
-}
-
-/* The objects of the domain that was replaced. */
-static int remove_old(struct bkt_domain *d, struct bkt_err *err)
-{
-    struct bkt_edits *e = d->edits;
-    if (!e->old_root.text[0] || e->fresh)
-        return BKT_OK;
-    if (bkt_id_is_v2(&e->old_root))
-        BKT_TRY(err, bkt_remove_tree(d->store, &e->old_root, err), "%s is stored, but not all of what it replaces is deleted",
-                d->name);
-    memset(&e->old_root, 0, sizeof e->old_root);
-    return BKT_OK;
-}
-
 /* ---- all together ---- */
 
 static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
@@ -524,8 +408,8 @@ static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *
     for (enum phase p = PHASE_LEAVES; p < PHASE_NOTHING; p++)
         BKT_PASS(run_phase(d, v + starts[p], starts[p + 1] - starts[p], clash, err));
     if (d->edits->fresh)
-        BKT_PASS(write_doc(d, err));
-    BKT_PASS(remove_old(d, err));
+        BKT_PASS(bkt_doc_write(d, err));
+    BKT_PASS(bkt_doc_remove_old(d, err));
     for (size_t i = starts[PHASE_NOTHING]; i < n; i++)
         if (!v[i]->removed && !is_changed(v[i])) {
             forget(d, v[i]);
@@ -538,7 +422,7 @@ static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *
     return remove_objects(d, v + starts[PHASE_NOTHING], m - starts[PHASE_NOTHING], err);
 }
 
-static int tell_clash(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
+int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
 {
     if (!clash->n)
         return BKT_OK;
@@ -577,7 +461,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
         BKT_NOMEM(err);
     BKT_TRY(err, flush_all(d, v, starts, n, &clash, err), "%s: not everything is written; what is missing is kept", d->name);
     d->edits->dirty_bytes = 0;
-    return tell_clash(d, &clash, err);
+    return bkt_clash_tell(d, &clash, err);
 }
 
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
@@ -587,7 +471,7 @@ int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struc
     if (!c || c->removed || c->is_new || !is_changed(c))
         return BKT_OK;
     BKT_PASS(run_phase(d, &c, 1, &clash, err));
-    return tell_clash(d, &clash, err);
+    return bkt_clash_tell(d, &clash, err);
 }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
@@ -596,66 +480,3 @@ bool bkt_domain_is_dirty(struct bkt_domain *d)
 }
 
 uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d) { return d->edits->dirty_bytes; }
-
-/* ---- seeing what others did; forgetting what we did ---- */
-
-static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j     = NULL;
-    struct bkt_clash                      clash = {0};
-    BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
-    BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), &clash, err));
-    bkt_buf_clear(&c->text);
-    BKT_PASS(bkt_json_dump(j, &c->text, err));
-    BKT_PASS(adopt(d, c, err));
-    bkt_buf_fini(&c->text);
-    bkt_buf_fini(&c->obj->stored);
-    if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
-        BKT_NOMEM(err);
-    return tell_clash(d, &clash, err);
-}
-
-int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    struct bkt_change  clean = {.id = *id};
-    if (c && (c->is_new || c->removed))
-        return BKT_OK;
-    const struct bkt_object *o = NULL;
-    BKT_PASS(bkt_domain_get(d, id, &o, err));
-    clean.obj = (struct bkt_object *)(uintptr_t)o;
-    if (bkt_id_key(id, &key) < 0) {
-        bkt_object_release(o);
-        BKT_NOMEM(err);
-    }
-    struct bkt_req r  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE, .if_none_match = o->etag};
-    int            rc = bkt_store_run(d->store, &r, 1, err);
-    if (rc == BKT_ENOTMOD) {
-        bkt_err_clear(err);
-        rc = BKT_OK;
-    } else if (rc == BKT_OK) {
-        rc = merge_fresh(d, c ? c : &clean, &r, err);
-    }
-    bkt_buf_fini(&clean.text);
-    bkt_req_fini(&r);
-    bkt_object_release(o);
-    return rc;
-}
-
-void bkt_domain_discard(struct bkt_domain *d)
-{
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
-        struct bkt_change *c = v;
-        bkt_objects_drop(d->objects, &c->id, false);
-        (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
-        bkt_change_free(d, c);
-    }
-    d->edits->fresh       = false;
-    d->edits->dirty_bytes = 0;
-    memset(&d->edits->old_root, 0, sizeof d->edits->old_root);
-    bkt_links_count_forget(d->links);
-}

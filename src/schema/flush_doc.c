@@ -1,0 +1,118 @@
+/* The document of a new domain goes to the store, last of all: then the domain is there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "edit_impl.h"
+#include "trace.h"
+
+static int doc_key(const char *path, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
+}
+
+static int write_folders(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits     *e   = d->edits;
+    struct bkt_domain_doc doc = {.owner = d->doc.owner, .created = d->doc.created, .modified = d->doc.created};
+    struct bkt_acl_entry  acl[2] = {{.user = d->doc.owner, .allow = BKT_ACL_ALL},
+                                    {.user = (char[]){"default"}, .allow = BKT_ACL_READ}};
+    doc.acls   = acl;
+    doc.n_acls = 2;
+    for (size_t i = 0; i < e->n_folders; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+        if (doc_key(e->folders[i], &key) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(bkt_domain_doc_emit(&doc, &text, err));
+        int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
+        if (rc < 0 && rc != BKT_EPRECOND)
+            BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);
+        if (rc < 0)
+            bkt_err_clear(err);
+    }
+    return BKT_OK;
+}
+
+/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well. */
+static int judge_doc(struct bkt_domain *d, const char *key, const struct bkt_buf *text, bool *ours, struct bkt_err *err)
+{
+    struct bkt_edits     *e   = d->edits;
+    struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
+    struct bkt_domain_doc doc = {.n_acls = 0};
+    int rc = bkt_store_run(d->store, &r, 1, err);
+    *ours  = rc == BKT_OK && r.body.len == text->len && memcmp(r.body.ptr, text->ptr, text->len) == 0;
+    if (rc == BKT_ENOENT) { /* deleted meanwhile */
+        bkt_err_clear(err);
+        rc = BKT_OK;
+        free(e->old_etag);
+        e->old_etag = NULL;
+    } else if (rc == BKT_OK && !*ours && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
+        if (!e->replace || !doc.root.text[0]) {
+            rc = BKT_ERR(err, BKT_EEXIST, "%s: somebody else has made it meanwhile", d->name);
+        } else {
+            free(e->old_etag);
+            e->old_etag = strdup(r.etag);
+            e->old_root = doc.root;
+            rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        }
+        bkt_domain_doc_fini(&doc);
+    }
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* The root's members, when they are few. */
+static void note_first(struct bkt_domain *d)
+{
+    const struct bkt_object *root = NULL;
+    d->doc.n_first                = 0;
+    if (bkt_objects_get(d->objects, &d->doc.root, &root, NULL) < 0)
+        return;
+    const struct bkt_links *l = bkt_links_settle(&root->group.links);
+    for (size_t i = 0; root->kind == BKT_GROUP && l->n <= BKT_FIRST_MAX && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            d->doc.first[d->doc.n_first++] = l->v[i].id;
+    bkt_object_release(root);
+}
+
+int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
+    struct bkt_edits *e    = d->edits;
+    bool              ours = false;
+    int               rc   = BKT_EPRECOND;
+    BKT_PASS(write_folders(d, err));
+    if (doc_key(d->path, &key) < 0)
+        BKT_NOMEM(err);
+    note_first(d);
+    BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
+    for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
+        bkt_err_clear(err);
+        rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,
+                           e->old_etag ? NULL : "*", NULL, err);
+        if (rc == BKT_EPRECOND) {
+            bkt_err_clear(err);
+            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &text, &ours, err));
+        }
+    }
+    if (rc < 0 && !ours)
+        BKT_FAIL(err, rc, "%s can't be written", bkt_buf_str(&key));
+    e->fresh = false;
+    if (e->counted)
+        bkt_registry_count_fresh(-1);
+    e->counted = false;
+    bkt_trace(BKT_TRACE_SCHEMA, "domain %s is stored", d->name);
+    return BKT_OK;
+}
+
+int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (!e->old_root.text[0] || e->fresh)
+        return BKT_OK;
+    if (bkt_id_is_v2(&e->old_root))
+        BKT_TRY(err, bkt_remove_tree(d->store, &e->old_root, err), "%s is stored, but not all of what it replaces is deleted",
+                d->name);
+    memset(&e->old_root, 0, sizeof e->old_root);
+    return BKT_OK;
+}

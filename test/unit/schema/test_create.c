@@ -1,0 +1,213 @@
+/* Domains made, replaced and deleted: names, folders, owners, both versions of the schema; and what is refused. */
+#include "edit_testing.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pool.h"
+
+static char dir[64];
+
+static bool there(const char *path)
+{
+    char        full[256];
+    struct stat sb;
+    (void)snprintf(full, sizeof full, "%s/%s", dir, path);
+    return stat(full, &sb) == 0;
+}
+
+static char *in_dir(const char *path)
+{
+    static char full[4][256];
+    static unsigned next;
+    char *at = full[next++ % 4];
+    (void)snprintf(at, sizeof full[0], "%s/%s", dir, path);
+    return at;
+}
+
+static void make(const char *name, bool truncate, int64_t mark)
+{
+    struct bkt_domain *d = create(name, truncate);
+    set_attr(d, bkt_domain_root(d), "mark", mark, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    bkt_domain_close(d);
+}
+
+static int64_t mark_of(const char *name)
+{
+    struct bkt_domain *d = open_it(name);
+    int64_t            v = attr_value(get(d, bkt_domain_root(d)), "mark");
+    bkt_domain_close(d);
+    return v;
+}
+
+static int try_create(const char *name, bool truncate, struct bkt_err *err)
+{
+    struct bkt_domain *d  = NULL;
+    int                rc = bkt_domain_create(name, &set, &(struct bkt_new_domain){.truncate = truncate}, &d, err);
+    if (rc == BKT_OK)
+        bkt_domain_close(d);
+    return rc;
+}
+
+/* ---- plain paths ---- */
+
+static void a_directory_becomes_a_bucket(void)
+{
+    make(in_dir("a.h5"), false, 1);
+    CHECK(there("a.h5/.domain.json") && there("db"), "the directory that holds it is the bucket");
+    CHECK(mkdir(in_dir("sub"), 0777) == 0, "sub");
+    make(in_dir("sub/b.h5"), false, 2);
+    CHECK(there("sub/b.h5/.domain.json") && !there("sub/db") && there("sub/.domain.json"), "the bucket above is used");
+    CHECK(mark_of(in_dir("a.h5")) == 1 && mark_of(in_dir("sub/../sub/b.h5")) == 2, "both open");
+    FAILS(BKT_ENOENT, "no directory", try_create(in_dir("none/c.h5"), false, err));
+    FAILS(BKT_EEXIST, "exists", try_create(in_dir("a.h5"), false, err));
+    FAILS(BKT_EEXIST, "folder", try_create(in_dir("sub"), true, err));
+    FAILS(BKT_EINVAL, "a domain, no folder", try_create(in_dir("a.h5/x.h5"), false, err));
+    FILE *f = fopen(in_dir("plain"), "w");
+    if (f)
+        (void)fclose(f);
+    FAILS(BKT_EEXIST, "no domain", try_create(in_dir("plain"), true, err));
+    CHECK(bkt_domain_probe(in_dir("a.h5"), &set, NULL) == 1, "what a probe keeps open");
+    OK(bkt_domain_delete(in_dir("a.h5"), &set, false, err));
+    CHECK(!there("a.h5") && mark_of(in_dir("sub/b.h5")) == 2, "gone without a trace, the other stays");
+    FAILS(BKT_ENOENT, "no", bkt_domain_delete(in_dir("a.h5"), &set, false, err));
+}
+
+static void replacing(void)
+{
+    make("mem:c1/t.h5", false, 1);
+    struct bkt_domain *d = open_it("mem:c1/t.h5");
+    FAILS(BKT_EBUSY, "open", try_create("mem:c1/t.h5", true, err));
+    FAILS(BKT_EBUSY, "open", bkt_domain_delete("mem:c1/t.h5", &set, false, err));
+    bkt_domain_close(d);
+    d = create("mem:c1/t.h5", true);
+    struct bkt_domain *other = open_other("mem:c1/t.h5");
+    CHECK(attr_value(get(other, bkt_domain_root(other)), "mark") == 1, "the old one stays until the first flush");
+    bkt_domain_close(other);
+    bkt_domain_close(d); /* and for good when there is none */
+    CHECK(mark_of("mem:c1/t.h5") == 1, "nothing happened");
+    size_t n = 0;
+    make("mem:c1/t.h5", true, 2);
+    CHECK(mark_of("mem:c1/t.h5") == 2, "the new one");
+    struct bkt_store *st = NULL;
+    OK(bkt_store_open("mem:c1", &set, &st, err));
+    struct bkt_buf key = {0};
+    d = open_it("mem:c1/t.h5");
+    if (bkt_id_key(bkt_domain_root(d), &key) < 0)
+        abort();
+    OK(bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &key, err));
+    bkt_domain_close(d);
+    bkt_buf_fini(&key);
+    bkt_store_close(st);
+    (void)n;
+}
+
+/* Two make the same name, neither sees the other's before its flush. */
+static void two_make_one_name(void)
+{
+    struct bkt_settings other = {0};
+    struct bkt_domain  *d = create("mem:c2/n.h5", false), *e = NULL;
+    OK(bkt_settings_copy(&other, &set, err));
+    other.merge_gap = 99;
+    OK(bkt_domain_create("mem:c2/n.h5", &other, &(struct bkt_new_domain){.truncate = false}, &e, err));
+    OK(bkt_domain_flush(d, err));
+    FAILS(BKT_EEXIST, "somebody else", bkt_domain_flush(e, err));
+    bkt_domain_close(e);
+    e = NULL;
+    set_attr(d, bkt_domain_root(d), "mark", 7, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    bkt_domain_close(d);
+    CHECK(mark_of("mem:c2/n.h5") == 7, "the first one's");
+    bkt_settings_fini(&other);
+}
+
+/* ---- owners and folders ---- */
+
+static void owners_and_folders(void)
+{
+    set.user = strdup("joe");
+    make("mem:c3/home/joe/x.h5", false, 1);
+    struct bkt_domain           *d   = open_it("mem:c3/home/joe/x.h5");
+    const struct bkt_domain_doc *doc = bkt_domain_doc(d);
+    CHECK(strcmp(doc->owner, "joe") == 0 && doc->n_acls == 1 && doc->acls[0].allow == 0x3f, "the owner may do all");
+    OK(bkt_domain_may_write(d, BKT_ACL_UPDATE, err));
+    struct bkt_store *st = bkt_domain_store(d);
+    uint64_t          size;
+    OK(bkt_store_head(st, "home/.domain.json", &size, err));
+    OK(bkt_store_head(st, "home/joe/.domain.json", &size, err));
+    bkt_domain_close(d);
+    free(set.user);
+    set.user = strdup("ann");
+    FAILS(BKT_EACCES, "ann", try_create("mem:c3/home/joe/y.h5", false, err));
+    FAILS(BKT_EACCES, "ann", bkt_domain_delete("mem:c3/home/joe/x.h5", &set, false, err));
+    d = open_it("mem:c3/home/joe/x.h5");
+    FAILS(BKT_EACCES, "ann", bkt_domain_may_write(d, BKT_ACL_UPDATE, err));
+    bkt_domain_close(d);
+    free(set.user);
+    set.user = NULL;
+}
+
+/* ---- version 1 ---- */
+
+static int count_keys(const struct bkt_listed *e, void *arg)
+{
+    CHECK(strncmp(e->key, "db/", 3) != 0, "%s is no key of version 1", e->key);
+    ++*(size_t *)arg;
+    return BKT_OK;
+}
+
+static void version_1(void)
+{
+    set.schema = strdup("v1");
+    struct bkt_domain *d    = create("mem:c4/old.h5", false);
+    struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds = add_dset(d, 25);
+    CHECK(!bkt_id_is_v2(&root) && !bkt_id_is_v2(&g) && bkt_id_valid(g.text, NULL) && bkt_id_valid(ds.text, NULL), "%s", g.text);
+    link_it(d, &root, "g", &g);
+    link_it(d, &g, "ds", &ds);
+    link_it(d, &g, "up", &root);
+    OK(bkt_domain_flush(d, err));
+    struct bkt_buf key = {0};
+    if (bkt_chunk_key(&ds, &get(d, &ds)->dset.layout, (uint64_t[]){2}, &key) < 0)
+        abort();
+    OK(bkt_store_put(bkt_domain_store(d), bkt_buf_str(&key), "x", 1, NULL, NULL, NULL, err));
+    bkt_domain_close(d);
+    free(set.schema);
+    set.schema = NULL;
+    d = open_it("mem:c4/old.h5");
+    struct bkt_id h = add_group(d);
+    CHECK(!bkt_id_is_v2(&h), "the domain's own version holds");
+    CHECK(get(d, &ds)->dset.space.dims[0] == 25, "it opens");
+    size_t n = 0;
+    OK(bkt_store_list(bkt_domain_store(d), "", "", count_keys, &n, err));
+    CHECK(n == 5, "document, three objects, a chunk: %zu", n);
+    bkt_domain_close(d);
+    OK(bkt_domain_delete("mem:c4/old.h5", &set, false, err));
+    struct bkt_store *st = NULL;
+    n                    = 0;
+    OK(bkt_store_open("mem:c4", &set, &st, err));
+    OK(bkt_store_list(st, "", "", count_keys, &n, err));
+    CHECK(n == 0, "all deleted: %zu", n);
+    bkt_store_close(st);
+    bkt_buf_fini(&key);
+}
+
+int main(void)
+{
+    (void)strcpy(dir, "/tmp/bkt-s-create-XXXXXX");
+    OK(bkt_settings_init(&set, "", err));
+    CHECK(mkdtemp(dir) != NULL, "%s", dir);
+    a_directory_becomes_a_bucket();
+    replacing();
+    two_make_one_name();
+    owners_and_folders();
+    version_1();
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    bkt_settings_fini(&set);
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r %s", dir);
+    CHECK(system(command) == 0, "%s", command);
+    return failures ? 1 : 0;
+}
