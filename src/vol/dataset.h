@@ -39,8 +39,9 @@ BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset,
 void              bkt_dsel_fini(struct bkt_dsel *s);
 /** Copy @p n packed elements to the stretches of memory that come next (@p out), or from there. @p iter: H5Ssel_iter_create() */
 BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out, struct bkt_err *err);
-/** BKT_EUNSUP for what a transfer list asks for and the connector can't do. */
-BKT_NODISCARD int bkt_dsel_check_transfer(hid_t dxpl, struct bkt_err *err);
+/** H5Pset_data_transform(): whether a transfer list has one, and what it makes of @p n of the program's elements, in place. */
+bool              bkt_dsel_has_transform(hid_t dxpl);
+BKT_NODISCARD int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err);
 
 /* ---- pieces.c: a selection in pieces of bounded size, in selection order ---- */
 struct bkt_pieces {

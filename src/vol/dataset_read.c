@@ -20,6 +20,7 @@ struct job {
     hid_t            mem_type, dxpl; /* borrowed */
     unsigned char   *buf;
     enum way         way;
+    bool             transform; /* H5Pset_data_transform */
     struct bkt_conv  conv;
     struct bkt_dsel  sel;
     hid_t            iter, back_iter; /* STAGED, not flat: where in memory the next elements go, and come from */
@@ -49,6 +50,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
     BKT_PASS(bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
     j->way = STAGED;
+    if (j->transform)
+        return BKT_OK;
     if (j->conv.kind == BKT_CONV_COPY)
         j->way = STRAIGHT;
     else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
@@ -74,8 +77,11 @@ static int open_iters(struct job *j, struct bkt_err *err)
 static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
 {
     size_t bytes;
-    if (j->sel.flat)
-        return bkt_conv_run(&j->conv, j->o, col, n, j->buf + (j->sel.flat_at + first) * j->conv.dst, j->dxpl, err);
+    if (j->sel.flat) {
+        unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
+        BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
+        return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
+    }
     if (!bkt_mul_size(n, j->conv.dst, &bytes))
         BKT_NOMEM(err);
     BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
@@ -85,6 +91,8 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
     if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
+    if (j->transform)
+        BKT_PASS(bkt_dsel_transform(j->dxpl, j->mem_type, packed, n, err));
     return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
 }
 
@@ -196,13 +204,13 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                      const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err)
 {
-    BKT_PASS(bkt_dsel_check_transfer(dxpl, err));
+    bool transform = bkt_dsel_has_transform(dxpl);
     struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 
     for (; rc == BKT_OK && n < count; n++) {
-        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n]};
+        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n], .transform = transform};
         rc      = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
     }
     if (rc == BKT_OK && count > 0)

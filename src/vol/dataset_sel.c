@@ -81,17 +81,36 @@ int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t 
     return BKT_OK;
 }
 
-int bkt_dsel_check_transfer(hid_t dxpl, struct bkt_err *err)
+bool bkt_dsel_has_transform(hid_t dxpl)
 {
     ssize_t n;
     if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
-        return BKT_OK;
+        return false;
     H5E_BEGIN_TRY
     {
         n = H5Pget_data_transform(dxpl, NULL, 0);
     }
     H5E_END_TRY
-    if (n > 0)
-        BKT_FAIL(err, BKT_EUNSUP, "a data transform (H5Pset_data_transform); read first, then compute");
+    return n > 0;
+}
+
+static hid_t dataset_in_memory(hid_t file, hid_t type, size_t n)
+{
+    hsize_t                           dim   = n;
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(1, &dim, NULL);
+    return space < 0 ? space : H5Dcreate_anon(file, type, space, H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* There is no public call that evaluates the expression, so HDF5 writes the elements with it to a file in memory. */
+int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl < 0 || H5Pset_fapl_core(fapl, 1 << 20, 0) < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
+        return bkt_h5err_capture(err, "a file in memory");
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Fcreate("h5bucket-transform", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : dataset_in_memory(file, mem_type, n);
+    if (dset < 0 || H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, dxpl, elems) < 0 ||
+        H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) < 0)
+        return bkt_h5err_capture(err, "the data transform");
     return BKT_OK;
 }

@@ -19,7 +19,7 @@ struct job {
     hid_t                mem_type, dxpl, file_type; /* borrowed */
     const unsigned char *buf;
     size_t               mem_size; /* of one of the program's elements */
-    bool                 straight;
+    bool                 straight, transform;
     struct bkt_conv      conv;
     struct bkt_dsel      sel;
     hid_t                iter;     /* not straight and not flat: where the next elements come from */
@@ -62,7 +62,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     if (!j->mem_size)
         return bkt_h5err_capture(err, "asking for a type's size");
     BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
-    j->straight = j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var;
+    j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var;
     return BKT_OK;
 }
 
@@ -73,19 +73,22 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
 {
     size_t bytes;
     *ours = NULL;
-    if (j->sel.flat) {
-        *out = j->buf + (j->sel.flat_at + first) * j->mem_size;
+    *out  = j->sel.flat ? j->buf + (j->sel.flat_at + first) * j->mem_size : NULL;
+    if (j->sel.flat && !j->transform)
         return BKT_OK;
-    }
-    if (j->iter < 0)
+    if (j->iter < 0 && !j->sel.flat)
         j->iter = H5Ssel_iter_create(j->sel.mem_space, j->mem_size, 0);
-    if (j->iter < 0)
+    if (j->iter < 0 && !j->sel.flat)
         return bkt_h5err_capture(err, "iterating over the memory selection");
     *ours = bkt_mul_size(n, j->mem_size, &bytes) ? malloc(bytes) : NULL;
     if (!*ours)
         BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    if (j->sel.flat)
+        memcpy(*ours, *out, bytes);
+    else
+        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err)); /* reads it only */
     *out = *ours;
-    return bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err); /* reads it only */
+    return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, *ours, n, err) : BKT_OK;
 }
 
 static int slice(size_t n, struct staged *s, struct bkt_err *err)
@@ -207,12 +210,12 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                           const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err)
 {
-    BKT_PASS(bkt_dsel_check_transfer(dxpl, err));
+    bool transform = bkt_dsel_has_transform(dxpl);
     struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (; rc == BKT_OK && n < count; n++) {
-        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n]};
+        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n], .transform = transform};
         rc      = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();

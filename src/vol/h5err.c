@@ -69,8 +69,3 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what)
     (void)H5Eclear2(H5E_DEFAULT);
     return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 says: %s", what, msg[0] ? msg : "(nothing)");
 }
-
-int bkt_h5err_readonly(struct bkt_err *err, const char *what)
-{
-    return BKT_ERR(err, BKT_EUNSUP, "%s is not yet supported: the bucket connector reads domains, it does not write them", what);
-}

@@ -14,9 +14,6 @@ herr_t bkt_h5err_publish(const struct bkt_err *err);
  *  @p what says what was tried. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
-/** What writing answers until it is there. */
-int bkt_h5err_readonly(struct bkt_err *err, const char *what);
-
 /** Class and message ids, made when the connector starts, released when it ends. */
 herr_t bkt_h5err_init(void);
 void   bkt_h5err_term(void);

@@ -294,6 +294,32 @@ static void fields(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+static void transforms(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {6, 4}, chunk[] = {4, 4}, start[] = {1, 1}, count[] = {3, 2};
+    double        v[24];
+    float         w[24] = {0};
+    hid_t         s = simple(2, dims, NULL), p = chunked(2, chunk), x = H5Pcreate(H5P_DATASET_XFER);
+    hid_t         d = H5Dcreate2(f, "d", H5T_STD_I32BE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    for (int i = 0; i < 24; i++)
+        v[i] = i;
+    H5Pset_data_transform(x, "2*x+1");
+    say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, x, v));
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, start, NULL, count, NULL);
+    say_result(o, "a part of it", H5Dwrite(d, H5T_NATIVE_DOUBLE, s, s, x, v));
+    say(o, "what was written is as before: %g", v[5]);
+    H5Pset_data_transform(x, "(x-1)/2");
+    say_result(o, "reading", H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, x, w));
+    say_bytes(o, "values", w, sizeof w);
+    memset(w, 0, sizeof w);
+    say_result(o, "reading a part", H5Dread(d, H5T_NATIVE_FLOAT, s, s, x, w));
+    say_bytes(o, "values", w, sizeof w);
+    H5Dclose(d);
+    H5Pclose(p);
+    H5Pclose(x);
+    H5Sclose(s);
+}
+
 static void strings(hid_t f, struct out *o)
 {
     const hsize_t dims[]  = {4};
@@ -393,6 +419,7 @@ static const struct write_case cases[] = {
     {"small chunks are shown one by one", small_chunks, NULL},
     {"several datasets at once", several_at_once, NULL},
     {"fields that a program doesn't know stay", fields, NULL},
+    {"data transforms", transforms, NULL},
     {"strings and lists", strings, read_strings},
     {"what nothing links goes", anonymous, NULL},
     {"fill and allocation times are kept", times, NULL},
