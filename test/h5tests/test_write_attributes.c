@@ -270,7 +270,7 @@ static void deleted_while_used(hid_t f, struct out *o)
 {
     int v = 0;
     for (int i = 0; i < 5; i++) {
-        char name[8];
+        char name[32];
         snprintf(name, sizeof name, "a%d", i);
         put_int(f, name, i);
     }
