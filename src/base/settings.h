@@ -40,7 +40,8 @@
       "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \
     X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "128M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
     X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
-    X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "64K", 0, 67108864, "ranges of one file nearer than this are fetched as one") \
+    X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "2M", 0, 67108864,                                                      \
+      "ranges of one file no farther apart than this are fetched as one, at most; how far is worth it follows from the server's pace") \
     X(UINT, read_ahead, "H5BUCKET_READ_AHEAD", "32M", 0, UINT64_MAX,                                                 \
       "bytes that are read ahead of a program that reads in steps; 0: none")                                         \
     X(UINT, near, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \

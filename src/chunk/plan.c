@@ -245,7 +245,9 @@ size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits
     for (; i + n < s->n; n++) {
         const struct bkt_seg *x    = &s->v[i + n];
         uint64_t              next = bkt_max_u64(end, x->off + x->len);
-        if (!same_file(first->file, x->file) || (x->off > end && x->off - end > lim->gap) || next - first->off > lim->merge)
+        /* never more for nothing than for use, beyond the little that costs nothing */
+        uint64_t gap = bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
+        if (!same_file(first->file, x->file) || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
             break;
         end = next;
     }

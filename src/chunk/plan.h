@@ -42,6 +42,7 @@ struct bkt_segs {
 void bkt_segs_fini(struct bkt_segs *s);
 struct bkt_limits {
     uint64_t part, merge, gap; /* bytes */
+    uint64_t far_gap;          /* between ranges that are at least as long themselves: what a round trip is worth */
 };
 /** Add what chunk k of the target needs from its place. */
 BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,

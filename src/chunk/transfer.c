@@ -15,6 +15,8 @@
 #define MIN_COST (64u << 10)  /* bytes that any task counts for: bounds their number */
 #define SLOTS    32           /* long requests that fill any line side by side: 256 MiB are 32 of 8 MiB */
 #define COPY_MIN  (4u << 20)  /* as much of a directory's plain bytes is not copied to a cache: the system's page cache has it */
+#define NEAR_GAP  (UINT64_C(64) << 10) /* costs about nothing anywhere */
+#define USUAL_RATE 50e6                /* bytes per second of one connection, while nothing is known */
 #define MERGE_MIN (1u << 20)  /* below this, more requests side by side are worth more than fewer (not yet measured) */
 
 static void wait_for(struct bkt_run_state *run, uint64_t cost)
@@ -138,12 +140,24 @@ static int want(struct bkt_target *t, struct wanted *w, struct bkt_locate *q, st
     return BKT_OK;
 }
 
+/* A gap between two ranges costs what its bytes take on one connection, another request its first byte: they are even at
+ * first byte x throughput, 1.5 MB for S3's 30 ms and 50 MB/s.  Bounded by setting merge_gap and from below by NEAR_GAP. */
+static void set_gaps(struct bkt_run_state *run)
+{
+    const struct bkt_dsetio *io = run->t[0].io;
+    double                   first, rate;
+    bkt_store_pace(bkt_domain_store(io->dom), &first, &rate);
+    double even      = first * (rate > 0 ? rate : USUAL_RATE);
+    run->lim.gap     = bkt_min_u64(io->set->merge_gap, NEAR_GAP);
+    run->lim.far_gap = bkt_min_u64(io->set->merge_gap, even < (double)NEAR_GAP ? NEAR_GAP : even < 1e9 ? (uint64_t)even : 1000000000);
+}
+
 /* Merging stops where fewer, longer requests would leave connections without work. */
 static void set_limits(struct bkt_run_state *run, uint64_t bytes)
 {
     const struct bkt_settings *set = run->t[0].io->set;
     run->lim.part                  = set->part_size;
-    run->lim.gap                   = set->merge_gap;
+    set_gaps(run);
     run->lim.merge                 = bkt_max_u64(bytes / bkt_min_u64(set->connections, SLOTS), MERGE_MIN);
     run->lim.merge                 = bkt_min_u64(run->lim.merge, run->lim.part);
 }

@@ -491,4 +491,11 @@ int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const str
     return rc;
 }
 
+void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
+{
+    const struct bkt_pace *p = ((struct bkt_http *)st)->net.pace;
+    *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
+    *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
+}
+
 void bkt_http_fini(struct bkt_http *h) { bkt_net_fini(&h->net); }

@@ -102,6 +102,8 @@ void bkt_http_fini(struct bkt_http *h);
 /** Begin @p req; @p call NULL: a caller's, whose end is reported by bkt_store_finish().  @p call's texts and bytes are
  *  borrowed until the end. */
 void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
+/** As bkt_store_ops.pace. */
+void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
 /** As bkt_store_ops.start. */
 void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
 /** For prepare() that answered BKT_HTTP_LATER. */

@@ -174,7 +174,7 @@ static void s3_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .start = bkt_s3_start, .list = s3_list, .close = s3_close};
+    .name = "s3", .pace = bkt_http_pace, .start = bkt_s3_start, .list = s3_list, .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {

@@ -461,6 +461,13 @@ void bkt_store_close(struct bkt_store *st)
     free(uri);
 }
 
+void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)
+{
+    *first_byte_s = *bytes_per_s = 0;
+    if (st->ops->pace)
+        st->ops->pace(st, first_byte_s, bytes_per_s);
+}
+
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
 int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn ? st->ops->turn(st, key) : -1; }

@@ -96,6 +96,9 @@ const char *bkt_store_uri(const struct bkt_store *st);
 bool        bkt_store_is_local(const struct bkt_store *st);  /* directory or memory: no round trips */
 bool        bkt_store_is_readonly(const struct bkt_store *st);
 
+/** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
+void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
+
 /** Begin a request.  Never fails here: failures arrive through done(). */
 void bkt_store_start(struct bkt_store *st, struct bkt_req *req);
 

@@ -19,6 +19,8 @@ struct bkt_store_ops {
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: there are none. */
     int (*turn)(struct bkt_store *st, const char *key);
+    /** As bkt_store_pace().  NULL: nothing is known. */
+    void (*pace)(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
     /** Free all but what bkt_store_init() made; nothing is under way. */
     void (*close)(struct bkt_store *st);
 };

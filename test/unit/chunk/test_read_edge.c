@@ -2,6 +2,7 @@
  * requests and bytes it takes; single chunks. */
 #include <blosc.h>
 
+#include "plan.h"
 #include "world.h"
 
 #define CHUNKED(dims) "{\"class\":\"H5D_CHUNKED\",\"dims\":" dims "}"
@@ -449,8 +450,31 @@ static void test_single(struct world *w)
     }
 }
 
+/* How far apart ranges may be to be fetched as one: little always, more where they are long and requests dear. */
+static void test_gaps(void)
+{
+    static const struct {
+        uint64_t len, gap;
+        size_t   want;
+    } cases[] = {
+        {4, 0, 2},          {4, 65536, 2},        {4, 65537, 1},        {100000, 90000, 2},
+        {100000, 110000, 1}, {1 << 20, 1 << 20, 2}, {4 << 20, 2 << 20, 1}, {1 << 20, 3 << 20, 1},
+    };
+    const struct bkt_limits lim  = {.part = 8 << 20, .merge = 8 << 20, .gap = 64 << 10, .far_gap = 2 << 20};
+    struct bkt_chunk_file   file = {.key = (char[]){"f"}};
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_seg  v[2] = {{.file = &file, .len = cases[i].len}, {.file = &file, .off = cases[i].len + cases[i].gap, .len = cases[i].len}};
+        struct bkt_segs segs = {.v = v, .n = 2};
+        uint64_t        len;
+        size_t          n = bkt_segs_span(&segs, 0, &lim, &len);
+        CHECK(n == cases[i].want && len == (n == 1 ? cases[i].len : 2 * cases[i].len + cases[i].gap), "%llu bytes, %llu apart: %zu",
+              (unsigned long long)cases[i].len, (unsigned long long)cases[i].gap, n);
+    }
+}
+
 int main(void)
 {
+    test_gaps();
     struct world w;
     world_open(&w, "edge", "part_size=1M;merge_gap=1K");
     put_helpers(&w);
