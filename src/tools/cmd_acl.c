@@ -139,7 +139,7 @@ static int run(struct bkt_tool *t)
     rc = bkt_place_open(t->args[0], &t->set, &p, &err);
     if (rc == BKT_OK && (c.remove || c.grant || c.revoke)) {
         size_t                 n = (size_t)(t->n_args - first);
-        struct bkt_acl_change *v = calloc(n, sizeof *v);
+        struct bkt_acl_change *v = calloc(n + 1, sizeof *v);
         for (size_t i = 0; v && i < n; i++) {
             v[i]      = c;
             v[i].user = t->args[first + (int)i];

@@ -98,13 +98,13 @@ static void text_of(struct state *s, const struct bkt_step *st)
     for (size_t at = b.len; at < 24; at++)
         bkt_say_str(&b, " ");
     bkt_say_str(&b, " ");
-    if (!st->obj) {
+    if (!st->obj && st->link) {
         const char *file = st->link->file ? st->link->file : "";
         bkt_say(&b, "%s link -> ", bkt_show_link(st->link->cls));
         bkt_show_name(&b, st->link->cls == BKT_L_EXTERNAL ? file : "");
         bkt_say_str(&b, st->link->cls == BKT_L_EXTERNAL ? " : " : "");
         bkt_show_name(&b, st->link->path ? st->link->path : "");
-    } else {
+    } else if (st->obj) {
         bkt_say_str(&b, bkt_show_kind(st->obj->kind));
     }
     if (st->same) {
@@ -156,7 +156,7 @@ static void json_of(struct state *s, const struct bkt_step *st)
     if (st->obj) {
         bkt_jout_str(j, "kind", bkt_show_kind(st->obj->kind));
         bkt_jout_str(j, "id", st->obj->id.text);
-    } else {
+    } else if (st->link) {
         bkt_jout_str(j, "file", st->link->file);
         bkt_jout_str(j, "target", st->link->path);
     }
