@@ -202,13 +202,13 @@ static int emit_own(const struct bkt_object *o, json_t *j)
 /* cpl, top: made here, for the caller to free whatever is left of them */
 static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json_t **top, json_t **user, struct bkt_err *err)
 {
-    json_t *attrs = json_object();
+    json_t *attrs;
     BKT_PASS(bkt_json_set(j, "id", json_string(o->id.text)));
     BKT_PASS(bkt_json_set(j, "root", json_string(o->root.text)));
     BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(o->created)));
     BKT_PASS(bkt_json_set(j, "lastModified", bkt_json_new_real(o->modified)));
     BKT_PASS(emit_body(o, j, *user, err));
-    BKT_PASS(bkt_json_set(j, "attributes", attrs));
+    BKT_PASS(bkt_json_set(j, "attributes", attrs = json_object()));
     BKT_PASS(bkt_attrs_emit(&o->attrs, attrs, err));
     BKT_PASS(emit_cpl(o, *cpl));
     if (o->kind == BKT_DATASET) {

@@ -16,6 +16,8 @@
 
 #define SCRATCH     BKT_FILE_SCRATCH
 #define N_LOCKS     256
+#define TURN_PAUSE_NS 2000000 /* asked for again so often, */
+#define TURN_TRIES    2500    /* for 5 s */
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename */
 #define STALE       86400 /* seconds after which a temporary file has no writer any more */
 
@@ -68,10 +70,10 @@ static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
 }
 
 /* [F2]; the lock ends with the descriptor */
-static int lock_file(struct bkt_file_store *st, const char *kind, const char *key)
+static int lock_key(struct bkt_file_store *st, const char *key)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/%s%02x", kind, hash(key, strlen(key)) % N_LOCKS);
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", hash(key, strlen(key)) % N_LOCKS);
     int fd = open_scratch(st, name, O_RDWR);
     while (fd >= 0 && flock(fd, LOCK_EX) < 0)
         if (errno != EINTR) {
@@ -81,9 +83,21 @@ static int lock_file(struct bkt_file_store *st, const char *kind, const char *ke
     return fd;
 }
 
-static int lock_key(struct bkt_file_store *st, const char *key) { return lock_file(st, "", key); }
-
-int bkt_file_turn(struct bkt_file_store *st, const char *key) { return lock_file(st, "t", key); }
+/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too. */
+int bkt_file_turn(struct bkt_file_store *st, const char *key)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/t%02x", hash(key, strlen(key)) % N_LOCKS);
+    int fd = open_scratch(st, name, O_RDWR);
+    for (unsigned tries = 0; fd >= 0 && tries < TURN_TRIES; tries++) {
+        struct timespec t = {0, TURN_PAUSE_NS};
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        (void)nanosleep(&t, NULL);
+    }
+    bkt_file_closep(&fd);
+    return -1;
+}
 
 /* ---- [F5] ---- */
 

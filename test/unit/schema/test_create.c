@@ -159,6 +159,7 @@ static int count_keys(const struct bkt_listed *e, void *arg)
 
 static void version_1(void)
 {
+    free(set.schema);
     set.schema = strdup("v1");
     struct bkt_domain *d    = create("mem:c4/old.h5", false);
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds = add_dset(d, 25);
@@ -173,7 +174,7 @@ static void version_1(void)
     OK(bkt_store_put(bkt_domain_store(d), bkt_buf_str(&key), "x", 1, NULL, NULL, NULL, err));
     bkt_domain_close(d);
     free(set.schema);
-    set.schema = NULL;
+    set.schema = strdup("v2");
     d = open_it("mem:c4/old.h5");
     struct bkt_id h = add_group(d);
     CHECK(!bkt_id_is_v2(&h), "the domain's own version holds");
