@@ -141,7 +141,8 @@ herr_t bkt_vol_datatype_specific(void *obj, H5VL_datatype_specific_args_t *args,
 {
     struct bkt_err err = {.n = 0};
     (void)dxpl, (void)req;
-    int rc = args->op_type == H5VL_DATATYPE_FLUSH ? bkt_change_flush_object(obj, args->args.flush.type_id, &err) : bkt_change_refresh(obj, &err);
+    int rc = args->op_type == H5VL_DATATYPE_FLUSH ? bkt_change_flush_object(obj, args->args.flush.type_id, &err)
+                                                  : bkt_change_refresh(obj, &err);
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
