@@ -325,6 +325,8 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
 {
     bool enough = false;
     BKT_PASS(from_depth(type, 0, out, err));
+    if (!*out)
+        BKT_NOMEM(err);
     BKT_PASS(says_it_all(*out, type, &enough, err));
     return enough ? BKT_OK : encode(type, &(*out)->encoded, err);
 }

@@ -28,15 +28,15 @@ static bool has_pointers(hid_t type)
 
 static hid_t without_references(hid_t type);
 
-static herr_t keep_fields(hid_t out, hid_t type, int *kept)
+static herr_t keep_fields(hid_t to, hid_t type, int *kept)
 {
     for (int i = 0; i < H5Tget_nmembers(type); i++) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t m    = H5Tget_member_type(type, (unsigned)i);
-        BKT_CLEANUP(bkt_hid_closep) hid_t part = without_references(m);
-        char *name = part >= 0 ? H5Tget_member_name(type, (unsigned)i) : NULL;
-        if (part < 0)
+        BKT_CLEANUP(bkt_hid_closep) hid_t m     = H5Tget_member_type(type, (unsigned)i);
+        BKT_CLEANUP(bkt_hid_closep) hid_t field = without_references(m);
+        char *name = field >= 0 ? H5Tget_member_name(type, (unsigned)i) : NULL;
+        if (field < 0)
             continue;
-        herr_t rc = name ? H5Tinsert(out, name, H5Tget_member_offset(type, (unsigned)i), part) : -1;
+        herr_t rc = name ? H5Tinsert(to, name, H5Tget_member_offset(type, (unsigned)i), field) : -1;
         (void)H5free_memory(name);
         if (rc < 0)
             return -1;
