@@ -178,13 +178,16 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
     return BKT_OK;
 }
 
+/* HDF5 takes references of one kind for different types when they belong to different files; their sizes tell the kinds. */
+static bool is_ref(hid_t type, size_t size) { return H5Tget_class(type) == H5T_REFERENCE && H5Tget_size(type) == size; }
+
 /* Stored as an id or as text; the program's are what HDF5's own type of the stored ones says, or of the new kind. */
 static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
-    bool same = H5Tequal(file, mem) > 0;
-    if ((c->t->cls == BKT_T_OBJREF) != (H5Tequal(file, H5T_STD_REF_OBJ) > 0))
+    bool same = is_ref(mem, H5Tget_size(file));
+    if ((c->t->cls == BKT_T_OBJREF) != is_ref(file, H5R_OBJ_REF_BUF_SIZE))
         BKT_FAIL(err, BKT_EFORMAT, "HDF5's encoding of the stored type does not fit the schema's description of it");
-    if (H5Tequal(mem, H5T_STD_REF) > 0)
+    if (is_ref(mem, sizeof(H5R_ref_t)))
         c->kind = BKT_CONV_NEW_REF;
     else if (same && c->t->cls == BKT_T_OBJREF)
         c->kind = BKT_CONV_OBJ_REF;

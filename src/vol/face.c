@@ -141,4 +141,11 @@ bool bkt_face_put(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, bool wante
     return put;
 }
 
+void bkt_face_copy(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, const void *native)
+{
+    for (size_t i = 0; native && type != H5I_DATATYPE && i < BKT_COUNT(kinds); i++)
+        if (kinds[i].type == type)
+            memcpy(out, native, kinds[i].bytes);
+}
+
 const H5VL_class_t *bkt_face_class(void) { return face.cls; }

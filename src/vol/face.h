@@ -32,6 +32,9 @@ bool bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, bool want
 /** The file in memory, as HDF5's native connector has it; NULL: old calls are off. */
 void *bkt_face_file(void);
 
+/** Take the face of a native object instead; NULL: leave it. */
+void bkt_face_copy(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, const void *native);
+
 /** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */
 const H5VL_class_t *bkt_face_class(void);
 

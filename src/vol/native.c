@@ -116,6 +116,8 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
         *id = H5I_INVALID_HID;
         BKT_NOMEM(err);
     }
+    if (o->has_face) /* of its own file: its region references lie in that one's heap */
+        bkt_face_copy(o->face, o->type, H5VLobject(*id));
     o->native_id = *id;
     *id          = H5I_INVALID_HID;
     *out         = o;
