@@ -91,7 +91,7 @@ static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl,
                 struct bkt_err *err)
 {
     struct bkt_err first = {.n = 0};
-    bool           groups;
+    bool           groups = false;
     BKT_PASS(read_lcpl(lcpl, &groups, &s->name_utf8, err));
     int rc = spot_at(from, path, lapl, s, &first);
     if (rc == BKT_ENOENT && groups) {
