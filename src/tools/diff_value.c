@@ -174,7 +174,7 @@ static int compare_rows(struct bkt_diff *d, struct blocks *k, hsize_t at, hsize_
                         H5Sselect_hyperslab(fb, H5S_SELECT_SET, start, NULL, cnt, NULL) < 0))
         return h5_fail(d->err, "selecting a block");
     mem     = H5Screate_simple(1, &n, NULL);
-    char *x = calloc(n, size), *y = calloc(n, size);
+    char *x = calloc(n + 1, size), *y = calloc(n + 1, size);
     int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 || H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
         rc = h5_fail(d->err, "reading data");
@@ -195,8 +195,8 @@ static void tell(struct bkt_diff *d, const struct blocks *k, uint64_t n, const c
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint64_t                                 at[H5S_MAX_RANK], rest = k->first;
-    for (int i = k->rank; i-- > 0; rest /= k->dims[i])
-        at[i] = rest % k->dims[i];
+    for (int i = k->rank; i-- > 0; rest /= k->dims[i] ? k->dims[i] : 1)
+        at[i] = rest % (k->dims[i] ? k->dims[i] : 1);
     for (int i = 0; i < k->rank; i++)
         if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
             break;

@@ -33,14 +33,14 @@ unsigned bkt_tool_has(const struct bkt_tool *t, const char *name)
 {
     unsigned n = 0;
     for (size_t i = 0; i < t->n_given; i++)
-        n += strcmp(t->given[i].opt->name, name) == 0;
+        n += t->given[i].opt && strcmp(t->given[i].opt->name, name) == 0;
     return n;
 }
 
 const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned at)
 {
     for (size_t i = 0; i < t->n_given; i++)
-        if (strcmp(t->given[i].opt->name, name) == 0 && at-- == 0)
+        if (t->given[i].opt && strcmp(t->given[i].opt->name, name) == 0 && at-- == 0)
             return t->given[i].value;
     return NULL;
 }

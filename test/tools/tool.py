@@ -3,7 +3,7 @@
 
 Each test_* function is a claim.  In a folder it works on a copy of the sample buckets, in S3 on copies of sample domains below
 a folder of its own in the shared bucket.  What is printed as JSON is parsed."""
-import argparse, json, os, shutil, subprocess, sys, tempfile, time
+import argparse, functools, http.server, json, os, shutil, subprocess, sys, tempfile, threading, time
 
 FX = "home/test_user1/fx"
 
@@ -513,6 +513,42 @@ def test_diff_tells_what_differs(b):
     assert b.run("diff", a, d, "/a/b/ds2").stdout == "/a/b/ds2: 1 of 6 elements differ, first at (0, 1)\n"
     assert b.run("diff", "-n", a, d, "/a/b/ds2").returncode == 0
     fails(b.run("diff", a, b.fx("nothing.h5")), "nothing.h5", rc=2)
+
+
+# ---- a plain web server ----
+
+@dir_only
+def test_domains_on_a_plain_web_server_are_read_and_not_written(b):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *a):
+            pass
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 256
+
+        def handle_error(self, *a):  # the client hangs up when it has its bytes: ranges aren't known here
+            pass
+    Quiet.protocol_version = "HTTP/1.1"
+    server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=b.bucket))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        web = f"http://127.0.0.1:{server.server_port}"
+        of = lambda n: f"{web}/{FX}/{n}"
+        assert b.json("ls", "-rv", of("groups.h5"))[0]["objects"] == b.json("ls", "-rv", b.fx("groups.h5"))[0]["objects"]
+        assert b.json("info", of("types.h5"))[0]["num_chunks"] == b.json("info", b.fx("types.h5"))[0]["num_chunks"]
+        assert b.json("stat", of("groups.h5"), "/a/ds1")["storage"]["chunks"] == 1
+        got = b.json("verify", "--deep", of("types.h5"))[0]
+        assert got["n_problems"] == 0 and got["chunks_decoded"] == 30 and got["problems"][0]["kind"] == "unchecked"
+        assert "owner" in b.json("acl", of("acl.h5"))
+        d = b.new()
+        ok(b.run("cp", of("highlevel.h5"), d))
+        assert b.json("diff", of("highlevel.h5"), d) == []
+        fails(b.run("ls", f"{web}/home"), "can't be listed")
+        fails(b.run("catalog", of("types.h5")), "can't be written to")
+        for argv in (["rm", of("acl.h5")], ["touch", f"{web}/home/x"], ["acl", of("acl.h5"), "+r", "ted"],
+                     ["cp", b.fx("acl.h5"), f"{web}/home/x.h5"], ["mv", of("acl.h5"), d + "x"], ["verify", "--repair", of("acl.h5")]):
+            assert b.run(*argv).returncode == 1, argv
+    finally:
+        server.shutdown()
 
 
 # ---- bad input ----
