@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "chunk_map.h"
+#include "chunks_fill.h"
 #include "h5.h"
 #include "jout.h"
 #include "survey.h"
 #include "tool.h"
 
 static const struct bkt_opt opts[] = {
+    {0, "fill", NULL, "FILE is a domain: make the chunk tables that hsload --fastlink left to the first read", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
 };
 
@@ -167,6 +169,13 @@ static int run(struct bkt_tool *t)
     struct bkt_err               err  = {.n = 0};
     struct job                   job  = {.err = &err, .rc = BKT_OK};
     int                          rc   = h5_start(NULL, &fapl, &err);
+    unsigned                     n    = 0;
+    if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
+        rc = chunks_fill(t->args[0], fapl, &n, &err);
+        if (rc == BKT_OK)
+            printf("%u chunk tables made\n", n);
+        return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
+    }
     if (rc == BKT_OK)
         rc = source_open(t->args[0], bkt_tool_opt(t, "filedriver"), &t->set, &job.src, &err);
     if (rc == BKT_OK)

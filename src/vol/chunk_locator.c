@@ -49,6 +49,9 @@ static int add_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
     if (addr == HADDR_UNDEF || size == 0)
         return H5_ITER_CONT;
     for (unsigned i = 0; i < d->space.rank; i++)
+        if (offset[i] >= d->space.dims[i]) /* left from before the dataset shrank */
+            return H5_ITER_CONT;
+    for (unsigned i = 0; i < d->space.rank; i++)
         c.index = c.index * bkt_ceil_div(d->space.dims[i], d->layout.dims[i]) + offset[i] / d->layout.dims[i];
     if (f->n == f->cap) {
         size_t                  cap = f->cap ? f->cap * 2 : 64;
@@ -80,6 +83,21 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     return BKT_OK;
 }
 
+/* HDF5 1.14 tells wrong places for an extensible array whose unlimited dimension isn't the first. */
+static int check_index(hid_t dset, const char *name, struct bkt_err *err)
+{
+    H5D_chunk_index_t                 type;
+    hsize_t                           max[H5S_MAX_RANK];
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
+    int                               rank  = H5Sget_simple_extent_dims(space, NULL, max);
+    if (rank < 0 || H5Dget_chunk_index_type(dset, &type) < 0)
+        return bkt_h5err_capture(err, "looking at a linked dataset");
+    for (int i = 1; i < rank && type == H5D_CHUNK_IDX_EARRAY; i++)
+        if (max[i] == H5S_UNLIMITED)
+            BKT_FAIL(err, BKT_EUNSUP, "%s: HDF5 can't list the chunks of such an index right; link it with h5bucket load", name);
+    return BKT_OK;
+}
+
 static int list_chunks(const char *file, const char *path, const struct bkt_settings *set, struct found *f, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -98,6 +116,7 @@ static int list_chunks(const char *file, const char *path, const struct bkt_sett
     if (dset < 0)
         return bkt_h5err_capture(err, h5 < 0 ? file : path);
     BKT_PASS(check_shape(dset, f->dset, path, err));
+    BKT_PASS(check_index(dset, path, err));
     return H5Dchunk_iter(dset, H5P_DEFAULT, add_chunk, f) < 0 ? bkt_h5err_capture(err, path) : BKT_OK;
 }
 
