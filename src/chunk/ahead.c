@@ -106,8 +106,8 @@ static bool step_of(const struct bkt_sel *from, const struct bkt_sel *to, int64_
     unsigned moved = 0;
     size_t   n     = to->rank * sizeof *to->count;
     *adjacent      = false;
-    if (from->kind != to->kind || from->rank != to->rank || memcmp(from->count, to->count, n) || memcmp(from->block, to->block, n) ||
-        memcmp(from->stride, to->stride, n))
+    if (from->kind != to->kind || from->rank != to->rank || memcmp(from->count, to->count, n) != 0 ||
+        memcmp(from->block, to->block, n) != 0 || memcmp(from->stride, to->stride, n) != 0)
         return false;
     for (unsigned d = 0; d < to->rank; d++) {
         uint64_t extent = (to->count[d] - 1) * to->stride[d] + to->block[d];
@@ -177,7 +177,7 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now)
         if (k <= p->posted)
             continue;
         p->posted++;
-        if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi))
+        if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
             post_slab(io, &next); /* else it is in the same chunks */
     }
 }
