@@ -66,7 +66,7 @@ double bkt_edit_now(struct bkt_edits *e)
 {
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_REALTIME, &t);
-    double now = (double)t.tv_sec + (double)(t.tv_nsec / 1000) / 1e6;
+    double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
     e->clock   = now > e->clock ? now : e->clock + 1e-6;
     return e->clock;
 }
@@ -344,12 +344,13 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", to);
     if (!bkt_attrs_find(&c->obj->attrs, from))
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", from);
-    BKT_CLEANUP(bkt_freep) char *name = strdup(to);
-    char                        *was  = NULL;
+    char *name = strdup(to), *was = NULL;
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
-        bkt_attrs_rename(&c->obj->attrs, from, name, &was) < 0)
+        bkt_attrs_rename(&c->obj->attrs, from, name, &was) < 0) {
+        free(name);
         BKT_NOMEM(err);
-    name = was;
+    }
+    free(was);
     return BKT_OK;
 }
 

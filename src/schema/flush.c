@@ -105,6 +105,8 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     bkt_buf_clear(&c->text);
     if (c->is_new)
         return bkt_object_emit(c->obj, &c->text, err);
+    if (!base)
+        BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
     size_t clashes = w->clash->n;
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
     BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
@@ -382,7 +384,7 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
 static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *n_all)
 {
     size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0;
-    struct bkt_change **all = calloc(n + 1, sizeof *all), **v = calloc(n + 1, sizeof *v);
+    struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(n + 1, sizeof(void *));
     unsigned char      *phase = calloc(n + 1, 1);
     const void         *key;
     void               *val;

@@ -178,7 +178,7 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t               n = len;
-    uint32_t             cp, next;
+    uint32_t             cp, next = 0;
     BKT_PASS(bkt_buf_reserve(out, n + 2));
     BKT_PASS(bkt_buf_add(out, "\"", 1));
     if (n >= 2 && p[0] == NUMBER_TAG)
