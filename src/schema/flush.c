@@ -454,7 +454,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_clash clash = {0};
     size_t           starts[PHASE_NOTHING + 1] = {0}, n = 0;
-    if (!bkt_domain_is_dirty(d))
+    if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
         return BKT_OK;
     BKT_PASS(loosen_unlinked(d, err));
     BKT_PASS(bkt_edit_sweep(d, err));
