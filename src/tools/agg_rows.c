@@ -77,13 +77,15 @@ static int put(const struct agg *a, const struct fields *f, uint64_t addr, uint6
     const struct source_part *p = source_part_of(a->l->src, addr, size);
     if (!p)
         BKT_FAIL(err, BKT_EUNSUP, "a chunk over two files can't be aggregated by reference");
-    if (strlen(uri) > f->uri_n || size > (f->size_n > 4 ? INT64_MAX : INT32_MAX) || (mask && !f->has_mask))
+    size_t n = strlen(uri);
+    if (n > f->uri_n || size > (f->size_n > 4 ? INT64_MAX : INT32_MAX) || (mask && !f->has_mask))
         BKT_FAIL(err, BKT_EUNSUP, "its name, a chunk's size or a filter mask has no room in the chunk table");
     bkt_put_le(to + f->off, 8, addr - p->start);
     bkt_put_le(to + f->size, (unsigned)f->size_n, size);
-    memcpy(to + f->uri, uri, strlen(uri));
-    if (f->has_etag && strlen(p->etag) <= f->etag_n)
-        memcpy(to + f->etag, p->etag, strlen(p->etag));
+    memcpy(to + f->uri, uri, n); /* padded by zeros */
+    n = strlen(p->etag);
+    if (f->has_etag && n <= f->etag_n)
+        memcpy(to + f->etag, p->etag, n);
     if (f->has_mask)
         bkt_put_le(to + f->mask, 4, mask);
     return BKT_OK;

@@ -106,14 +106,15 @@ static int run(struct bkt_tool *t)
         return one(t, &o, &map, NULL, target, fapl);
     if (o.extend)
         return gather(t, &o, fapl);
-    for (int i = 0; i + 1 < t->n_args && load_go_on(NULL) == BKT_OK; i++) {
+    int i = 0;
+    for (; i + 1 < t->n_args && load_go_on(NULL) == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
         if (domain_of(t->args[i], target, folder, &domain) < 0)
             return bkt_tool_fail(t, "out of memory");
         int rc = one(t, &o, o.chunk_map ? &map : NULL, t->args[i], bkt_buf_str(&domain), fapl);
         code   = rc == BKT_EXIT_OK ? code : rc;
     }
-    return load_go_on(NULL) == BKT_OK ? code : BKT_EXIT_FAIL;
+    return i + 1 == t->n_args ? code : bkt_tool_fail(t, "stopped before %s", t->args[i]);
 }
 
 const struct bkt_verb bkt_verb_load = {

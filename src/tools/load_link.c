@@ -24,7 +24,7 @@ static char *dup_or_null(const char *s) { return s && *s ? strdup(s) : NULL; }
 
 static int set_segments(struct load *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n, struct bkt_err *err)
 {
-    lay->segments = calloc(n, sizeof *lay->segments);
+    lay->segments = calloc(n + 1, sizeof *lay->segments);
     if (!lay->segments)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err 
     const struct survey *s = p->s;
     lay->cls               = BKT_D_CHUNKED_REF;
     lay->chunks            = calloc(s->n_chunks + 1, sizeof *lay->chunks);
-    lay->chunk_coords      = calloc(s->n_chunks + 1, sizeof *lay->chunk_coords * s->rank);
+    lay->chunk_coords      = calloc(s->n_chunks * s->rank + 1, sizeof *lay->chunk_coords);
     if (!lay->chunks || !lay->chunk_coords)
         BKT_NOMEM(err);
     for (size_t i = 0; i < s->n_chunks; i++) {
@@ -173,7 +173,7 @@ static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struc
         lay->dims[d] = s->cdims[d];
     if (p.straddle) {
         BKT_PASS(link_joined(l, lay, err));
-    } else if (!p.several) {
+    } else if (!p.several && p.only) {
         lay->file_etag = dup_or_null(p.only->etag);
         BKT_PASS(load_file_uri(l, p.only->uri, &lay->file_uri, err));
     }

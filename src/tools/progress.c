@@ -52,29 +52,32 @@ void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t 
     show(p);
 }
 
-static void line(struct progress *p, const char *fmt, va_list ap)
+static void line(struct progress *p, const char *text)
 {
     clear(p);
-    (void)vfprintf(stderr, fmt, ap);
-    (void)fputc('\n', stderr);
+    (void)fprintf(stderr, "%s\n", text);
 }
 
 void progress_line(struct progress *p, const char *fmt, ...)
 {
+    char    text[1024];
     va_list ap;
     if (!p->verbose)
         return;
     va_start(ap, fmt);
-    line(p, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    line(p, text);
 }
 
 void progress_note(struct progress *p, const char *fmt, ...)
 {
+    char    text[1024];
     va_list ap;
     va_start(ap, fmt);
-    line(p, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    line(p, text);
 }
 
 void progress_end(struct progress *p) { clear(p); }
