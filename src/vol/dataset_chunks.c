@@ -283,6 +283,17 @@ static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* A chunk as HDF5 has it holds elements of HDF5's size: padded compounds and references are stored in another. */
+static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
+{
+    hid_t type;
+    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    if (o->obj->dset.type->is_var || H5Tget_size(type) != o->obj->dset.type->size)
+        BKT_FAIL(err, BKT_EUNSUP, "chunks of dataset %s can't be moved as they are: its elements are stored in another form than "
+                 "HDF5's; read and write elements", o->obj->id.text);
+    return BKT_OK;
+}
+
 static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
@@ -290,6 +301,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     uint64_t           coord[BKT_MAX_RANK], offset[BKT_MAX_RANK];
     (void)dxpl;
     BKT_PASS(chunked_io(o, &io, err));
+    BKT_PASS(check_elements(o, err));
     BKT_PASS(check_direct(o, err));
     BKT_PASS(coord_of(o, a->chunk_read.offset, coord, err));
     BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
@@ -312,6 +324,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     (void)dxpl;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
     BKT_PASS(chunked_io(o, &io, err));
+    BKT_PASS(check_elements(o, err));
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
