@@ -10,7 +10,7 @@
 #include "vol.h"
 
 struct load_options {
-    bool        link, append, no_clobber, no_data, verbose, flatten_vds;
+    bool        link, append, no_clobber, no_data, verbose;
     const char *link_path;     /* what references call the file instead of its name */
     const char *driver;
     const char *extend;        /* append along this dimension */
