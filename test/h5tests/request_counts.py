@@ -257,7 +257,7 @@ class Tests:
         chunks = [entry for entry in log if re.search(r"/\d+$", entry[1])]
         self.check(len(chunks) == CHUNKS, f"256 chunks: {len(chunks)} chunk GETs")
         self.check(len(log) == CHUNKS + 3, f"256 chunks: {len(log)} requests in all, 259 wanted")
-        self.check(longest_chain(log) <= 3 + 3 * CHUNKS // 64, f"256 chunks: at most {longest_chain(log)} wait on one another")
+        self.check(longest_chain(log) <= 3 + CHUNKS // 8, f"256 chunks: at most {longest_chain(log)} wait on one another")
 
     def read_twice(self):
         once, text1 = self.run(self.args.read, "s3://bucket/many.h5", "x", "all")
