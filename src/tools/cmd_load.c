@@ -10,6 +10,7 @@
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
+    {0, "flatten-vds", NULL, "with --link: make virtual datasets refer to their sources' chunks, where their boxes align", NULL},
     {0, "chunk-map", "JSON", "where data lie, as the chunks command writes it, instead of asking the file", NULL},
     {0, "linkpath", "URI", "what references call the file, when it is read from somewhere else than where it will lie", NULL},
     {'a', "append", NULL, "add to a domain that exists; what is in it already stays", NULL},
@@ -28,6 +29,7 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     uint64_t jobs = 0;
     o->chunk_map  = bkt_tool_opt(t, "chunk-map");
     o->link       = bkt_tool_has(t, "link") > 0 || o->chunk_map;
+    o->flatten    = bkt_tool_has(t, "flatten-vds") > 0;
     o->link_path  = bkt_tool_opt(t, "linkpath");
     o->append     = bkt_tool_has(t, "append") > 0;
     o->extend     = bkt_tool_opt(t, "extend");
@@ -99,6 +101,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
+    if (o.flatten && (!o.link || o.extend || o.chunk_map))
+        return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
     if (h5_start(NULL, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
     load_catch_signals();
@@ -126,6 +130,9 @@ const struct bkt_verb bkt_verb_load = {
             "With --link, data stay where they are and the domain refers to them; what a reference can't carry (values of\n"
             "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
             "H5BUCKET_ALLOW; this is told as well.\n\n"
+            "Virtual datasets stay virtual. With --link and --flatten-vds, one whose mappings begin and end at borders of its\n"
+            "sources' chunks becomes a chunked one that refers to these, as the sources are now; if it can't, it stays virtual\n"
+            "and the reason is told.\n\n"
             "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
             "With --extend, datasets that have the dimension grow by each source; all others must hold the same values in all\n"
             "sources; attributes, groups and links stay as the first source has them. A source that doesn't fit is named and\n"

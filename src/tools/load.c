@@ -8,6 +8,7 @@
 
 #include "edit.h"
 #include "h5.h"
+#include "load_flat.h"
 #include "trace.h"
 #include "tree.h"
 #include "vfd.h"
@@ -69,11 +70,22 @@ static int prepare(void *arg, hid_t src, const char *path, hid_t dcpl, struct bk
     return allow_filters(dcpl, err);
 }
 
+static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+{
+    struct load *l = arg;
+    (void)space;
+    BKT_PASS(load_go_on(err));
+    if (!l->o->flatten || l->o->no_data || l->src->file < 0)
+        return BKT_OK;
+    BKT_PASS(load_flat_shape(l, src, path, dcpl, err));
+    return l->flat ? allow_filters(*dcpl, err) : BKT_OK;
+}
+
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load *l = arg;
     BKT_PASS(load_go_on(err));
-    int rc = l->o->link ? load_link(l, src, dst, path, err) : 0;
+    int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;
     if (rc == 0) {
         rc = load_chunks(l, src, dst, path, err);
         l->n_copied += rc >= 0;
@@ -178,7 +190,8 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
 
 struct tree_options load_tree_options(struct load *l)
 {
-    return (struct tree_options){.hooks      = {.arg = l, .prepare = prepare, .data = data, .tell = load_tell, .done = done},
+    return (struct tree_options){.hooks      = {.arg = l, .prepare = prepare, .shape = shape, .data = data,
+                                                .tell = load_tell, .done = done},
                                  .src_native = true,
                                  .no_data    = l->o->no_data};
 }
@@ -230,6 +243,7 @@ int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
         rc = load_finish(l, is_new, err);
     else if (l->dst >= 0 && l->file)
         load_abandon(l, is_new);
+    load_flat_free(l->flat);
     source_close(l->src);
     return rc;
 }

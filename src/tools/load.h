@@ -10,7 +10,7 @@
 #include "vol.h"
 
 struct load_options {
-    bool        link, append, no_clobber, no_data, verbose;
+    bool        link, flatten, append, no_clobber, no_data, verbose;
     const char *link_path;     /* what references call the file instead of its name */
     const char *driver;
     const char *extend;        /* append along this dimension */
@@ -18,6 +18,7 @@ struct load_options {
     uint64_t    extend_offset;
     const char *chunk_map;     /* NULL: none */
 };
+struct load_flat;
 /** One source on its way into one domain. */
 struct load {
     const struct load_options *o;
@@ -29,6 +30,7 @@ struct load {
     struct progress           *progress;
     uint64_t                   n_linked, n_copied;
     bool                       told_allow;
+    struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */
 };
 
 /** The connector's object behind an id of it. */

@@ -34,7 +34,7 @@ static void tell_allow(struct load *l, const char *uri)
 int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err)
 {
     const char *own = bkt_store_uri(bkt_domain_store(l->file->dom));
-    if (l->o->link_path && l->src->n_parts == 1)
+    if (l->o->link_path && l->src->n_parts == 1 && strcmp(uri, l->src->parts[0].uri) == 0) /* not files that it refers to */
         uri = l->o->link_path;
     int rc = in_own(own, uri, out);
     if (rc < 0)

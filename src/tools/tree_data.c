@@ -168,10 +168,11 @@ int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t made  = H5Dget_create_plist(dst);
     struct io                    io    = {.t = t, .src = src, .dst = dst, .space = space, .mem = {-1, -1, false, false}, .path = path};
-    if (type < 0 || space < 0 || dcpl < 0)
+    if (type < 0 || space < 0 || dcpl < 0 || made < 0)
         return h5_fail(err, "opening a dataset");
-    if (H5Pget_layout(dcpl) == H5D_VIRTUAL) /* its data are other datasets' */
+    if (H5Pget_layout(made) == H5D_VIRTUAL) /* its data are other datasets' */
         return BKT_OK;
     H5D_space_status_t status;
     if (H5Dget_space_status(src, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED && H5Pget_external_count(dcpl) == 0)

@@ -133,6 +133,35 @@ def aggregation(b):
             check(f"{name}: /{dset} is the files' one after the other", got == want[:len(got)] and len(got) > 0, (got, want))
 
 
+VIRTUAL = {"rows": "16,20", "frames": "4,4,20", "times": "16", "shifted": "12,20", "numbered": "16,20", "grown": "4,20"}
+
+
+def virtual(b):
+    """Flattened where boxes align: chunk tables that name each file; the same values."""
+    rc, _, err = b.load("--link", "--flatten-vds", "virtual.h5", b.domain("flat.h5"))
+    check("load --link --flatten-vds", rc == 0, err)
+    check("only what isn't aligned stays virtual, and is told why",
+          re.findall(r"(\S+): stays virtual: .*border", err) == ["/shifted"] and err.count("stays virtual") == 1, err)
+    rc, _, err = b.load("--link", *(f"step{k}.h5" for k in range(4)), b.domain(""))
+    check("the sources of what stays virtual are loaded beside it", rc == 0, err)
+    for name, count in VIRTUAL.items():
+        part = ["-y", "-d", "/" + name, "-s", ",".join(["0"] * count.count(",") + ["4990" if "," in count else "0"]), "-c", count]
+        want, got = b.dump("virtual.h5", *part), b.dump_domain("flat.h5", *part)
+        values = [x[1].split("DATA {")[-1] for x in (want, got)]
+        check(f"/{name} has the files' values", want[0] == got[0] == 0 and values[0] == values[1] and len(values[0]) > 60, (want, got))
+        rc, out, err = b.run(b.o.tool, "stat", "--json", b.domain("flat.h5"), "/" + name)
+        linked = "H5D_CHUNKED_REF_INDIRECT" in out
+        check(f"/{name} is {'virtual' if name == 'shifted' else 'linked'}", rc == 0 and linked == (name != "shifted"), out + err)
+    rc, _, err = b.run(b.o.tool, "verify", "--deep", b.domain("flat.h5"))
+    check("verify --deep of it", rc == 0, err)
+    os.rename(os.path.join(b.files, "step3.h5"), os.path.join(b.files, "away.h5"))
+    rc, _, err = b.load("--link", "--flatten-vds", "virtual.h5", b.domain("holes.h5"))
+    os.rename(os.path.join(b.files, "away.h5"), os.path.join(b.files, "step3.h5"))
+    check("a source that isn't there keeps it virtual", rc == 0 and re.search("/rows: stays virtual: .*step3.h5", err), err)
+    rc, _, err = b.load("--flatten-vds", "virtual.h5", b.domain("bad.h5"))
+    check("--flatten-vds without --link is refused", rc == 2 and "--flatten-vds" in err, err)
+
+
 def trouble(b):
     rc, _, err = b.load("-n", "plain.h5", b.domain("plain-copy.h5"))
     check("--no-clobber leaves a domain alone", rc == 1, err)
@@ -165,7 +194,7 @@ def main():
         b = Bench(options, folder)
         rc, _, err = b.run(options.make, b.files)
         check("files are made", rc == 0, err)
-        for part in (forms, layouts, chunk_map, aggregation, trouble):
+        for part in (forms, layouts, chunk_map, aggregation, virtual, trouble):
             part(b)
     print(f"{len(failures)} failures")
     return 1 if failures else 0

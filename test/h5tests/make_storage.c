@@ -119,6 +119,52 @@ static void step(const char *name, int k, hsize_t steps, int lat)
     OK(H5Fclose(file));
 }
 
+/* A virtual dataset of 4 step files, one after the other along dimension 0; `each`: what a file takes there. */
+static void stacked(hid_t file, const char *name, const char *from, unsigned rank, const hsize_t *dims, hsize_t each, hsize_t skip)
+{
+    hid_t   dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple((int)rank, dims, NULL));
+    hsize_t src[2] = {4, 20000}, start[3] = {0}, first[2] = {skip, 0}, count[3] = {each, dims[1], rank > 2 ? dims[2] : 0};
+    hsize_t part[2] = {4 - skip, 20000};
+    char    in[32];
+    for (int k = 0; k < 4; k++) {
+        hid_t inner = OK(H5Screate_simple(strcmp(from, "v") == 0 ? 2 : 1, src, NULL));
+        start[0]    = (hsize_t)k * each;
+        OK(H5Sselect_hyperslab(inner, H5S_SELECT_SET, first, NULL, part, NULL));
+        OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
+        (void)snprintf(in, sizeof in, "step%d.h5", k);
+        OK(H5Pset_virtual(dcpl, space, in, from, inner));
+        OK(H5Sclose(inner));
+    }
+    OK(H5Dclose(OK(H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT))));
+    OK(H5Sclose(space)), OK(H5Pclose(dcpl));
+}
+
+/* Blocks of 4 steps without end: of files with a number, or of one source that has no end either. */
+static void endless(hid_t file, const char *name, const char *in, bool numbered)
+{
+    hid_t   dcpl = OK(H5Pcreate(H5P_DATASET_CREATE));
+    hsize_t dims[2] = {4, 20000}, max[2] = {H5S_UNLIMITED, 20000}, start[2] = {0}, count[2] = {H5S_UNLIMITED, 1};
+    hid_t   space = OK(H5Screate_simple(2, dims, max)), inner = OK(H5Screate_simple(2, dims, max));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, dims, count, dims));
+    if (!numbered)
+        OK(H5Sselect_hyperslab(inner, H5S_SELECT_SET, start, dims, count, dims));
+    OK(H5Pset_virtual(dcpl, space, in, "v", inner));
+    OK(H5Dclose(OK(H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT))));
+    OK(H5Sclose(space)), OK(H5Sclose(inner)), OK(H5Pclose(dcpl));
+}
+
+static void virtuals(void)
+{
+    hid_t file = OK(H5Fcreate("virtual.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    stacked(file, "rows", "v", 2, (hsize_t[]){16, 20000}, 4, 0);
+    stacked(file, "frames", "v", 3, (hsize_t[]){4, 4, 20000}, 1, 0);
+    stacked(file, "times", "time", 1, (hsize_t[]){16, 0}, 4, 0);
+    stacked(file, "shifted", "v", 2, (hsize_t[]){12, 20000}, 3, 1);
+    endless(file, "numbered", "step%b.h5", true);
+    endless(file, "grown", "step1.h5", false);
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char **argv)
 {
     hid_t fcpl = OK(H5Pcreate(H5P_FILE_CREATE)), fapl = OK(H5Pcreate(H5P_FILE_ACCESS)), latest = OK(H5Pcreate(H5P_FILE_ACCESS));
@@ -141,6 +187,7 @@ int main(int argc, char **argv)
     }
     step("other.h5", 9, 4, 5);
     step("odd.h5", 8, 3, 0);
+    virtuals();
     OK(H5Pclose(fcpl)), OK(H5Pclose(fapl)), OK(H5Pclose(latest));
     return failures != 0;
 }
