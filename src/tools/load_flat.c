@@ -130,9 +130,10 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
     for (unsigned i = 0; i < f->rank; i++)
         chunk[i] = f->cdims[i];
     if (H5Pset_chunk(f->made, (int)f->rank, chunk) < 0 || H5Pset_chunk_opts(f->made, 0) < 0 ||
-        H5Pget_attr_creation_order(f->dcpl, &order) < 0 || H5Pset_attr_creation_order(f->made, order) < 0 || H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 ||
-        H5Pset_attr_phase_change(f->made, most, least) < 0 || H5Pget_obj_track_times(f->dcpl, &times) < 0 ||
-        H5Pset_obj_track_times(f->made, times) < 0 || H5Pfill_value_defined(f->dcpl, &kind) < 0)
+        H5Pget_attr_creation_order(f->dcpl, &order) < 0 || H5Pset_attr_creation_order(f->made, order) < 0 ||
+        H5Pget_attr_phase_change(f->dcpl, &most, &least) < 0 || H5Pset_attr_phase_change(f->made, most, least) < 0 ||
+        H5Pget_obj_track_times(f->dcpl, &times) < 0 || H5Pset_obj_track_times(f->made, times) < 0 ||
+        H5Pfill_value_defined(f->dcpl, &kind) < 0)
         return h5_fail(err, "making a creation list");
     if (kind == H5D_FILL_VALUE_UNDEFINED)
         return H5Pset_fill_value(f->made, f->type, NULL) < 0 ? h5_fail(err, "setting the fill value") : BKT_OK;
