@@ -92,10 +92,13 @@ static int from_opaque(hid_t type, unsigned depth, struct bkt_type *t, struct bk
     return set_size(t, type, err);
 }
 
-/* HSDS has a form for references to objects only.  The others are stored as text that says where they lead (value.h). */
+static int encode(hid_t type, struct bkt_buf *out, struct bkt_err *err);
+
+/* HSDS has a form for references to objects only.  The others are stored as text that says where they lead (value.h); HDF5's
+ * type goes beside that text's at any depth, for it tells the text from a string (reroot.h). */
 static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    (void)depth, (void)err;
+    (void)depth;
     if (H5Tget_size(type) == H5R_OBJ_REF_BUF_SIZE) { /* the old kind; H5Tequal() minds the file that a type is of */
         t->cls  = BKT_T_OBJREF;
         t->size = 48;
@@ -104,7 +107,7 @@ static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct
     t->cls        = BKT_T_STRING;
     t->var_string = t->is_var = true;
     t->cset       = BKT_CSET_UTF8;
-    return BKT_OK;
+    return encode(type, &t->encoded, err);
 }
 
 static int add_member(hid_t type, unsigned i, struct bkt_type *t, struct bkt_err *err)

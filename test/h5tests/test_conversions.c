@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "convert_value.h"
+#include "reroot.h"
 #include "type_zoo.h"
 
 #define N 37
@@ -48,6 +49,8 @@ static void types(void **state)
             fail_msg("%s comes back different", zoo[i].name);
         if ((t->encoded.len == 0) != zoo[i].exact)
             fail_msg("%s: %zu bytes of HDF5's encoding", zoo[i].name, t->encoded.len);
+        if (bkt_reroot_needs(t) != (H5Tdetect_class(type, H5T_REFERENCE) > 0)) /* also where one lies in a list */
+            fail_msg("%s: references are not told from text", zoo[i].name);
         H5Tclose(back);
         H5Tclose(type);
         bkt_type_free(t);

@@ -183,6 +183,8 @@ COMPOUND(one_var, 16, {"q", 0, seq_int})
 COMPOUND(utf8_names, 8, {"gr\xc3\xb6\xc3\x9f" "e", 0, i32le}, {"a b/c", 4, i32le})
 static hid_t array_compound(void) { return grid(padded()); }
 static hid_t array_with_var(void) { return grid(with_var()); }
+static hid_t seq_region(void) { return sequence(region_ref()); }
+static hid_t array_region(void) { return grid(region_ref()); }
 static hid_t seq_compound(void) { return sequence(padded()); }
 static hid_t seq_with_var(void) { return sequence(with_var()); }
 COMPOUND(deep, 120, {"v", 0, seq_with_var}, {"n", 16, nested}, {"t", 104, seq_seq})
@@ -199,10 +201,11 @@ const struct zoo_type zoo[] = {
     {"array_array", array_array, true}, {"array_bits", array_bits, false}, {"seq_int", seq_int, true}, {"seq_seq", seq_seq, true},
     {"seq_text", seq_text, true}, {"seq_array", seq_array, true}, {"seq_ref", seq_ref, true}, {"packed", packed, true},
     {"padded", padded, false}, {"backwards", backwards, false}, {"nested", nested, false}, {"with_bits", with_bits, false},
-    {"with_var", with_var, false}, {"with_refs", with_refs, false}, {"with_new_ref", with_new_ref, false}, {"one_var", one_var, true},
+    {"with_var", with_var, false}, {"with_refs", with_refs, true}, {"with_new_ref", with_new_ref, false}, {"one_var", one_var, true},
     {"utf8_names", utf8_names, true}, {"array_compound", array_compound, false}, {"array_with_var", array_with_var, false},
     {"seq_compound", seq_compound, false}, {"seq_with_var", seq_with_var, false}, {"deep", deep, false},
     {"object_ref", object_ref, true}, {"region_ref", region_ref, false}, {"new_ref", new_ref, false},
+    {"seq_region", seq_region, true}, {"array_region", array_region, true},
 };
 const size_t zoo_size = sizeof zoo / sizeof *zoo;
 
