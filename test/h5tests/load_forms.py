@@ -45,6 +45,9 @@ class Bench:
         return os.path.join(self.root, name)
 
     def dump(self, name, *args, env=None):
+        env = dict(env or {})
+        if os.environ.get("BKT_PRELOAD"):  # the runtime of a sanitizer that the plugin was built with
+            env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
         rc, out, err = self.run(os.path.join(self.o.bin, "h5dump"), *args, name, env=env)
         return rc, out.split("\n", 1)[-1], err
 
