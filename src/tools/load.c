@@ -81,10 +81,31 @@ static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
     return l->flat ? allow_filters(*dcpl, err) : BKT_OK;
 }
 
+/* What lies ahead, for the time to go: objects, and the bytes that are copied. */
+static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
+{
+    const struct load *l = arg;
+    l->progress->total += PROGRESS_OBJECT;
+    if (info->type == H5O_TYPE_DATASET && !l->o->link && !l->o->no_data) {
+        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+        l->progress->total += dset < 0 ? 0 : H5Dget_storage_size(dset);
+    }
+    return load_go_on(NULL) < 0;
+}
+
+static void expect(struct load *l)
+{
+    if (l->progress->tty && l->src->file >= 0)
+        (void)H5Ovisit3(l->src->file, H5_INDEX_NAME, H5_ITER_NATIVE, count_work, l, H5O_INFO_BASIC);
+    (void)H5Eclear2(H5E_DEFAULT);
+}
+
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load *l = arg;
     BKT_PASS(load_go_on(err));
+    if (l->progress->tty && !l->o->link)
+        l->due = l->progress->bytes + H5Dget_storage_size(src);
     int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;
     if (rc == 0) {
         rc = load_chunks(l, src, dst, path, err);
@@ -96,7 +117,8 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
 static void done(void *arg, const char *path, H5I_type_t type)
 {
     struct load *l = arg;
-    progress_add(l->progress, 0, 0, 1);
+    uint64_t     rest = l->due > l->progress->bytes ? l->due - l->progress->bytes : 0; /* copied by elements: not counted yet */
+    progress_add(l->progress, rest, 0, 1);
     if (type == H5I_DATASET)
         progress_line(l->progress, "%s", path);
 }
@@ -200,6 +222,7 @@ static int copy_all(struct load *l, struct bkt_err *err)
 {
     struct tree_options o = load_tree_options(l);
     o.merge               = l->o->append;
+    expect(l);
     return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
 }
 

@@ -29,6 +29,7 @@ struct load {
     const struct bkt_chunk_map *map; /* locations from there, not from the file; NULL: none */
     struct progress           *progress;
     uint64_t                   n_linked, n_copied;
+    uint64_t                   due; /* progress->bytes when the dataset under way is done */
     bool                       told_allow;
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */
 };

@@ -57,6 +57,7 @@ static int open_next(struct load *l, const char *source, struct bkt_err *err)
 
 static int add_all(struct agg *a, char **sources, int n, bool is_new, int *failed, struct bkt_err *err)
 {
+    a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
     for (int i = 0; i < n; i++) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(load_go_on(err));

@@ -21,7 +21,8 @@ void progress_init(struct progress *p, const char *what, bool verbose)
     (void)snprintf(p->what, sizeof p->what, "%s", what);
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
-    p->started = p->shown = now();
+    p->started = now();
+    p->shown   = p->started - EVERY; /* the first count is shown at once */
 }
 
 static void clear(struct progress *p)
@@ -36,8 +37,9 @@ static void show(struct progress *p)
     clear(p);
     (void)fprintf(stderr, "%s: %llu objects, %llu chunks, %.1f MB, %.1f MB/s", p->what, (unsigned long long)p->objects,
                   (unsigned long long)p->chunks, (double)p->bytes / 1e6, rate / 1e6);
-    if (p->total > p->bytes && rate > 0) {
-        unsigned long long left = (unsigned long long)((double)(p->total - p->bytes) / rate);
+    double work = (double)p->bytes + (double)p->objects * PROGRESS_OBJECT;
+    if (work > 0 && work < (double)p->total) {
+        unsigned long long left = (unsigned long long)(t * ((double)p->total - work) / work);
         (void)fprintf(stderr, ", %llu:%02llu to go", left / 60, left % 60);
     }
     (void)fflush(stderr);

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PROGRESS_OBJECT 4096 /* what an object counts in `total`: about as long as that many bytes */
+
 struct progress {
     bool     tty, verbose;
     char     what[96];       /* what is being worked on */
-    uint64_t bytes, total;   /* total 0: unknown */
+    uint64_t bytes, total;   /* total: bytes, and PROGRESS_OBJECT for each object; 0: unknown, no time to go is shown */
     uint64_t objects, chunks;
     double   started, shown; /* seconds, monotonic */
 };

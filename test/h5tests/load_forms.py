@@ -8,6 +8,7 @@ h5dump of the domain must be h5dump of the file, apart from the first line; its 
 import argparse
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -165,6 +166,25 @@ def virtual(b):
     check("--flatten-vds without --link is refused", rc == 2 and "--flatten-vds" in err, err)
 
 
+def progress(b):
+    """On a terminal, the time to go is shown from the first object on; elsewhere nothing is."""
+    for name, args in (("copy", ["plain.h5"]), ("link", ["--link", "plain.h5"]), ("gather", ["--extend", "0", "step0.h5", "step1.h5"])):
+        ours, theirs = pty.openpty()
+        p = subprocess.Popen([b.o.tool, "load", *args, b.domain(f"progress-{name}.h5")], cwd=b.files, env=b.env, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 4096):
+                text += part
+        except OSError:  # the other side is closed
+            pass
+        os.close(ours)
+        text = text.decode()
+        check(f"{name}: the time to go is shown", p.wait() == 0 and re.search(r"[1-9]\d* objects, .*, \d+:\d\d to go", text), text)
+    rc, _, err = b.load("plain.h5", b.domain("progress-none.h5"))
+    check("no terminal, no progress", rc == 0 and "objects" not in err, err)
+
+
 def trouble(b):
     rc, _, err = b.load("-n", "plain.h5", b.domain("plain-copy.h5"))
     check("--no-clobber leaves a domain alone", rc == 1, err)
@@ -197,7 +217,7 @@ def main():
         b = Bench(options, folder)
         rc, _, err = b.run(options.make, b.files)
         check("files are made", rc == 0, err)
-        for part in (forms, layouts, chunk_map, aggregation, virtual, trouble):
+        for part in (forms, layouts, chunk_map, aggregation, virtual, progress, trouble):
             part(b)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
