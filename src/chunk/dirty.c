@@ -286,7 +286,7 @@ void bkt_dchunk_clear(struct bkt_dchunk *c)
     c->mask    = NULL;
     c->over    = NULL;
     c->n_dirty = 0;
-    c->whole = c->complete = c->is_raw = false;
+    c->whole = c->complete = c->outdated = c->is_raw = false;
 }
 
 void bkt_dchunk_drop(struct bkt_dchunk *c)

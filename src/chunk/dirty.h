@@ -48,6 +48,7 @@ struct bkt_wset {
     struct bkt_dsetio *io;      /* its own, which doesn't keep the domain open */
     struct bkt_map    *chunks;  /* coordinate -> struct bkt_dchunk */
     uint64_t           space, slice_space; /* what its chunks and parts of them are cached under from the first write on */
+    uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     bool               is_new;  /* nothing is stored of it that we did not store ourselves */
     uint64_t          *stored;  /* what we stored: a bit for each hash of a coordinate; NULL: nothing */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
@@ -61,6 +62,7 @@ struct bkt_dchunk {
     uint64_t           n_dirty;     /* bits set */
     bool               whole;       /* every element was written: no condition, no base */
     bool               complete;    /* all elements of e hold */
+    bool               outdated;    /* not complete, but all elements of e held for a version that was stored before */
     enum bkt_dlist_kind list;       /* the one that it is in */
     enum bkt_base      base;
     char               etag[BKT_ETAG_MAX];

@@ -122,7 +122,7 @@ struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *co
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
     struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
-    if (c && c->complete && c->e && !c->over)
+    if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its storing has lost a race since it was prepared */
         e = bkt_centry_retain(c->e);
     (void)pthread_mutex_unlock(&d->lock);
     return e;
@@ -141,11 +141,17 @@ bool bkt_dirty_knows(const struct bkt_dsetio *io)
 
 void bkt_dirty_space(struct bkt_dsetio *io)
 {
-    struct bkt_dirty *d = bkt_dirty_of(io->dom, false);
+    const struct bkt_space *s = &io->ds->space;
+    struct bkt_dirty       *d = bkt_dirty_of(io->dom, false);
+    bkt_dsetio_follow(io);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws && memcmp(ws->space_dims, s->dims, s->rank * sizeof *s->dims) != 0) { /* another writer let it grow */
+        memcpy(ws->space_dims, s->dims, s->rank * sizeof *s->dims);
+        bkt_wset_respace(ws);
+    }
     if (ws)
         io->space = ws->space, io->slice_space = ws->slice_space;
     (void)pthread_mutex_unlock(&d->lock);

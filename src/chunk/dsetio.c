@@ -106,6 +106,8 @@ static void set_space(struct bkt_dsetio *io)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     const struct bkt_space                  *s    = &io->ds->space;
     io->cache                                     = bkt_cache_of(io->dom);
+    io->space = io->slice_space = 0;
+    memcpy(io->space_dims, s->dims, s->rank * sizeof *s->dims);
     if (!io->cache || bkt_buf_addf(&name, "%s %.6f", io->obj->id.text, io->obj->modified) < 0 ||
         bkt_buf_add(&name, s->dims, s->rank * sizeof *s->dims) < 0 ||
         bkt_buf_add(&name, io->cdims, io->rank * sizeof *io->cdims) < 0)
@@ -113,6 +115,12 @@ static void set_space(struct bkt_dsetio *io)
     io->space = bkt_cache_space(io->cache, name.ptr, name.len);
     if (bkt_buf_add_str(&name, " bytes") == BKT_OK)
         io->slice_space = bkt_cache_space(io->cache, name.ptr, name.len);
+}
+
+void bkt_dsetio_follow(struct bkt_dsetio *io)
+{
+    if (memcmp(io->space_dims, io->ds->space.dims, io->ds->space.rank * sizeof *io->space_dims) != 0)
+        set_space(io);
 }
 
 /* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */

@@ -42,6 +42,7 @@ struct bkt_dsetio {
     struct bkt_cache          *cache; /* NULL: none */
     uint64_t                   space; /* of its decoded chunks in the cache */
     uint64_t                   slice_space; /* of parts of its chunk objects: chunk n begins at n * chunk_bytes */
+    uint64_t                   space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     enum bkt_where             where;
     bool                       var;
     size_t                     elem_size;   /* fixed-size types */
@@ -71,6 +72,9 @@ struct bkt_chunk_label {
     char text[BKT_ID_LEN + 128];
 };
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
+
+/** The extent may have become another one in place: what is cached under numbers of the old one is not found any more. */
+void bkt_dsetio_follow(struct bkt_dsetio *io);
 
 /** A copy for what belongs to the domain itself: it keeps neither the domain nor the dataset.  Chunk objects only. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);

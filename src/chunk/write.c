@@ -155,15 +155,15 @@ static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, stru
 {
     const struct bkt_dsetio *io   = p->io;
     bool                     full = bkt_chunk_reach(io, c->coord) == io->chunk_elems;
+    if (!full) /* before what is there is given up */
+        BKT_PASS(bkt_fill_check(io, c->coord, true, err));
     if (c->e && (atomic_load(&c->e->refs) > 1 || c->e->len != io->chunk_bytes)) {
         bkt_centry_release(c->e);
         c->e = NULL;
     }
     BKT_PASS(bkt_dchunk_open(c, err));
-    if (!full) {
-        BKT_PASS(bkt_fill_check(io, c->coord, true, err));
+    if (!full)
         bkt_fill_run(io, c->coord, 0, io->chunk_elems, c->e->data);
-    }
     bkt_wplan_gather(p, k, c->e->data);
     free(c->mask);
     c->mask     = NULL;

@@ -114,6 +114,15 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
 
 /* ---- store ---- */
 
+/* What is stored now is unknown.  Who reads meanwhile still finds what we wrote, over the version that we knew. */
+static void forget_base(struct bkt_dchunk *c)
+{
+    bool whole  = c->complete && c->whole; /* written anew, all of it: nothing to be put over */
+    c->base     = BKT_BASE_UNKNOWN;
+    c->outdated = !whole && (c->complete || c->outdated);
+    c->complete = whole;
+}
+
 static void load(struct bkt_wtask *t);
 static void load_job(struct bkt_job *job);
 static void encode_job(struct bkt_job *job);
@@ -126,7 +135,9 @@ static void stored(struct bkt_req *q)
         (void)pthread_mutex_lock(&t->d->lock);
         memcpy(c->etag, q->etag, sizeof c->etag);
         bkt_wset_note_stored(c->ws, c->coord);
-        c->base = c->complete && q->etag[0] ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
+        c->base = c->complete ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
+        if (!q->etag[0]) /* replaced at once, by whom we don't know */
+            forget_base(c);
         (void)pthread_mutex_unlock(&t->d->lock);
         end(t, BKT_OK, NULL);
         return;
@@ -137,9 +148,8 @@ static void stored(struct bkt_req *q)
     }
     (void)pthread_mutex_lock(&t->d->lock);
     give_back(t);
-    c->base     = BKT_BASE_UNKNOWN;
-    c->complete = c->complete && c->whole; /* written anew, all of it: nothing to be put over */
-    bool whole  = c->complete;
+    forget_base(c);
+    bool whole = c->complete;
     (void)pthread_mutex_unlock(&t->d->lock);
     t->job.run = whole ? encode_job : load_job;
     if (!whole && t->tries < PAUSE_FROM)

@@ -91,6 +91,8 @@ static void pass_back(struct bkt_req *in)
     o->size           = in->size;
     o->mtime          = in->mtime;
     memcpy(o->etag, in->etag, sizeof o->etag);
+    if (p->f && p->f->no_etag)
+        o->etag[0] = 0;
     bkt_buf_fini(&o->body);
     bkt_buf_move(&o->body, &in->body);
     if (p->f)

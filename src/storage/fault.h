@@ -17,6 +17,7 @@ struct bkt_fault {
     uint64_t cut;         /* GET: at most so many bytes come, with success if may_be_short, else BKT_EFORMAT; 0: none */
     uint64_t flip;               /* GET: the byte at this place of the answer is inverted, */
     bool     flip_set;    /* if this is set */
+    bool     no_etag;     /* the answer says none, as when another writer replaced the object at once */
     unsigned delay_ms;    /* before it is passed on */
 };
 

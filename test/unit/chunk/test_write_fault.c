@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "domain_impl.h"
+#include "edit.h"
 #include "fault.h"
 #include "write_testing.h"
 
@@ -116,14 +117,17 @@ static void late(void)
 }
 
 /* Another writer comes between our GET and our PUT: both are in the chunk. */
-static void raced(const char *filters)
+static void raced(const char *filters, bool no_etag)
 {
-    struct world       w;
-    struct model       m       = {.n = 2, .rank = 1, .dims = {100}};
-    uint64_t           cdims[] = {100};
-    struct bkt_err     err     = {0};
-    world_open(&w, *filters ? "raced-z" : "raced", "");
+    struct world           w;
+    struct model           m       = {.n = 2, .rank = 1, .dims = {100}};
+    uint64_t               cdims[] = {100};
+    struct bkt_err         err     = {0};
+    struct bkt_store      *st;
+    const struct bkt_fault f = {.op = BKT_PUT, .times = 1, .no_etag = no_etag};
+    world_open(&w, no_etag ? *filters ? "raced-e-z" : "raced-e" : *filters ? "raced-z" : "raced", "");
     model_make(&w, &m, cdims, filters, *filters);
+    put_between(&w, &f, 1, &st);
     struct bkt_dsetio *io = open_io(&w, m.n);
     struct bkt_sel     s  = part(&m, 0, 40), t = part(&m, 90, 5);
     CHECK(model_write(&m, io, &s, 1000, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
@@ -149,6 +153,53 @@ static void raced(const char *filters)
     free(m.v);
     free(z);
     free(key);
+}
+
+/* Another writer lets the dataset grow, which we learn when our own change of it is stored: chunks have other numbers then,
+ * and what is cached under the old ones must not be taken for others. */
+static void grown_by_another(bool written)
+{
+    struct world   w;
+    struct model   m       = {.n = 3, .rank = 2, .dims = {4, 4}}, grown = {.n = 3, .rank = 2, .dims = {4, 12}};
+    uint64_t       cdims[] = {2, 2};
+    struct bkt_err err     = {0};
+    struct bkt_id  id      = world_id(m.n);
+    world_open(&w, written ? "grown-w" : "grown", "");
+    model_make(&w, &m, cdims, "", false);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 2; j++) {
+            char *at  = text("%d_%d", j, i), *key = chunk_key(m.n, at);
+            int32_t v[4];
+            for (int k = 0; k < 4; k++)
+                v[k] = 1000 * i + 100 * j + k;
+            put(&w, key, v, sizeof v);
+            for (int k = 0; k < 4 && i < 2; k++)
+                m.v[(2 * j + k / 2) * 4 + 2 * i + k % 2] = v[k];
+            free(at);
+            free(key);
+        }
+    struct bkt_dsetio *io  = open_io(&w, m.n);
+    struct bkt_sel     one = {.kind = BKT_SEL_HYPER, .rank = 2, .dims = {4, 4}, .stride = {1, 1}, .count = {1, 1}, .block = {1, 1},
+                              .n_elems = 1};
+    if (written)
+        CHECK(model_write(&m, io, &one, 77, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "before it grows");
+    CHECK(bkt_edit_comment(w.dom, &id, "ours", &err) == BKT_OK, "%s", story(&err));
+    model_make(&w, &grown, cdims, "", false); /* the other writer */
+    CHECK(bkt_domain_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    const struct bkt_object *o = NULL;
+    CHECK(bkt_domain_get(w.dom, &id, &o, &err) == BKT_OK && o->dset.space.dims[1] == 12, "the extent is the other writer's");
+    bkt_object_release(o);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 12; j++)
+            grown.v[i * 12 + j] = 1000 * (j / 2) + 100 * (i / 2) + i % 2 * 2 + j % 2;
+    if (written)
+        grown.v[0] = 77;
+    model_check(&grown, io, "after another writer let it grow");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+    free(grown.v);
 }
 
 /* ---- many processes, one chunk ---- */
@@ -247,8 +298,12 @@ int main(int argc, char **argv)
     fails_once(GZIP);
     fails_always();
     late();
-    raced("");
-    raced(GZIP);
+    raced("", false);
+    raced(GZIP, false);
+    raced("", true);
+    raced(GZIP, true);
+    grown_by_another(false);
+    grown_by_another(true);
     many_in_a_directory(argv[0]);
     return failures != 0;
 }
