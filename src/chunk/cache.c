@@ -203,6 +203,7 @@ uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; 
 void bkt_chunk_cache_drop(struct bkt_domain *dom)
 {
     struct bkt_cache *c = bkt_domain_attached(dom);
+    bkt_ahead_stop(dom); /* it would bring back what is dropped */
     bkt_dirty_drop_clean(dom);
     if (c)
         bkt_cache_clear(c);

@@ -22,6 +22,8 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
     int            rc   = bkt_chunks_flush(f->dom, err);
+    if (bkt_domain_is_dirty(f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
+        bkt_ahead_stop(f->dom);
     if (rc == BKT_OK)
         rc = bkt_domain_flush(f->dom, err);
     if (rc < 0)
