@@ -60,7 +60,7 @@ class Differences:
                 self.rules.append([command, re.compile(pattern), replacement.strip('"'), where, 0])
             elif fields[0].startswith("except") and len(fields) == 5:
                 kind, domain, command, pattern, reason = fields
-                if kind not in ("except", "except-" + store):
+                if kind != "except" and kind.removeprefix("except-") not in store.split("-"):
                     continue
                 self.exceptions.append([domain, command, pattern[0], re.compile(pattern[1:]), where, 0])
                 if pattern[0] not in "-+!":
