@@ -10,7 +10,7 @@
 #include "tree_impl.h"
 
 #define SMALL     ((uint64_t)64 << 10) /* datasets below this are copied: one object instead of a range of each file */
-#define NAME_ROOM 64                   /* bytes beyond the first file's name that later names may have */
+#define NAME_ROOM 64                   /* bytes beyond the longest name that names in later runs may have */
 
 void agg_fini(struct agg *a)
 {
@@ -137,7 +137,7 @@ static int make_table(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_d
         max[i]  = i == d->dim ? BKT_UNLIMITED : grid[i];
     }
     BKT_PASS(load_file_uri(a->l, a->l->src->parts[0].uri, &uri, err));
-    size_t                                   n = strlen(uri) + NAME_ROOM;
+    size_t                                   n = bkt_max_u64(strlen(uri), a->longest) + NAME_ROOM;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf wide = {0}, etag = {0};
     if (bkt_buf_resize(&wide, n) < 0 || bkt_buf_resize(&etag, 64) < 0)
         BKT_NOMEM(err);

@@ -27,6 +27,7 @@ struct agg_dset { /* one dataset of the domain */
 struct agg {
     struct load     *l;      /* of the file under way */
     const char      *name;   /* of the dimension */
+    size_t           longest; /* bytes that the longest name of a source given now has, absolute */
     struct agg_dset *dsets;
     size_t           n_dsets;
     bool             leading;

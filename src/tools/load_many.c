@@ -1,7 +1,11 @@
 /* load --extend: many sources into one domain. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "agg.h"
 #include "h5.h"
 #include "load_one.h"
+#include "num.h"
 
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
@@ -73,6 +77,17 @@ static int add_all(struct agg *a, char **sources, int n, bool is_new, int *faile
     return agg_end(a, err);
 }
 
+static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *err)
+{
+    for (int i = 0; i < n; i++) {
+        BKT_CLEANUP(bkt_freep) char *uri = source_uri(sources[i]);
+        if (!uri)
+            BKT_NOMEM(err);
+        a->longest = bkt_max_u64(a->longest, strlen(uri));
+    }
+    return BKT_OK;
+}
+
 int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed, struct bkt_err *err)
 {
     BKT_CLEANUP(agg_fini) struct agg a      = {.l = l};
@@ -80,6 +95,8 @@ int load_aggregate(struct load *l, char **sources, int n, const char *domain, hi
     int                              rc     = open_next(l, sources[0], err);
     if (rc == BKT_OK)
         rc = agg_begin(&a, l, l->o->extend, err);
+    if (rc == BKT_OK)
+        rc = measure_names(&a, sources, n, err);
     if (rc == BKT_OK)
         rc = load_target(l, domain, fapl, &is_new, err);
     if (rc == BKT_OK && is_new)

@@ -185,6 +185,20 @@ def progress(b):
     check("no terminal, no progress", rc == 0 and "objects" not in err, err)
 
 
+def many(b, files=1000):
+    """Many files of 100 chunks each: each row of the table names its own file."""
+    rc, _, err = b.run(b.o.make, b.files, str(files))
+    names = sorted((f for f in os.listdir(b.files) if f.startswith("many")), key=lambda f: int(re.findall(r"\d+", f)[0]))
+    check(f"{files} files are made", rc == 0 and len(names) == files, err)
+    rc, _, err = b.load("--link", "--extend", "0", *names, b.domain("many.h5"))
+    check("they are gathered", rc == 0, err)
+    rc, out, err = b.run(b.o.tool, "verify", b.domain("many.h5"))
+    check("every chunk has its reference", f" {files * 100} references; 0 problems" in out, out + err)
+    for k in (0, 1, files // 2, files - 1):
+        out = b.dump_domain("many.h5", "-d", "/v", "-y", "-s", f"{k * 10},0", "-S", "1,200", "-c", "10,10")[1].split("DATA {")[-1]
+        check(f"file {k} is in its place", [int(v) for v in re.findall(r"\d+", out)] == list(range(k * 100, k * 100 + 100)), out)
+
+
 def trouble(b):
     rc, _, err = b.load("-n", "plain.h5", b.domain("plain-copy.h5"))
     check("--no-clobber leaves a domain alone", rc == 1, err)
@@ -217,7 +231,7 @@ def main():
         b = Bench(options, folder)
         rc, _, err = b.run(options.make, b.files)
         check("files are made", rc == 0, err)
-        for part in (forms, layouts, chunk_map, aggregation, virtual, progress, trouble):
+        for part in (forms, layouts, chunk_map, aggregation, virtual, progress, many, trouble):
             part(b)
     print(f"{len(failures)} failures")
     return 1 if failures else 0

@@ -165,12 +165,36 @@ static void virtuals(void)
     OK(H5Fclose(file));
 }
 
+/* Many files of 100 chunks; the last one's name is much longer. */
+static void many(int n)
+{
+    static int values[20000];
+    hsize_t    dims[2] = {10, 2000}, chunk[2] = {1, 200};
+    hid_t      dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple(2, dims, NULL));
+    OK(H5Pset_chunk(dcpl, 2, chunk)), OK(H5Pset_deflate(dcpl, 1));
+    for (int k = 0; k < n; k++) {
+        char name[200];
+        (void)snprintf(name, sizeof name, "many%0*d.h5", k + 1 == n ? 150 : 5, k);
+        for (int i = 0; i < 20000; i++)
+            values[i] = k * 100 + i % 2000 / 200 + i / 2000 * 10; /* which chunk */
+        hid_t file = OK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        hid_t dset = OK(H5Dcreate2(file, "v", H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+        OK(H5Dwrite(dset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+        OK(H5Dclose(dset)), OK(H5Fclose(file));
+    }
+    OK(H5Sclose(space)), OK(H5Pclose(dcpl));
+}
+
 int main(int argc, char **argv)
 {
     hid_t fcpl = OK(H5Pcreate(H5P_FILE_CREATE)), fapl = OK(H5Pcreate(H5P_FILE_ACCESS)), latest = OK(H5Pcreate(H5P_FILE_ACCESS));
     char  name[32];
-    if (argc != 2 || chdir(argv[1]) != 0)
+    if (argc < 2 || chdir(argv[1]) != 0)
         return 2;
+    if (argc > 2) {
+        many(atoi(argv[2]));
+        return failures != 0;
+    }
     make("plain.h5", H5P_DEFAULT, H5P_DEFAULT);
     OK(H5Pset_libver_bounds(latest, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
     make("latest.h5", H5P_DEFAULT, latest);
