@@ -14,6 +14,7 @@
 #define NEW   "aaaaaaaa-bbbbbbbb"
 #define ROOT  "g-" OLD "-9632-852cfa-19bfc8"
 #define CHILD "-56e5-25125a-89ba79"
+#define LIST_OF_TEXTS "\"type\": {\"class\": \"H5T_VLEN\", \"base\": {\"class\": \"H5T_STRING\", \"h5type\": \"AA==\"}}"
 
 static struct bkt_reroot map(void)
 {
@@ -47,6 +48,9 @@ static void what_names_objects_is_changed(void **state)
             "{\"creationProperties\": {\"layout\": {\"chunk_table\": \"d-" NEW CHILD "\"}}}");
     becomes("{\"attributes\": {\"r\": {\"type\": {\"class\": \"H5T_REFERENCE\"}, \"value\": [[\"datasets/d-" OLD CHILD "\", \"\"]]}}}",
             "{\"attributes\": {\"r\": {\"type\": {\"class\": \"H5T_REFERENCE\"}, \"value\": [[\"datasets/d-" NEW CHILD "\", \"\"]]}}}");
+    /* a region reference in a list: a text whose own type says that it is none */
+    becomes("{\"attributes\": {\"r\": {" LIST_OF_TEXTS ", \"value\": [[\"{\\\"id\\\":\\\"d-" OLD CHILD "\\\"}\"]]}}}",
+            "{\"attributes\": {\"r\": {" LIST_OF_TEXTS ", \"value\": [[\"{\\\"id\\\":\\\"d-" NEW CHILD "\\\"}\"]]}}}");
 }
 
 static void what_does_not_is_kept(void **state)
