@@ -49,25 +49,30 @@ static int fill_run(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_e
     return bkt_dchunk_mark(c, off, n, err);
 }
 
-/* Row by row of the fastest dimension: all of a row lies outside, or its end. */
+/* Row by row of the fastest dimension: all of a row lies outside, or its end.  What lies beyond the largest extent is let
+ * be: who counts what was written (bkt_chunk_reach()) doesn't count that. */
 static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io  = c->ws->io;
     unsigned                 m   = io->rank - 1;
     uint64_t                 row = io->cdims[m], org = c->coord[m] * row, in = r->new[m] > org ? r->new[m] - org : 0;
+    const uint64_t          *max = io->ds->space.maxdims;
+    uint64_t                 end = bkt_min_u64(row, max[m] - org);
     BKT_PASS(bkt_fill_check(io, c->coord, true, err));
     BKT_PASS(bkt_dchunk_unraw(c, err));
     if (!io->var)
         BKT_PASS(bkt_dchunk_open(c, err));
     for (uint64_t off = 0; off < io->chunk_elems; off += row) {
         uint64_t rest = off / row;
-        bool     out  = false;
-        for (unsigned d = m; d-- > 0; rest /= io->cdims[d])
-            out |= c->coord[d] * io->cdims[d] + rest % io->cdims[d] >= r->new[d];
-        if (out)
-            BKT_PASS(fill_run(c, off, row, err));
-        else if (in < row)
-            BKT_PASS(fill_run(c, off + in, row - in, err));
+        bool     out  = false, beyond = false;
+        for (unsigned d = m; d-- > 0; rest /= io->cdims[d]) {
+            uint64_t at = c->coord[d] * io->cdims[d] + rest % io->cdims[d];
+            out |= at >= r->new[d];
+            beyond |= at >= max[d];
+        }
+        uint64_t from = out ? 0 : in;
+        if (!beyond && from < end)
+            BKT_PASS(fill_run(c, off + from, end - from, err));
     }
     bkt_dchunk_check_whole(c);
     return BKT_OK;

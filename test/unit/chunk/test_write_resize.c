@@ -113,12 +113,42 @@ static void one_trial(struct world *w, unsigned trial)
     free(key);
 }
 
+/* A chunk that reaches beyond the largest extent: what the cut leaves in it stays. */
+static void cut_at_the_end(struct world *w)
+{
+    enum { N = 1000 };
+    struct bkt_id  id  = world_id(N);
+    struct grown   g   = {.dims = {2, 6}};
+    struct bkt_err err = {0};
+    int32_t        src[12];
+    char          *key = text(WORLD_DB "/d/%s/.dataset.json", id.text + 20);
+    put_text(w, key,
+             text("{\"id\":\"%s\",\"root\":\"" WORLD_ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":" I32
+                  ",\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[2,6],\"maxdims\":[0,6]},"
+                  "\"layout\":{\"class\":\"H5D_CHUNKED\",\"dims\":[2,4]},\"creationProperties\":{\"fillValue\":%d}}",
+                  id.text, WORLD_FILL));
+    struct bkt_dsetio *io  = open_io(w, N);
+    struct bkt_sel     all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {2, 6}, .n_elems = 12};
+    struct bkt_write   wr  = {.io = io, .file = &all, .src = src};
+    for (int i = 0; i < 12; i++)
+        g.v[i / 6][i % 6] = src[i] = 100 + i;
+    CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_chunk_cache_drop(w->dom);
+    g.dims[1] = 5;
+    CHECK(bkt_edit_extent(w->dom, &id, g.dims, &err) == BKT_OK && bkt_chunks_resize(io, (uint64_t[]){2, 6}, &err) == BKT_OK &&
+              bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    check(&g, io, N, "cut at the end");
+    bkt_dsetio_close(io);
+    free(key);
+}
+
 int main(void)
 {
     struct world w;
     world_open(&w, "resize", "");
     for (unsigned i = 0; i < 300; i++)
         one_trial(&w, i);
+    cut_at_the_end(&w);
     world_close(&w);
     return failures != 0;
 }
