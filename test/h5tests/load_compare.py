@@ -182,7 +182,7 @@ class Run:
     def native(self, job):
         tool, name = job
         options = self.options(f"{tool}/{name}")
-        rc, out, _ = self.run([self.program("h5dump"), *options, name], self.base, cwd=os.path.join(self.bucket, "files", tool), timeout=60)
+        rc, out, _ = self.run([self.program("h5dump"), *options, name], self.base, cwd=os.path.join(self.bucket, "files", tool), timeout=300)
         return tool, name, rc, out
 
     def one(self, job):
