@@ -69,7 +69,7 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 
 /* ---- messages ---- */
 
-static void say(const struct bkt_tool *t, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0))) say(const struct bkt_tool *t, const char *fmt, va_list ap)
 {
     fflush(stdout);
     fprintf(stderr, "h5bucket %s: ", t->verb->name);
