@@ -82,7 +82,7 @@ static int put(const struct agg *a, const struct fields *f, uint64_t addr, uint6
         BKT_FAIL(err, BKT_EUNSUP, "its name, a chunk's size or a filter mask has no room in the chunk table");
     bkt_put_le(to + f->off, 8, addr - p->start);
     bkt_put_le(to + f->size, (unsigned)f->size_n, size);
-    memcpy(to + f->uri, uri, n); /* padded by zeros */
+    memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
     n = strlen(p->etag);
     if (f->has_etag && n <= f->etag_n)
         memcpy(to + f->etag, p->etag, n);

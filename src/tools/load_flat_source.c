@@ -214,7 +214,7 @@ static int add_row(struct load_flat *f, const uint64_t *vcoord, const struct sur
 /* One chunk of a chunked source, if the mapping has it; counted in *n. */
 static int add_chunk(struct load_flat *f, const struct pair *p, const struct survey_chunk *c, uint64_t *n, struct bkt_err *err)
 {
-    uint64_t coord[BKT_MAX_RANK], v[BKT_MAX_RANK], rest = c->index;
+    uint64_t coord[BKT_MAX_RANK] = {0}, v[BKT_MAX_RANK], rest = c->index;
     for (unsigned j = p->s.rank; j-- > 0; rest /= p->at->grid[j]) {
         coord[j]    = rest % p->at->grid[j];
         uint64_t at = coord[j] * p->cdims[j];

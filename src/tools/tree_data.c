@@ -121,8 +121,8 @@ struct io {
 static int move_block(const struct io *io, struct bkt_err *err)
 {
     size_t                       a  = H5Tget_size(io->mem.in), b = H5Tget_size(io->mem.out);
-    BKT_CLEANUP(bkt_freep) void *in  = calloc(io->n, a);
-    BKT_CLEANUP(bkt_freep) void *out = io->mem.has_ref ? calloc(io->n, b) : NULL;
+    BKT_CLEANUP(bkt_freep) void *in  = calloc(io->n ? io->n : 1, a ? a : 1);
+    BKT_CLEANUP(bkt_freep) void *out = io->mem.has_ref ? calloc(io->n ? io->n : 1, b ? b : 1) : NULL;
     int                          rc  = BKT_OK;
     if (!in || (io->mem.has_ref && !out))
         BKT_NOMEM(err);
