@@ -6,6 +6,7 @@
 
 #include "dirty.h"
 #include "dsetio.h"
+#include "list.h"
 #include "num.h"
 
 #define TABLE_BATCH 65536u /* chunks whose places are looked up at once */
@@ -230,13 +231,8 @@ static bool coord_of_key(const struct listing *l, const char *key, uint64_t *lin
 
 static int add_found(struct listing *l, uint64_t linear, uint64_t size)
 {
-    if (l->n == l->cap) {
-        size_t        cap = l->cap ? l->cap * 2 : 256;
-        struct found *v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v = v, l->cap = cap;
-    }
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
     l->v[l->n++] = (struct found){linear, size};
     return BKT_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "domain_impl.h"
+#include "list.h"
 
 #define WAVE 256 /* groups asked for ahead of the one that is counted */
 
@@ -63,14 +64,8 @@ static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
 
 static int push(struct queue *q, const struct bkt_id *id)
 {
-    if (q->n == q->cap) {
-        size_t         cap = q->cap ? q->cap * 2 : 64;
-        struct bkt_id *v   = realloc(q->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        q->v   = v;
-        q->cap = cap;
-    }
+    if (bkt_list_room(&q->v, q->n, &q->cap, sizeof *q->v) < 0)
+        return BKT_ENOMEM;
     q->v[q->n++] = *id;
     return BKT_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edit_impl.h"
+#include "list.h"
 #include "num.h"
 #include "object.h"
 #include "parse.h"
@@ -173,45 +174,18 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
 
 /* ---- in the store ---- */
 
-struct keys {
-    char **v;
-    size_t n, cap;
-};
-
-static void keys_fini(struct keys *k)
-{
-    for (size_t i = 0; i < k->n; i++)
-        free(k->v[i]);
-    free(k->v);
-    memset(k, 0, sizeof *k);
-}
-
-static int keys_add(struct keys *k, const char *key)
-{
-    if (k->n == k->cap) {
-        size_t cap = k->cap ? 2 * k->cap : 64;
-        char **v   = realloc(k->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        k->v   = v;
-        k->cap = cap;
-    }
-    k->v[k->n] = strdup(key);
-    return k->v[k->n] ? (k->n++, BKT_OK) : BKT_ENOMEM;
-}
-
-static int delete_keys(struct bkt_store *st, const struct keys *k, struct bkt_err *err)
+static int delete_keys(struct bkt_store *st, const struct bkt_strs *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->n; i += WAVE)
         BKT_PASS(bkt_store_delete(st, (const char *const *)k->v + i, k->n - i < WAVE ? k->n - i : WAVE, err));
     return BKT_OK;
 }
 
-static int collect_key(const struct bkt_listed *e, void *arg) { return keys_add(arg, e->key); }
+static int collect_key(const struct bkt_listed *e, void *arg) { return bkt_strs_add(arg, e->key); }
 
 static int delete_prefix(struct bkt_store *st, const char *prefix, struct bkt_err *err)
 {
-    BKT_CLEANUP(keys_fini) struct keys k = {0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
     BKT_PASS(bkt_store_list(st, prefix, "", collect_key, &k, err));
     return delete_keys(st, &k, err);
 }
@@ -228,7 +202,7 @@ int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_
 /* Every chunk that there may be, unseen. */
 static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
 {
-    BKT_CLEANUP(keys_fini) struct keys       k     = {0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key   = {0};
     const struct bkt_layout *l                     = &o->dset.layout;
     uint64_t                 at[BKT_MAX_RANK] = {0}, grid[BKT_MAX_RANK];
@@ -242,11 +216,11 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
     }
     for (unsigned i = 0; i < l->rank;) {
         bkt_buf_clear(&key);
-        if (bkt_chunk_key(&o->id, l, at, &key) < 0 || keys_add(&k, bkt_buf_str(&key)) < 0)
+        if (bkt_chunk_key(&o->id, l, at, &key) < 0 || bkt_strs_add(&k, bkt_buf_str(&key)) < 0)
             BKT_NOMEM(err);
         if (k.n == WAVE) {
             BKT_PASS(delete_keys(st, &k, err));
-            keys_fini(&k);
+            bkt_strs_fini(&k);
         }
         for (i = 0; i < l->rank && ++at[i] == grid[i]; i++)
             at[i] = 0;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "list.h"
+
 #define MAX_DEPTH 64 /* directories; also ends loops of symbolic links */
 
 struct walk {
@@ -20,38 +22,14 @@ struct walk {
 };
 
 /* Directory names carry a '/' at the end, so that sorting them gives the order of the keys below. */
-struct names {
-    char **v;
-    size_t n, cap;
-};
-
-static void names_fini(struct names *l)
+static int names_add(struct bkt_strs *l, const char *dir, const char *name, bool is_dir)
 {
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-
-static int names_add(struct names *l, const char *dir, const char *name, bool is_dir)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        char **v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v   = v;
-        l->cap = cap;
-    }
     size_t n = strlen(dir) + strlen(name) + 2;
     char  *s = malloc(n);
-    if (!s)
-        return BKT_ENOMEM;
-    (void)snprintf(s, n, "%s%s%s", dir, name, is_dir ? "/" : "");
-    l->v[l->n++] = s;
-    return BKT_OK;
+    if (s)
+        (void)snprintf(s, n, "%s%s%s", dir, name, is_dir ? "/" : "");
+    return bkt_strs_take(l, s);
 }
-
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static bool is_dir(int dirfd, const struct dirent *d)
 {
@@ -68,7 +46,7 @@ static bool in_reach(const struct walk *w, const char *path)
     return strncmp(path, w->prefix, n < p ? n : p) == 0;
 }
 
-static int read_names(const struct walk *w, const char *dir, struct names *out)
+static int read_names(const struct walk *w, const char *dir, struct bkt_strs *out)
 {
     int fd = openat(w->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -91,8 +69,7 @@ static int read_names(const struct walk *w, const char *dir, struct names *out)
     (void)closedir(d);
     if (rc < 0)
         BKT_NOMEM(w->err);
-    if (out->n)
-        qsort(out->v, out->n, sizeof *out->v, by_name);
+    bkt_strs_sort(out);
     return BKT_OK;
 }
 
@@ -112,7 +89,7 @@ static int walk(const struct walk *w, const char *dir, int depth) /* NOLINT(misc
 {
     if (depth > MAX_DEPTH)
         BKT_FAIL(w->err, BKT_EIO, "list of %.200s: more than %d directories deep", dir, MAX_DEPTH);
-    BKT_CLEANUP(names_fini) struct names names = {0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
     BKT_PASS(read_names(w, dir, &names));
     size_t plen = strlen(w->prefix);
     for (size_t i = 0; i < names.n; i++) {

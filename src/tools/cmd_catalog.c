@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "md5.h"
 #include "place.h"
 #include "scan.h"
@@ -151,13 +152,8 @@ static int read_etags(struct catalog *c)
 static int add_sum(struct catalog *c, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf id = {0};
-    if (c->n_sums == c->cap_sums) {
-        size_t      cap = c->cap_sums ? c->cap_sums * 2 : 256;
-        struct sum *v   = realloc(c->sums, cap * sizeof *v);
-        if (!v)
-            return no_memory(c);
-        c->sums = v, c->cap_sums = cap;
-    }
+    if (bkt_list_room(&c->sums, c->n_sums, &c->cap_sums, sizeof *c->sums) < 0)
+        return no_memory(c);
     /* chunk ids: c-… or, below p7/, c7-… */
     int part = l->tail != NULL && *l->tail == 'p' ? (int)strcspn(l->tail + 1, "/") : 0;
     int rc   = l->what == BKT_SCAN_CHUNK ? bkt_buf_addf(&id, "c%.*s%s_%s", part, part ? l->tail + 1 : "", l->id.text + 1, l->chunk)
@@ -187,14 +183,9 @@ static struct dset *dset_of(struct catalog *c, const struct bkt_id *id)
         return &c->dsets[c->n_dsets - 1];
     if (end_dset(c) < 0)
         return NULL;
-    if (c->n_dsets == c->cap_dsets) {
-        size_t       cap = c->cap_dsets ? c->cap_dsets * 2 : 64;
-        struct dset *v   = realloc(c->dsets, cap * sizeof *v);
-        if (!v) {
-            (void)no_memory(c);
-            return NULL;
-        }
-        c->dsets = v, c->cap_dsets = cap;
+    if (bkt_list_room(&c->dsets, c->n_dsets, &c->cap_dsets, sizeof *c->dsets) < 0) {
+        (void)no_memory(c);
+        return NULL;
     }
     c->dsets[c->n_dsets] = (struct dset){.id = *id};
     return &c->dsets[c->n_dsets++];

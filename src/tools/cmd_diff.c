@@ -6,6 +6,7 @@
 
 #include "diff.h"
 #include "h5.h"
+#include "list.h"
 #include "show.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
@@ -38,49 +39,23 @@ void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const
 
 /* ---- sorted names ---- */
 
-struct names {
-    char **v;
-    size_t n, cap;
-};
-static void names_fini(struct names *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-static herr_t names_add(struct names *l, const char *name)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 32;
-        char **v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return -1;
-        l->v = v, l->cap = cap;
-    }
-    l->v[l->n] = strdup(name);
-    return l->v[l->n] ? (l->n++, 0) : -1;
-}
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
 static herr_t on_link(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
 {
     (void)g, (void)info;
-    return names_add(arg, name);
+    return bkt_strs_add(arg, name);
 }
 static herr_t on_attr(hid_t o, const char *name, const H5A_info_t *info, void *arg)
 {
     (void)o, (void)info;
-    return names_add(arg, name);
+    return bkt_strs_add(arg, name);
 }
 
 /* Calls @p both for names in both lists, tells of the others. */
-static int merge(struct bkt_diff *d, const char *path, const char *what, struct names *a, struct names *b,
+static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a, struct bkt_strs *b,
                  int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name), hid_t ha, hid_t hb)
 {
-    if (a->n)
-        qsort(a->v, a->n, sizeof *a->v, by_name);
-    if (b->n)
-        qsort(b->v, b->n, sizeof *b->v, by_name);
+    bkt_strs_sort(a);
+    bkt_strs_sort(b);
     for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
         int c = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->v[i], b->v[k]);
         if (c == 0)
@@ -123,7 +98,7 @@ static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
 
 static int attributes(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
-    BKT_CLEANUP(names_fini) struct names x = {0}, y = {0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
     if (H5Aiterate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &x) < 0 ||
         H5Aiterate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, &y) < 0)
         return h5_fail(d->err, path);
@@ -171,7 +146,7 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
 
 static int groups(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
-    BKT_CLEANUP(names_fini) struct names x = {0}, y = {0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
     if (H5Literate2(a, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &x) < 0 ||
         H5Literate2(b, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, &y) < 0)
         return h5_fail(d->err, path);

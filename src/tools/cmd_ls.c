@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "ls.h"
 
 #define BATCH 256 /* documents asked for at once */
@@ -69,29 +70,7 @@ static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, con
     bkt_ls_acls(ls, &doc->doc);
 }
 
-struct names {
-    char **v;
-    size_t n, cap;
-};
-static void names_fini(struct names *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-static int on_name(const char *path, void *arg)
-{
-    struct names *l = arg;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        char **v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v = v, l->cap = cap;
-    }
-    l->v[l->n] = strdup(path);
-    return l->v[l->n] ? (l->n++, BKT_OK) : BKT_ENOMEM;
-}
+static int on_name(const char *path, void *names) { return bkt_strs_add(names, path); }
 
 static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth);
 
@@ -120,8 +99,8 @@ static void list_batch(struct bkt_ls *ls, struct bkt_store *st, char **paths, si
 
 static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth)
 {
-    BKT_CLEANUP(names_fini) struct names names = {0};
-    struct bkt_err                       err   = {.n = 0};
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
+    struct bkt_err                             err   = {.n = 0};
     if (bkt_place_list(st, path, on_name, &names, &err) < 0)
         ls->rc = bkt_tool_error(ls->t, path, &err);
     if (depth > MAX_DEPTH) {

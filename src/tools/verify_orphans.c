@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "num.h"
 #include "scan.h"
 #include "verify.h"
@@ -75,8 +76,7 @@ struct removal {
     struct bkt_verify *v;
     struct bkt_store  *st;
     bool               fresh;
-    char             **keys;
-    size_t             n, cap;
+    struct bkt_strs    keys;
 };
 
 static int on_listed(const struct bkt_listed *e, void *arg)
@@ -86,23 +86,10 @@ static int on_listed(const struct bkt_listed *e, void *arg)
         r->fresh = true;
         return BKT_ECANCEL;
     }
-    if (r->n == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : 64;
-        char **w   = realloc(r->keys, cap * sizeof *w);
-        if (!w)
-            return BKT_ENOMEM;
-        r->keys = w, r->cap = cap;
-    }
-    r->keys[r->n] = strdup(e->key);
-    return r->keys[r->n] ? (r->n++, BKT_OK) : BKT_ENOMEM;
+    return bkt_strs_add(&r->keys, e->key);
 }
 
-static void removal_fini(struct removal *r)
-{
-    for (size_t i = 0; i < r->n; i++)
-        free(r->keys[i]);
-    free(r->keys);
-}
+static void removal_fini(struct removal *r) { bkt_strs_fini(&r->keys); }
 
 int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh)
 {
@@ -113,8 +100,8 @@ int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *pr
         bkt_err_clear(v->err);
         return BKT_OK;
     }
-    for (size_t i = 0; rc == BKT_OK && i < r.n; i += 256)
-        rc = bkt_store_delete(st, (const char *const *)r.keys + i, r.n - i < 256 ? r.n - i : 256, v->err);
+    for (size_t i = 0; rc == BKT_OK && i < r.keys.n; i += 256)
+        rc = bkt_store_delete(st, (const char *const *)r.keys.v + i, r.keys.n - i < 256 ? r.keys.n - i : 256, v->err);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "map.h"
 
 #define AHEAD 1024 /* objects asked for at once */
@@ -16,13 +17,8 @@ struct ids {
 
 static int ids_add(struct ids *l, const struct bkt_id *id)
 {
-    if (l->n == l->cap) {
-        size_t         cap = l->cap ? l->cap * 2 : 64;
-        struct bkt_id *v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v = v, l->cap = cap;
-    }
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
     l->v[l->n++] = *id;
     return BKT_OK;
 }
@@ -221,13 +217,8 @@ static int push(struct reach *r, const struct bkt_id *id, const struct bkt_id *f
     int rc = note(r->seen, id, r->seen);
     if (rc <= 0)
         return rc;
-    if (r->next.n == r->next_cap) {
-        size_t       cap = r->next_cap ? r->next_cap * 2 : 64;
-        struct wait *by  = realloc(r->next_by, cap * sizeof *by);
-        if (!by)
-            return BKT_ENOMEM;
-        r->next_by = by, r->next_cap = cap;
-    }
+    if (bkt_list_room(&r->next_by, r->next.n, &r->next_cap, sizeof *r->next_by) < 0)
+        return BKT_ENOMEM;
     char *copy = strdup(path);
     if (!copy || ids_add(&r->next, id) < 0) {
         free(copy);
