@@ -166,9 +166,10 @@ static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
 static int run(struct bkt_tool *t)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *info = bkt_tool_info(t);
     struct bkt_err               err  = {.n = 0};
     struct job                   job  = {.err = &err, .rc = BKT_OK};
-    int                          rc   = h5_start(NULL, &fapl, &err);
+    int                          rc   = info ? h5_start(info, &fapl, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
     unsigned                     n    = 0;
     if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
         rc = chunks_fill(t->args[0], fapl, &n, &err);

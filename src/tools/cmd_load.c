@@ -91,6 +91,7 @@ static int run(struct bkt_tool *t)
     struct load_options          o      = {.link = false};
     struct bkt_err               err    = {.n = 0};
     BKT_CLEANUP(h5_closep) hid_t fapl   = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *info   = bkt_tool_info(t);
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1];
     bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || target[strlen(target) - 1] == '/';
@@ -103,15 +104,15 @@ static int run(struct bkt_tool *t)
         return bkt_tool_error(t, NULL, &err);
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
         return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
-    if (h5_start(NULL, &fapl, &err) < 0)
-        return bkt_tool_error(t, NULL, &err);
-    load_catch_signals();
+    if (!info || h5_start(info, &fapl, &err) < 0)
+        return info ? bkt_tool_error(t, NULL, &err) : bkt_tool_fail(t, "out of memory");
+    interrupt_catch();
     if (t->n_args == 1)
         return one(t, &o, &map, NULL, target, fapl);
     if (o.extend)
         return gather(t, &o, fapl);
     int i = 0;
-    for (; i + 1 < t->n_args && load_go_on(NULL) == BKT_OK; i++) {
+    for (; i + 1 < t->n_args && interrupt_check(NULL) == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
         if (domain_of(t->args[i], target, folder, &domain) < 0)
             return bkt_tool_fail(t, "out of memory");

@@ -1,7 +1,6 @@
 /* One source into one domain. */
 #include "load_one.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,28 +11,6 @@
 #include "trace.h"
 #include "tree.h"
 #include "vfd.h"
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int sig)
-{
-    (void)sig;
-    stopped = 1;
-}
-
-void load_catch_signals(void)
-{
-    struct sigaction a = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &a, NULL);
-    (void)sigaction(SIGTERM, &a, NULL);
-}
-
-int load_go_on(struct bkt_err *err)
-{
-    if (stopped)
-        BKT_FAIL(err, BKT_ECANCEL, "stopped");
-    return BKT_OK;
-}
 
 struct bkt_vobj *load_vobj(hid_t id) { return H5VLobject(id); }
 
@@ -74,7 +51,7 @@ static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
 {
     struct load *l = arg;
     (void)space;
-    BKT_PASS(load_go_on(err));
+    BKT_PASS(interrupt_check(err));
     if (!l->o->flatten || l->o->no_data || l->src->file < 0)
         return BKT_OK;
     BKT_PASS(load_flat_shape(l, src, path, dcpl, err));
@@ -90,7 +67,7 @@ static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, 
         BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
         l->progress->total += dset < 0 ? 0 : H5Dget_storage_size(dset);
     }
-    return load_go_on(NULL) < 0;
+    return interrupt_check(NULL) < 0;
 }
 
 static void expect(struct load *l)
@@ -103,7 +80,7 @@ static void expect(struct load *l)
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load *l = arg;
-    BKT_PASS(load_go_on(err));
+    BKT_PASS(interrupt_check(err));
     if (l->progress->tty && !l->o->link)
         l->due = l->progress->bytes + H5Dget_storage_size(src);
     int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;

@@ -3,6 +3,7 @@
 #define LOAD_H
 
 #include "chunk_map.h"
+#include "interrupt.h"
 #include "progress.h"
 #include "source.h"
 #include "survey.h"
@@ -37,8 +38,6 @@ struct load {
 /** The connector's object behind an id of it. */
 struct bkt_vobj *load_vobj(hid_t id);
 void load_tell(void *load, const char *path, const char *what);
-/** Fail when the user has asked to stop (SIGINT, SIGTERM). */
-BKT_NODISCARD int load_go_on(struct bkt_err *err);
 
 /* ---- load_uri.c ---- */
 /** What references in the domain call a file; free().  BKT_EACCES: the domain can't refer to it. */

@@ -95,7 +95,7 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
         uint64_t bytes = 0;
         while (i + n < s.n_chunks && n < BATCH_CHUNKS && (n == 0 || bytes + s.chunks[i + n].size <= BATCH_BYTES))
             bytes += s.chunks[i + n++].size;
-        BKT_PASS(load_go_on(err));
+        BKT_PASS(interrupt_check(err));
         int rc = move_batch(l, &s, dst, i, n, err);
         if (rc <= 0)
             return rc;

@@ -35,7 +35,7 @@ static void maps_fini(struct maps *m) { bkt_mappings_free(m->v, m->n); }
 
 static int open_source(struct load_flat *f, const char *file, const char *name, hid_t *out, struct bkt_err *err)
 {
-    BKT_PASS(load_go_on(err));
+    BKT_PASS(interrupt_check(err));
     BKT_PASS(load_flat_open(f, file, err));
     *out = H5Dopen2((f->src ? f->src : f->l->src)->file, name, H5P_DEFAULT);
     (void)H5Eclear2(H5E_DEFAULT);

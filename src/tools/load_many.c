@@ -64,7 +64,7 @@ static int add_all(struct agg *a, char **sources, int n, bool is_new, int *faile
     a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
     for (int i = 0; i < n; i++) {
         struct bkt_err why = {.n = 0};
-        BKT_PASS(load_go_on(err));
+        BKT_PASS(interrupt_check(err));
         if (i && open_next(a->l, sources[i], &why) < 0) {
             progress_note(a->l->progress, "%s: refused: %s", sources[i], why.n ? why.frame[0].msg : "can't be opened");
             ++*failed;

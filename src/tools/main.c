@@ -5,6 +5,7 @@
 #include "bkt_config.h"
 #include "domain.h"
 #include "help.h"
+#include "interrupt.h"
 #include "pool.h"
 #include "stats.h"
 #include "store.h"
@@ -25,6 +26,7 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
         bkt_domain_shutdown();
         bkt_store_shutdown();
         bkt_pool_shutdown();
+        rc = rc && interrupt_status() ? interrupt_status() : rc;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         bkt_tool_fail(&t, "the standard output can't be written to");
