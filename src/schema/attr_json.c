@@ -30,6 +30,7 @@ static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, stru
 {
     BKT_PASS(bkt_json_dup_key(key, &a->name, err));
     a->created   = bkt_json_seconds(j, "created");
+    a->seq       = bkt_order_said(j);
     a->name_utf8 = bkt_json_says_utf8(j);
     BKT_TRY(err, bkt_type_parse(json_object_get(j, "type"), &a->type, err), "attribute \"%s\"", a->name);
     BKT_TRY(err, bkt_space_parse(json_object_get(j, "shape"), &a->space, err), "attribute \"%s\"", a->name);
@@ -39,6 +40,8 @@ static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, stru
 int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
 {
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
+    if (!json_object_size(j))
+        out->next = 0;
     if (!j || json_is_null(j))
         return BKT_OK;
     if (!json_is_object(j))
@@ -50,7 +53,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
         struct bkt_attr *a = &out->v[out->n++];
         BKT_PASS(parse_attr(json_object_iter_key(it), json_object_iter_value(it), a, err));
     }
-    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order) < 0)
+    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order, &out->next) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -97,13 +100,18 @@ int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_attrs_emit(const struct bkt_attrs *a, json_t *j, struct bkt_err *err)
+int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err)
 {
+    uint32_t number = 0;
     (void)bkt_attrs_settle(a);
     for (size_t i = 0; i < a->n; i++) {
         const struct bkt_attr *one  = &a->v[a->order[i]];
         json_t                *part = NULL;
         BKT_PASS(bkt_attr_emit(one, &part, err));
+        if (numbered && bkt_order_follow(part, one->seq, &number) < 0) {
+            json_decref(part);
+            BKT_NOMEM(err);
+        }
         if (bkt_json_set_named(j, one->name, part) < 0)
             BKT_NOMEM(err);
     }
@@ -143,11 +151,19 @@ const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
     return a;
 }
 
-static struct bkt_named_list list_of(const struct bkt_attrs *l) { return (struct bkt_named_list){l->v, l->n, l->order, l->edit}; }
+size_t bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one)
+{
+    return bkt_named_place(a->v, a->n, sizeof *a->v, a->order, one->seq);
+}
+
+static struct bkt_named_list list_of(const struct bkt_attrs *l)
+{
+    return (struct bkt_named_list){l->v, l->n, l->order, l->edit, l->next};
+}
 
 static void list_back(struct bkt_attrs *l, const struct bkt_named_list *from)
 {
-    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit;
+    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit, l->next = from->next;
 }
 
 int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)

@@ -251,6 +251,7 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
         BKT_FAIL(err, BKT_ENOENT, "there is no link '%s'", name);
     struct bkt_id target = l->id;
     bool          hard   = l->cls == BKT_L_HARD;
+    c->numbers |= c->obj->track_order & 1;
     if (hard) /* may have to read other groups: before anything is changed */
         BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
     if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0 || bkt_links_remove(&c->obj->group.links, name, &out) < 0)
@@ -330,6 +331,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0 || bkt_attrs_remove(&c->obj->attrs, name, &out) < 0)
         BKT_NOMEM(err);
     bkt_attr_fini(&out);
+    c->numbers |= c->obj->attr_track_order & 1;
     return BKT_OK;
 }
 

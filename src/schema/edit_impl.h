@@ -29,6 +29,7 @@ struct bkt_change {
     bool               removed; /* to be deleted */
     bool               tried;   /* a PUT failed that may have reached the store */
     bool               comment;
+    bool               numbers; /* of links or attributes: one that was given is not in use any more */
     int64_t            refs;    /* change of extra_refs */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
     uint64_t          *old_dims;      /* the extent before; NULL: unchanged */

@@ -25,7 +25,7 @@ static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0;
 
 static bool is_changed(const struct bkt_change *c)
 {
-    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->old_dims || c->comment || c->refs;
+    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->old_dims || c->comment || c->refs || c->numbers;
 }
 
 static bool loses_links(const struct bkt_change *c)

@@ -46,6 +46,7 @@ static int parse_link(const char *key, const json_t *j, struct bkt_link *l, stru
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
     l->created   = bkt_json_seconds(j, "created");
     l->name_utf8 = bkt_json_says_utf8(j);
+    l->seq       = bkt_order_said(j);
     l->cls       = class_of(j);
     int rc     = parse_target(j, l);
     if (rc == BKT_ENOMEM)
@@ -63,6 +64,7 @@ static int parse_user(const char *key, const json_t *j, struct bkt_link *l, stru
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
     l->created   = bkt_json_seconds(j, "created");
     l->name_utf8 = bkt_json_says_utf8(j);
+    l->seq       = bkt_order_said(j);
     l->cls       = BKT_L_OTHER;
     if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0)
         return BKT_OK;
@@ -91,14 +93,16 @@ int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, 
 {
     if (j && !json_is_object(j) && !json_is_null(j))
         BKT_FAIL(err, BKT_EFORMAT, "links is no object");
-    if (!json_object_size(j) && !json_object_size(user))
+    if (!json_object_size(j) && !json_object_size(user)) {
+        out->next = 0;
         return BKT_OK;
+    }
     out->v = calloc(json_object_size(j) + json_object_size(user) + 1, sizeof *out->v);
     if (!out->v)
         BKT_NOMEM(err);
     BKT_PASS(parse_all(j, parse_link, out, err));
     BKT_PASS(parse_all(user, parse_user, out, err));
-    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order) < 0)
+    if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order, &out->next) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
@@ -142,13 +146,18 @@ int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_links_emit(const struct bkt_links *l, json_t *j, json_t *user, struct bkt_err *err)
+int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err)
 {
+    uint32_t number = 0;
     (void)bkt_links_settle(l);
     for (size_t i = 0; i < l->n; i++) {
         const struct bkt_link *one  = &l->v[l->order[i]];
         json_t                *part = NULL;
         BKT_PASS(bkt_link_emit(one, &part, err));
+        if (numbered && bkt_order_follow(part, one->seq, &number) < 0) {
+            json_decref(part);
+            BKT_NOMEM(err);
+        }
         if (bkt_json_set_named(one->cls == BKT_L_USER ? user : j, one->name, part) < 0)
             BKT_NOMEM(err);
     }
@@ -188,11 +197,14 @@ const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
     return l;
 }
 
-static struct bkt_named_list list_of(const struct bkt_links *l) { return (struct bkt_named_list){l->v, l->n, l->order, l->edit}; }
+static struct bkt_named_list list_of(const struct bkt_links *l)
+{
+    return (struct bkt_named_list){l->v, l->n, l->order, l->edit, l->next};
+}
 
 static void list_back(struct bkt_links *l, const struct bkt_named_list *from)
 {
-    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit;
+    l->v = from->v, l->n = from->n, l->order = from->order, l->edit = from->edit, l->next = from->next;
 }
 
 int bkt_links_add(struct bkt_links *l, struct bkt_link *one)

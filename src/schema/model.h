@@ -89,7 +89,7 @@ struct bkt_space {
 struct bkt_attr {
     char            *name;
     double           created;
-    uint32_t         seq;       /* place in the order of creation, where the list is settled */
+    uint32_t         seq;       /* number in the order of creation: grows with it, with gaps where some were removed */
     bool             name_utf8; /* the name was said to be UTF-8 although it is all ASCII */
     struct bkt_type *type;
     struct bkt_space space;
@@ -123,12 +123,14 @@ struct bkt_attrs {
     size_t                 n;
     uint32_t              *order;
     struct bkt_named_edit *edit; /* NULL: never changed */
+    uint32_t               next; /* seq of the next that is made */
 };
 struct bkt_links {
     struct bkt_link       *v;
     size_t                 n;
     uint32_t              *order;
     struct bkt_named_edit *edit;
+    uint32_t               next;
 };
 
 /* ---- objects ---- */
@@ -272,6 +274,8 @@ const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *nam
 /** Bring v and order up to date; back comes the same pointer, for use in place. */
 const struct bkt_links *bkt_links_settle(const struct bkt_links *l);
 const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
+/** Where one of a settled list stands in the order of creation. */
+size_t                  bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one);
 void                    bkt_attr_fini(struct bkt_attr *a);
 void                    bkt_link_fini(struct bkt_link *l);
 

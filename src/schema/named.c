@@ -2,7 +2,9 @@
  *
  * [N1] A list that was only read is sorted by name; order[] has the places by time.
  * [N2] A list under change may be unsettled: new things stand behind, removed ones leave holes (name NULL), a map finds
- *      names, seq grows with the time.  Whoever goes through the list settles it first: holes out, sort, number anew.
+ *      names.  Whoever goes through the list settles it first: holes out, sort.
+ * [N3] Numbers (seq) grow with the time.  As in HDF5, one that was given stays: what is removed leaves a gap, and what is
+ *      new gets the list's next one; an empty list begins anew.  Where the JSON says no number it is the one before plus 1.
  * So n things are added in whatever sequence of names in O(n log n), and a list that is read only costs nothing more. */
 #include "named.h"
 
@@ -45,7 +47,7 @@ static int by_name(const void *a, const void *b)
 
 struct placed {
     double   created;
-    uint32_t seq, place;
+    uint32_t place;
 };
 
 static int by_time(const void *a, const void *b)
@@ -53,7 +55,7 @@ static int by_time(const void *a, const void *b)
     const struct placed *x = a, *y = b;
     if (x->created < y->created || x->created > y->created)
         return x->created < y->created ? -1 : 1;
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static bool is_sorted(const void *v, size_t n, size_t size)
@@ -62,26 +64,6 @@ static bool is_sorted(const void *v, size_t n, size_t size)
         if (strcmp(at_const(v, size, i - 1)->name, at_const(v, size, i)->name) > 0)
             return false;
     return true;
-}
-
-int bkt_named_sort(void *v, size_t n, size_t size, uint32_t **order)
-{
-    BKT_CLEANUP(bkt_freep) struct placed *p = calloc(n + 1, sizeof *p);
-    *order                                  = calloc(n + 1, sizeof **order);
-    if (!p || !*order || n >= UINT32_MAX)
-        return BKT_ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        at(v, size, i)->seq = (uint32_t)i;
-    if (!is_sorted(v, n, size))
-        qsort(v, n, size, by_name);
-    for (size_t i = 0; i < n; i++)
-        p[i] = (struct placed){at(v, size, i)->created, at(v, size, i)->seq, (uint32_t)i};
-    qsort(p, n, sizeof *p, by_time);
-    for (size_t i = 0; i < n; i++) {
-        (*order)[i]                   = p[i].place;
-        at(v, size, p[i].place)->seq = (uint32_t)i;
-    }
-    return BKT_OK;
 }
 
 struct ranking {
@@ -95,15 +77,58 @@ static int by_seq(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* order[] from seq, then seq without the gaps of what was removed. */
+/* order[] from seq. */
 static void rank(void *v, size_t n, size_t size, uint32_t *order)
 {
     struct ranking r = {v, size};
     for (size_t i = 0; i < n; i++)
         order[i] = (uint32_t)i;
     qsort_r(order, n, sizeof *order, by_seq, &r);
+}
+
+/* Numbers of those that say none, in the order of time; what is said counts where it fits behind the one before. */
+static uint32_t number(void *v, size_t n, size_t size, const uint32_t *order, uint32_t next)
+{
+    uint32_t seq = 0;
+    for (size_t i = 0; i < n; i++, seq++) {
+        struct bkt_named *one = at(v, size, order[i]);
+        if (one->seq > seq && one->seq <= BKT_NUMBER_MAX)
+            seq = one->seq;
+        one->seq = seq;
+    }
+    return n && next > seq && next <= BKT_NUMBER_MAX ? next : seq;
+}
+
+int bkt_named_sort(void *v, size_t n, size_t size, uint32_t **order, uint32_t *next)
+{
+    BKT_CLEANUP(bkt_freep) struct placed *p = calloc(n + 1, sizeof *p);
+    *order                                  = calloc(n + 1, sizeof **order);
+    if (!p || !*order || n >= BKT_NUMBER_MAX)
+        return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        at(v, size, order[i])->seq = (uint32_t)i;
+        p[i] = (struct placed){at(v, size, i)->created, (uint32_t)i};
+    qsort(p, n, sizeof *p, by_time);
+    for (size_t i = 0; i < n; i++)
+        (*order)[i] = p[i].place;
+    *next = number(v, n, size, *order, *next);
+    if (is_sorted(v, n, size))
+        return BKT_OK;
+    qsort(v, n, size, by_name);
+    rank(v, n, size, *order);
+    return BKT_OK;
+}
+
+size_t bkt_named_place(const void *v, size_t n, size_t size, const uint32_t *order, uint32_t seq)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (at_const(v, size, order[mid])->seq < seq)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
 }
 
 size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct bkt_named_edit *e)
@@ -229,7 +254,7 @@ int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what)
         BKT_PASS(note(e, one->name, e->used));
     }
     memcpy(at(l->v, size, e->used), what, size);
-    at(l->v, size, e->used)->seq = (uint32_t)e->used; /* more than all before: holes are only closed when seq is made anew */
+    at(l->v, size, e->used)->seq = l->next++;
     if (behind)
         l->order[l->n] = (uint32_t)l->n;
     e->used++;
@@ -240,15 +265,13 @@ int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what)
 /* Out of a settled list, which stays settled. */
 static void remove_at(struct bkt_named_list *l, size_t size, size_t i)
 {
-    uint32_t seq = at(l->v, size, i)->seq;
+    size_t place = bkt_named_place(l->v, l->n, size, l->order, at(l->v, size, i)->seq);
     l->n--;
     l->edit->used--;
     memmove(at(l->v, size, i), at(l->v, size, i + 1), (l->n - i) * size);
-    memmove(l->order + seq, l->order + seq + 1, (l->n - seq) * sizeof *l->order);
-    for (size_t k = 0; k < l->n; k++) {
+    memmove(l->order + place, l->order + place + 1, (l->n - place) * sizeof *l->order);
+    for (size_t k = 0; k < l->n; k++)
         l->order[k] -= l->order[k] > i;
-        at(l->v, size, k)->seq -= at(l->v, size, k)->seq > seq;
-    }
 }
 
 int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out)
@@ -263,11 +286,13 @@ int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, vo
     memcpy(out, one, size);
     if (!e->index) {
         remove_at(l, size, (size_t)((char *)one - (char *)l->v) / size);
-        return BKT_OK;
+    } else {
+        (void)bkt_map_del(e->index, name, strlen(name));
+        memset(one, 0, size);
+        l->n--;
     }
-    (void)bkt_map_del(e->index, name, strlen(name));
-    memset(one, 0, size);
-    l->n--;
+    if (l->n == 0)
+        l->next = 0;
     return BKT_OK;
 }
 

@@ -62,7 +62,9 @@ static int parse_dataset(const json_t *j, struct bkt_dset *d, struct bkt_err *er
 static int parse_body(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 {
     switch (o->kind) {
-    case BKT_GROUP: return bkt_links_parse(json_object_get(j, "links"), bkt_json_get(j, "h5links"), &o->group.links, err);
+    case BKT_GROUP:
+        o->group.links.next = bkt_order_next(j, "h5nextlink");
+        return bkt_links_parse(json_object_get(j, "links"), bkt_json_get(j, "h5links"), &o->group.links, err);
     case BKT_DATASET: return parse_dataset(j, &o->dset, err);
     default: break;
     }
@@ -105,6 +107,7 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
     o->modified = bkt_json_seconds(j, "lastModified");
     BKT_PASS(parse_own(j, o, err));
     BKT_PASS(parse_cpl(bkt_json_get(j, "creationProperties"), o, err));
+    o->attrs.next = bkt_order_next(j, "h5nextattr");
     BKT_PASS(bkt_attrs_parse(json_object_get(j, "attributes"), &o->attrs, err));
     return parse_body(j, o, err);
 }
@@ -183,7 +186,7 @@ static int emit_body(const struct bkt_object *o, json_t *j, json_t *user_links, 
     switch (o->kind) {
     case BKT_GROUP:
         BKT_PASS(bkt_json_set(j, "links", part = json_object()));
-        return bkt_links_emit(&o->group.links, part, user_links, err);
+        return bkt_links_emit(&o->group.links, o->track_order & 1, part, user_links, err);
     case BKT_DATASET:
         BKT_PASS(emit_type(o->dset.type, false, j, err));
         BKT_PASS(bkt_space_emit(&o->dset.space, &part, err));
@@ -192,8 +195,21 @@ static int emit_body(const struct bkt_object *o, json_t *j, json_t *user_links, 
     }
 }
 
+/* After settled lists were emitted. */
+static int emit_next(const struct bkt_object *o, json_t *j)
+{
+    const struct bkt_attrs *a = &o->attrs;
+    const struct bkt_links *l = &o->group.links;
+    if ((o->attr_track_order & 1) && a->n && a->next > a->v[a->order[a->n - 1]].seq + 1)
+        BKT_PASS(bkt_json_set(j, "h5nextattr", json_integer(a->next)));
+    if (o->kind == BKT_GROUP && (o->track_order & 1) && l->n && l->next > l->v[l->order[l->n - 1]].seq + 1)
+        BKT_PASS(bkt_json_set(j, "h5nextlink", json_integer(l->next)));
+    return BKT_OK;
+}
+
 static int emit_own(const struct bkt_object *o, json_t *j)
 {
+    BKT_PASS(emit_next(o, j));
     if (o->comment && *o->comment)
         BKT_PASS(bkt_json_set(j, "h5comment", bkt_json_new_str(o->comment)));
     return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;
@@ -209,7 +225,7 @@ static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json
     BKT_PASS(bkt_json_set(j, "lastModified", bkt_json_new_real(o->modified)));
     BKT_PASS(emit_body(o, j, *user, err));
     BKT_PASS(bkt_json_set(j, "attributes", attrs = json_object()));
-    BKT_PASS(bkt_attrs_emit(&o->attrs, attrs, err));
+    BKT_PASS(bkt_attrs_emit(&o->attrs, o->attr_track_order & 1, attrs, err));
     BKT_PASS(emit_cpl(o, *cpl));
     if (o->kind == BKT_DATASET) {
         BKT_PASS(bkt_dcpl_emit(&o->dset, *cpl, err));

@@ -6,6 +6,8 @@
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
+ *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
+ *   h5nextlink, h5nextattr        the number of the next one
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
  *   file_etag      a reference layout: what the file's ETag was (layout_files.c), a local file's size and time of change
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files
@@ -34,6 +36,7 @@ BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_
                                   const char *encoding, struct bkt_buf *out, struct bkt_err *err);
 
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
+/* Lists: out->next is what is said to come next, 0 for nothing. */
 /** @param user  the list of user-defined links; may be NULL */
 BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err);
 void              bkt_attrs_fini(struct bkt_attrs *a);
@@ -63,9 +66,10 @@ BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_s
                                  json_t **out, bool *base64, struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** All of them into the object @p j, in the order of creation; user-defined links into @p user. */
-BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, json_t *j, struct bkt_err *err);
-BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, json_t *j, json_t *user, struct bkt_err *err);
+/** All of them into the object @p j, in the order of creation, where @p numbered with numbers (order_json.c); user-defined links
+ *  into @p user. */
+BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
+BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err);
 /** A dataset's two layouts: @p top NULL for a null space; into @p cpl goes creationProperties.layout. */
 BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
 /** What bkt_dcpl_parse() reads, into creationProperties. */
@@ -73,6 +77,18 @@ BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bk
 BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
+
+/* ---- numbers in the order of creation (order_json.c) ---- */
+
+uint32_t          bkt_order_said(const json_t *entry);               /* of a link or attribute; BKT_UNNUMBERED */
+uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not said */
+BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
+/** The next in order: says its number where that isn't @p expected, which becomes what is expected then. */
+BKT_NODISCARD int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *expected);
+/** Every entry of the lists (each an object or NULL) gets to say its number; @p next, 0 or what was said, becomes what is true. */
+BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next);
+/** Only what is needed is left; @p next is said in @p obj where it is needed. */
+BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next);
 
 /* ---- lists under change: the names are known to be new, or to be there (BKT_ENOENT) ---- */
 BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */

@@ -9,6 +9,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j     = NULL;
     struct bkt_clash                      clash = {0};
+    c->foreign = true;
     BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
     BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), &clash, err));
     bkt_buf_clear(&c->text);

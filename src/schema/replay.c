@@ -35,8 +35,23 @@ static int set_entry(json_t *in, const char *name, json_t *value, const json_t *
     return bkt_json_set_named(in, name, value);
 }
 
-/* One name.  Back comes 1 when it is somebody else's. */
-static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *value)
+/* Whether the entry that is there is the one that we want to add: of a PUT whose answer was lost.  It may have got another
+ * number, since somebody else added something as well. */
+static bool is_ours(json_t *old, const json_t *value)
+{
+    json_t *number = json_incref(json_object_get(old, "h5order"));
+    (void)json_object_del(old, "h5order");
+    bool same = json_equal(old, value);
+    if (number)
+        same &= json_object_set_new(old, "h5order", number) == 0;
+    return same;
+}
+
+static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
+static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_order & 1; }
+
+/* One name.  Back comes 1 when it is somebody else's.  @p number: what it has here, BKT_UNNUMBERED: there is no order. */
+static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *value, uint32_t number)
 {
     json_t *old = NULL;
     int     rc  = bkt_json_get_named(in, name, &old);
@@ -45,9 +60,13 @@ static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *val
         return rc < 0 ? rc : bkt_json_del_named(in, name);
     }
     if (old && delta == BKT_DELTA_ADD) {
-        bool same = json_equal(old, value); /* ours, of a PUT whose answer was lost */
+        bool same = is_ours(old, value);
         json_decref(value);
         return same ? BKT_OK : 1;
+    }
+    if (number != BKT_UNNUMBERED && bkt_order_say(value, number) < 0) {
+        json_decref(value);
+        return BKT_ENOMEM;
     }
     return set_entry(in, name, value, old);
 }
@@ -72,7 +91,8 @@ static int replay_link(struct bkt_change *c, const char *name, enum bkt_delta de
         }
         BKT_PASS(bkt_json_del_named(other, name));
     }
-    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value);
+    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value,
+                 l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
 }
 
 static int replay_attr(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
@@ -85,7 +105,8 @@ static int replay_attr(struct bkt_change *c, const char *name, enum bkt_delta de
         json_decref(value);
         return BKT_ENOMEM;
     }
-    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value);
+    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value,
+                 a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
 }
 
 typedef int replay_fn(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err);
@@ -145,11 +166,49 @@ static int replay_own(const struct bkt_change *c, json_t *stored)
     return BKT_OK;
 }
 
+/* ---- numbers in the order of creation: those that are stored stay, ours come behind ---- */
+
+struct numbers {
+    uint32_t link, attr; /* the next ones, as stored */
+};
+
+static int spell_numbers(const struct bkt_object *o, json_t *stored, struct numbers *n)
+{
+    json_t *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
+    json_t *attrs   = json_object_get(stored, "attributes");
+    n->link         = bkt_order_next(stored, "h5nextlink");
+    n->attr         = bkt_order_next(stored, "h5nextattr");
+    if (numbers_links(o))
+        BKT_PASS(bkt_order_spell(links, BKT_COUNT(links), &n->link));
+    return numbers_attrs(o) ? bkt_order_spell(&attrs, 1, &n->attr) : BKT_OK;
+}
+
+/* Whoever changes the version that we know has the number right; somebody else's version may be ahead. */
+static uint32_t next_of(const struct bkt_change *c, uint32_t stored, uint32_t ours)
+{
+    return c->foreign && stored > ours ? stored : ours;
+}
+
+static int abridge_numbers(const struct bkt_change *c, json_t *stored, const struct numbers *n)
+{
+    const struct bkt_object *o       = c->obj;
+    json_t                  *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
+    json_t                  *attrs   = json_object_get(stored, "attributes");
+    if (numbers_links(o))
+        BKT_PASS(bkt_order_abridge(links, BKT_COUNT(links), stored, "h5nextlink", next_of(c, n->link, o->group.links.next)));
+    return numbers_attrs(o) ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next)) : BKT_OK;
+}
+
 int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
 {
-    int rc = c->obj->kind == BKT_GROUP ? replay_names(c, c->links, replay_link, stored, clash, err) : BKT_OK;
+    struct numbers n;
+    int            rc = spell_numbers(c->obj, stored, &n);
+    if (rc == BKT_OK && c->obj->kind == BKT_GROUP)
+        rc = replay_names(c, c->links, replay_link, stored, clash, err);
     if (rc == BKT_OK)
         rc = replay_names(c, c->attrs, replay_attr, stored, clash, err);
+    if (rc == BKT_OK)
+        rc = abridge_numbers(c, stored, &n);
     if (rc == BKT_OK && c->old_dims)
         rc = replay_extent(c, stored, err);
     if (rc == BKT_OK)

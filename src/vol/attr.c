@@ -102,13 +102,13 @@ static H5T_cset_t name_cset(const struct bkt_attr *a)
     return utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
 }
 
-/* @p a: of a settled list */
-static int fill_info(const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
+/* @p a: of @p obj, whose list is settled */
+static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
     out->corder_valid = true; /* HDF5 has one even where no order is tracked: the place among the attributes */
-    out->corder       = (H5O_msg_crt_idx_t)a->seq;
-    out->cset   = name_cset(a);
+    out->corder       = (H5O_msg_crt_idx_t)(obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a));
+    out->cset         = name_cset(a);
     return data_size(a, &out->data_size, err);
 }
 
@@ -322,7 +322,7 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     if (!a)
         return bkt_native_attr_get(found, args, err);
     const char *name = a->name;
-    return fill_info(bkt_attrs_find(bkt_attrs_settle(&obj->attrs), name), q->ainfo, err);
+    return fill_info(obj, bkt_attrs_find(bkt_attrs_settle(&obj->attrs), name), q->ainfo, err);
 }
 
 static int get_name(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
@@ -422,7 +422,7 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
         BKT_CLEANUP(bkt_freep) char *name = strdup(a->name); /* the program may delete it */
         if (!name)
             BKT_NOMEM(err);
-        BKT_PASS(fill_info(a, &info, err));
+        BKT_PASS(fill_info(obj, a, &info, err));
         rc = it->op(id, name, &info, it->op_data);
     }
     if (it->idx)

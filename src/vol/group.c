@@ -101,7 +101,7 @@ static int get_info(struct bkt_vobj *obj, H5VL_group_get_info_args_t *a, struct 
     } else {
         a->ginfo->storage_type = H5G_STORAGE_TYPE_COMPACT; /* links lie in the group's own object */
         a->ginfo->nlinks       = g->obj->group.links.n;
-        a->ginfo->max_corder   = (int64_t)g->obj->group.links.n;
+        a->ginfo->max_corder   = (g->obj->track_order & 1) ? (int64_t)g->obj->group.links.next : 0;
         a->ginfo->mounted      = bkt_file_mounted(g->file, &g->obj->id) != NULL || bkt_file_parent(g->file) != NULL;
     }
     bkt_vobj_free(g);

@@ -79,7 +79,7 @@ static void list(hid_t obj, struct out *o, const char *what, H5_index_t idx)
             H5A_info_t info     = {0};
             ssize_t    n = H5Aget_name_by_idx(obj, ".", idx, dir ? H5_ITER_DEC : H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
             herr_t rc = H5Aget_info_by_idx(obj, ".", idx, dir ? H5_ITER_DEC : H5_ITER_INC, i, &info, H5P_DEFAULT);
-            say(o, "%d: '%s' %d order %d", (int)i, name, n >= 0, rc >= 0 && info.corder_valid);
+            say(o, "%d: '%s' %d order %d %d", (int)i, name, n >= 0, rc >= 0 && info.corder_valid, info.corder_valid ? (int)info.corder : -1);
             H5Eclear2(H5E_DEFAULT);
         }
 }

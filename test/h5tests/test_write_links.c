@@ -37,6 +37,19 @@ static void groups(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* What H5Gget_info says, and the number of each link. */
+static void numbers(hid_t g, struct out *o)
+{
+    H5G_info_t info = {0};
+    say_result(o, "H5Gget_info", H5Gget_info(g, &info));
+    say(o, "%" PRIuHSIZE " links, next %lld", info.nlinks, (long long)info.max_corder);
+    for (hsize_t i = 0; i < info.nlinks; i++) {
+        H5L_info2_t l = {0};
+        H5Lget_info_by_idx2(g, ".", H5_INDEX_NAME, H5_ITER_INC, i, &l, H5P_DEFAULT);
+        say(o, "%" PRIuHSIZE ": %d %lld", i, l.corder_valid, l.corder_valid ? (long long)l.corder : 0);
+    }
+}
+
 static void creation_order(hid_t f, struct out *o)
 {
     hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
@@ -59,9 +72,33 @@ static void creation_order(hid_t f, struct out *o)
         H5Lget_name_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
         say(o, "number %" PRIuHSIZE ": %s", i, name);
     }
-    H5Ldelete(f, "ordered", H5P_DEFAULT); /* numbers behind a deleted link differ: what counts is the order */
+    H5Gclose(g);
+    g = H5Gcreate2(f, "emptied", H5P_DEFAULT, gcpl, H5P_DEFAULT);
+    for (int round = 0; round < 3; round++) {
+        make(g, "p");
+        make(g, "q");
+        say_result(o, "moving on", H5Lmove(g, "p", g, round == 1 ? "r" : "s", H5P_DEFAULT, H5P_DEFAULT));
+        numbers(g, o);
+        if (round < 2) {
+            H5Ldelete_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_DEC, 0, H5P_DEFAULT);
+            numbers(g, o);
+            H5Ldelete_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_DEC, 0, H5P_DEFAULT);
+        }
+    }
+    H5Ldelete(g, "s", H5P_DEFAULT); /* the last one: what is next counts on */
     H5Gclose(g);
     H5Pclose(gcpl);
+}
+
+static void creation_order_stored(hid_t f, struct out *o)
+{
+    const char *groups[] = {"ordered", "emptied", "/"};
+    for (size_t i = 0; i < COUNT(groups); i++) {
+        hid_t g = H5Gopen2(f, groups[i], H5P_DEFAULT);
+        say(o, "%s as stored", groups[i]);
+        numbers(g, o);
+        H5Gclose(g);
+    }
 }
 
 static void kinds(hid_t f, struct out *o)
@@ -195,7 +232,7 @@ static void trees(hid_t f, struct out *o)
 
 static const struct write_case cases[] = {
     {"groups are created", groups, NULL},
-    {"links keep their order of creation", creation_order, NULL},
+    {"links keep their order of creation", creation_order, creation_order_stored},
     {"links of every kind", kinds, NULL},
     {"links are copied and moved", copies, NULL},
     {"links are counted", counts, NULL},
