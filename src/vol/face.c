@@ -124,7 +124,10 @@ void *bkt_face_file(void) { return face.cls ? face.file : NULL; }
  * it follows the pointer behind a native dataset's location and name.  Let that lead to a blank description, which is that
  * of a compact dataset (H5D_COMPACT is 0): nothing to print. */
 #define SHARED_AT 48
-static const unsigned char blank[16384];
+/* Flushing a native file goes through all datasets that lie in it, those with a copied face too, and asks the description
+ * whether the dataset is being closed, which it then leaves alone. */
+#define CLOSING_AT 8
+static const unsigned char blank[16384] = {[CLOSING_AT] = 1};
 
 bool bkt_face_put(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, bool wanted)
 {

@@ -273,6 +273,25 @@ static void plain_files(const struct out *o)
     H5Pclose(nfapl);
 }
 
+/* A plain file that is passed on to HDF5's own connector is flushed while objects of it are open. */
+static void plain_files_flushed(const struct out *o)
+{
+    struct out plain = {.ours = false};
+    char       name[8500];
+    snprintf(name, sizeof name, "native:%s", new_name(&plain, "flushed.h5"));
+    hid_t fapl = new_fapl(o), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = write_number(f, "n", 5);
+    CHECK(f >= 0 && d >= 0, "%s: %s", name, error_text());
+    CHECK(H5Fflush(f, H5F_SCOPE_GLOBAL) >= 0, "H5Fflush: %s", error_text());
+    CHECK(H5Dflush(d) >= 0, "H5Dflush: %s", error_text());
+    hid_t seen = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    CHECK(number_in(seen, "n") == 5, "n isn't in the file: %s", error_text());
+    H5Fclose(seen);
+    H5Dclose(d);
+    CHECK(H5Fclose(f) >= 0, "H5Fclose: %s", error_text());
+    (void)remove(name + strlen("native:"));
+    H5Pclose(fapl);
+}
+
 int main(int argc, char **argv)
 {
     struct out o = {.ours = true};
@@ -283,5 +302,6 @@ int main(int argc, char **argv)
     compare_write_extra(failing, &o);
     compare_write_extra(ending, &o);
     compare_write_extra(plain_files, &o);
+    compare_write_extra(plain_files_flushed, &o);
     return compare_write_main(cases, COUNT(cases));
 }
