@@ -410,21 +410,17 @@ static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
 
 static int file_specific(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
-    const struct bkt_vobj *other;
     switch (args->op_type) {
         case H5VL_FILE_FLUSH:
             return flush(o, args->args.flush.scope, err);
         case H5VL_FILE_REOPEN:
-            if (o->native_id >= 0)
-                BKT_FAIL(err, BKT_EUNSUP, "reopening a plain HDF5 file through the bucket connector");
-            return reopen(o, args, err);
+            return o->native_id >= 0 ? bkt_native_reopen(o, args, err) : reopen(o, args, err);
         case H5VL_FILE_IS_ACCESSIBLE:
             return is_accessible(args, err);
         case H5VL_FILE_DELETE:
             return file_delete(args->args.del.filename, args->args.del.fapl_id, err);
         case H5VL_FILE_IS_EQUAL:
-            other                          = bkt_file_find_object(args->args.is_equal.obj2); /* it may be HDF5's own */
-            *args->args.is_equal.same_file = other && o->file && other->file->dom == o->file->dom;
+            *args->args.is_equal.same_file = bkt_file_is_one(o, args->args.is_equal.obj2);
             return BKT_OK;
         default:
             return BKT_ERR(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);

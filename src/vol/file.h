@@ -23,8 +23,8 @@ BKT_NODISCARD int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *a
 BKT_NODISCARD int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
 /** Before a file is closed: see to H5Pset_fclose_degree(). */
 BKT_NODISCARD int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err);
-/** The open object of ours that @p obj points to; NULL: it is none. */
-const struct bkt_vobj *bkt_file_find_object(const void *obj);
+/** Whether @p obj, which may be HDF5's own, is an object of ours in the same domain or plain file as @p o. */
+bool bkt_file_is_one(const struct bkt_vobj *o, const void *obj);
 
 /** All open files, one after the other; NULL begins and ends. */
 struct bkt_file *bkt_file_next(const struct bkt_file *f);

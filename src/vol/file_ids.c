@@ -7,25 +7,50 @@
 #include "convert.h"
 
 struct listing {
-    const struct bkt_file *file;
-    bool                   local;
+    const struct bkt_file *file;  /* NULL: a plain file, that of native */
+    hid_t                  native;
+    bool                   local; /* only what was opened through this handle of the file */
     hid_t                 *ids;
     size_t                 max, n;
 };
 
-const struct bkt_vobj *bkt_file_find_object(const void *obj)
+static const struct bkt_vobj *find_object(const void *obj)
 {
     for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (const struct bkt_vobj *o = f->objects; o; o = o->next)
             if (o == obj)
                 return o;
+    for (const struct bkt_vobj *o = bkt_vobj_plain(); o; o = o->next)
+        if (o == obj)
+            return o;
     return NULL;
+}
+
+/* Whether two ids of HDF5's native connector lie in one file: opened at once, or (not local) at all. */
+static bool is_one_file(hid_t a, hid_t b, bool local)
+{
+    hid_t         fa = H5Iget_file_id(a), fb = H5Iget_file_id(b);
+    unsigned long na = 0, nb = 1;
+    bool          one = fa >= 0 && fb >= 0 &&
+               (local ? H5VLobject(fa) == H5VLobject(fb) : H5Fget_fileno(fa, &na) >= 0 && H5Fget_fileno(fb, &nb) >= 0 && na == nb);
+    bkt_vobj_drop_id(fa);
+    bkt_vobj_drop_id(fb);
+    return one;
 }
 
 static bool is_in(const struct listing *l, const void *obj)
 {
-    const struct bkt_vobj *o = bkt_file_find_object(obj);
-    return o && (l->local ? o->file == l->file : o->file->dom == l->file->dom);
+    const struct bkt_vobj *o = find_object(obj);
+    if (!o || !o->file != !l->file)
+        return false;
+    if (!l->file)
+        return is_one_file(o->native_id, l->native, l->local);
+    return l->local ? o->file == l->file : o->file->dom == l->file->dom;
+}
+
+bool bkt_file_is_one(const struct bkt_vobj *o, const void *obj)
+{
+    return is_in(&(struct listing){.file = o->file, .native = o->native_id}, obj);
 }
 
 static herr_t list_id(hid_t id, void *arg)
@@ -62,7 +87,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
 {
     H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
     hbool_t            ending = false;
-    struct listing     l      = {o->file, true, NULL, 0, 0};
+    struct listing     l      = {o->file, o->native_id, true, NULL, 0, 0};
     const unsigned     types  = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
     if (H5is_library_terminating(&ending) < 0 || ending || H5Pget_fclose_degree(o->file->fapl, &degree) < 0 ||
         (degree != H5F_CLOSE_SEMI && degree != H5F_CLOSE_STRONG))
@@ -75,7 +100,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) hid_t *ids = calloc(l.n, sizeof *ids);
     if (!ids)
         BKT_NOMEM(err);
-    l = (struct listing){o->file, true, ids, l.n, 0};
+    l = (struct listing){o->file, o->native_id, true, ids, l.n, 0};
     list_ids(&l, types);
     for (size_t i = 0; i < l.n; i++)
         while (H5Iis_valid(ids[i]) > 0 && H5Idec_ref(ids[i]) > 0)
@@ -86,7 +111,7 @@ int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
 int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     unsigned       types = args->args.get_obj_count.types;
-    struct listing l     = {o->file, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
+    struct listing l     = {o->file, o->native_id, (types & H5F_OBJ_LOCAL) != 0, NULL, 0, 0};
     (void)err;
     list_ids(&l, types);
     *args->args.get_obj_count.count = l.n;
@@ -96,7 +121,7 @@ int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bk
 int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     H5VL_file_get_obj_ids_args_t *a = &args->args.get_obj_ids;
-    struct listing                l = {o->file, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
+    struct listing                l = {o->file, o->native_id, (a->types & H5F_OBJ_LOCAL) != 0, a->oid_list, a->max_objs, 0};
     (void)err;
     list_ids(&l, a->types);
     *a->count = l.n;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "file.h"
 #include "pointer.h"
 
 
@@ -167,14 +168,23 @@ int bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct b
                 *name->file_name_len = (size_t)n;
             return PASS_ON(err, n, "H5Fget_name");
         case H5VL_FILE_GET_OBJ_COUNT:
-            n = H5Fget_obj_count(o->native_id, args->args.get_obj_count.types);
-            if (n >= 0)
-                *args->args.get_obj_count.count = (size_t)n;
-            return PASS_ON(err, n, "H5Fget_obj_count");
+            return bkt_file_obj_count(o, args, err); /* the program's ids, not those of HDF5's connector behind them */
         case H5VL_FILE_GET_OBJ_IDS:
+            return bkt_file_obj_ids(o, args, err);
         default:
             BKT_FAIL(err, BKT_EUNSUP, "file get operation %d on a plain HDF5 file", (int)args->op_type);
     }
+}
+
+int bkt_native_reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    hid_t            id  = H5Freopen(o->native_id);
+    struct bkt_vobj *out = NULL;
+    if (id < 0)
+        return bkt_h5err_capture(err, "H5Freopen");
+    BKT_PASS(bkt_native_wrap(&id, &out, err));
+    *args->args.reopen.file = out;
+    return BKT_OK;
 }
 
 int bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err)

@@ -38,6 +38,7 @@ BKT_NODISCARD int bkt_native_open_by_token(hid_t loc, const H5O_token_t *token, 
 
 /* The group, link and object callbacks for such objects; the first argument has a native_id. */
 int    bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+int    bkt_native_reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err);
 int    bkt_native_group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, struct bkt_vobj **out,
                                struct bkt_err *err);
 int    bkt_native_datatype_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, struct bkt_vobj **out,

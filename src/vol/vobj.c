@@ -18,6 +18,10 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
     }
 }
 
+static struct bkt_vobj *plain_objects; /* HDF5's global lock guards it */
+
+const struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
+
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
 {
     struct bkt_vobj *o = calloc(1, sizeof *o);
@@ -36,14 +40,13 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
     o->path      = p;
     o->file      = file;
     o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
-    if (file) {
+    if (file)
         file->refs++;
-        o->next = file->objects;
-        o->prev = &file->objects;
-        if (o->next)
-            o->next->prev = &o->next;
-        file->objects = o;
-    }
+    o->prev = file ? &file->objects : &plain_objects;
+    o->next = *o->prev;
+    if (o->next)
+        o->next->prev = &o->next;
+    *o->prev = o;
     return o;
 }
 
@@ -66,12 +69,12 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_vobj_drop_id(o->native_id);
+    *o->prev = o->next;
+    if (o->next)
+        o->next->prev = o->prev;
     if (o->file) {
         if (o->file->handle == o)
             o->file->handle = NULL;
-        *o->prev = o->next;
-        if (o->next)
-            o->next->prev = o->prev;
         bkt_file_release(o->file);
     } else
         bkt_face_release();

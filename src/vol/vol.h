@@ -36,7 +36,7 @@ struct bkt_vobj {
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
     char                    *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
-    struct bkt_vobj         *next, **prev; /* file->objects */
+    struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
     hid_t                    native_id;    /* an external link led into a plain HDF5 file: everything is passed on to
                                               this id; H5I_INVALID_HID otherwise */
     /* DATASET */
@@ -55,6 +55,8 @@ struct bkt_vobj {
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
 void             bkt_vobj_free(struct bkt_vobj *o);
+/** The first open object of plain HDF5 files (native_id); the others follow by `next`. */
+const struct bkt_vobj *bkt_vobj_plain(void);
 /** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
  *  before or while our callbacks run: nothing must be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);

@@ -285,6 +285,13 @@ static void plain_files_flushed(const struct out *o)
     CHECK(H5Dflush(d) >= 0, "H5Dflush: %s", error_text());
     hid_t seen = H5Fopen(name, H5F_ACC_RDONLY, fapl);
     CHECK(number_in(seen, "n") == 5, "n isn't in the file: %s", error_text());
+    hid_t ids[9], again = H5Freopen(f);
+    CHECK(again >= 0, "H5Freopen: %s", error_text());
+    CHECK(H5Fget_obj_count(f, H5F_OBJ_ALL) == 4, "%zd objects are open, not 4", H5Fget_obj_count(f, H5F_OBJ_ALL));
+    CHECK(H5Fget_obj_count(f, H5F_OBJ_ALL | H5F_OBJ_LOCAL) == 2, "%zd of this handle, not 2",
+          H5Fget_obj_count(f, H5F_OBJ_ALL | H5F_OBJ_LOCAL));
+    CHECK(H5Fget_obj_ids(f, H5F_OBJ_DATASET, 9, ids) == 1 && ids[0] == d, "the dataset isn't listed: %s", error_text());
+    H5Fclose(again);
     H5Fclose(seen);
     H5Dclose(d);
     CHECK(H5Fclose(f) >= 0, "H5Fclose: %s", error_text());
