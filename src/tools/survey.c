@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "file_chunks.h"
 #include "h5.h"
 #include "num.h"
 #include "vfd.h"
@@ -23,71 +24,24 @@ void survey_fini(struct survey *s)
 struct collect {
     struct survey *s;
     size_t         cap;
-    bool           in_order, no_memory;
-    unsigned       unlimited;           /* EARRAY: the dimension that its index has in front; else 0 */
-    uint64_t       max[BKT_MAX_RANK];   /* chunks that there can be per dimension; of the unlimited one: any */
-    bool           plain_edges;         /* partial chunks skip the filters */
-    unsigned       n_filters;
+    bool           in_order;
 };
 
-/* HDF5 1.14's extensible array lists its chunks in the order of its index, in which the unlimited dimension is the slowest, but
- * counts coordinates as if the last one were the fastest.  Back to the place in the index, and from there to the chunk. */
-static void unswizzle(const struct collect *c, uint64_t *coord)
-{
-    uint64_t place = 0, others = 1;
-    for (unsigned d = c->unlimited; d < c->s->rank; d++)
-        place = place * (d > c->unlimited ? c->max[d] : 1) + coord[d];
-    for (unsigned d = 0; d < c->s->rank; d++)
-        others *= d == c->unlimited ? 1 : c->max[d];
-    coord[c->unlimited] = others ? place / others : 0;
-    place               = others ? place % others : 0;
-    for (unsigned d = c->s->rank; d-- > 0;)
-        if (d != c->unlimited && c->max[d]) {
-            coord[d] = place % c->max[d];
-            place /= c->max[d];
-        }
-}
-
-/* Whether the chunk reaches over the extent. */
-static bool is_partial(const struct survey *s, const uint64_t *coord)
-{
-    for (unsigned d = 0; d < s->rank; d++)
-        if ((coord[d] + 1) * s->cdims[d] > s->dims[d])
-            return true;
-    return false;
-}
-
-static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+static int one_chunk(void *arg, const struct bkt_file_chunk *at)
 {
     struct collect *c = arg;
     struct survey  *s = c->s;
-    if (addr == HADDR_UNDEF) /* an index lists places of chunks that aren't there */
-        return H5_ITER_CONT;
     if (s->n_chunks == c->cap) {
         size_t               cap = c->cap ? c->cap + c->cap / 2 : 64;
         struct survey_chunk *v   = reallocarray(s->chunks, cap, sizeof *v);
-        if (!v) {
-            c->no_memory = true;
-            return H5_ITER_ERROR;
-        }
+        if (!v)
+            return BKT_ENOMEM;
         s->chunks = v, c->cap = cap;
     }
-    uint64_t index = 0, coord[BKT_MAX_RANK];
-    for (unsigned d = 0; d < s->rank; d++)
-        coord[d] = offset[d] / s->cdims[d];
-    if (c->unlimited)
-        unswizzle(c, coord);
-    for (unsigned d = 0; d < s->rank; d++) {
-        if (coord[d] >= s->grid[d]) /* left from before the dataset shrank */
-            return H5_ITER_CONT;
-        index = index * s->grid[d] + coord[d];
-    }
-    if (c->plain_edges && is_partial(s, coord))
-        mask = c->n_filters < 32 ? (1U << c->n_filters) - 1 : UINT32_MAX;
-    c->in_order &= s->n_chunks == 0 || index > s->chunks[s->n_chunks - 1].index;
-    s->chunks[s->n_chunks++] = (struct survey_chunk){index, addr, size, mask};
-    s->has_masks |= mask != 0;
-    return H5_ITER_CONT;
+    c->in_order &= s->n_chunks == 0 || at->index > s->chunks[s->n_chunks - 1].index;
+    s->chunks[s->n_chunks++] = (struct survey_chunk){at->index, at->addr, at->size, at->mask};
+    s->has_masks |= at->mask != 0;
+    return BKT_OK;
 }
 
 static int by_index(const void *a, const void *b)
@@ -96,45 +50,17 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int learn(hid_t dset, hid_t dcpl, struct collect *c, struct bkt_err *err)
-{
-    H5D_chunk_index_t            type;
-    unsigned                     opts  = 0;
-    int                          n     = H5Pget_nfilters(dcpl);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
-    hsize_t                      max[BKT_MAX_RANK];
-    if (H5Dget_chunk_index_type(dset, &type) < 0 || H5Pget_chunk_opts(dcpl, &opts) < 0 || n < 0 ||
-        H5Sget_simple_extent_dims(space, NULL, max) < 0)
-        return h5_fail(err, "asking how chunks are stored");
-    c->plain_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
-    c->n_filters   = (unsigned)n;
-    for (unsigned d = 0; d < c->s->rank; d++) {
-        c->max[d] = max[d] == H5S_UNLIMITED ? UINT64_MAX : bkt_ceil_div(max[d], c->s->cdims[d]);
-        if (type == H5D_CHUNK_IDX_EARRAY && max[d] == H5S_UNLIMITED)
-            c->unlimited = d;
-    }
-    return BKT_OK;
-}
-
 static int survey_chunks(hid_t dset, hid_t dcpl, struct survey *s, struct bkt_err *err)
 {
     hsize_t        cdims[BKT_MAX_RANK];
     struct collect c = {.s = s, .in_order = true};
-    uint64_t       n = 1;
     if (H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) != (int)s->rank)
         return h5_fail(err, "asking for the chunk shape");
     for (unsigned d = 0; d < s->rank; d++) {
         s->cdims[d] = cdims[d];
         s->grid[d]  = bkt_ceil_div(s->dims[d], cdims[d]);
-        if (s->grid[d] && !bkt_mul_u64(n, s->grid[d], &n))
-            BKT_FAIL(err, BKT_EFORMAT, "the chunk grid is too large");
     }
-    BKT_PASS(learn(dset, dcpl, &c, err));
-    if (H5Dchunk_iter(dset, H5P_DEFAULT, one_chunk, &c) < 0) {
-        if (c.no_memory)
-            BKT_NOMEM(err);
-        return h5_fail(err, "listing the chunks");
-    }
+    BKT_PASS(bkt_file_chunks(dset, one_chunk, &c, err));
     if (!c.in_order)
         qsort(s->chunks, s->n_chunks, sizeof *s->chunks, by_index);
     s->kind = s->n_chunks ? SURVEY_CHUNKED : SURVEY_NONE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "file_chunks.h"
 #include "num.h"
 #include "trace.h"
 #include "vfd.h"
@@ -41,28 +42,19 @@ static int is_stored(struct bkt_domain *dom, const struct bkt_object *table, boo
     return BKT_OK;
 }
 
-static int add_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+static int add_chunk(void *arg, const struct bkt_file_chunk *c)
 {
-    struct found           *f = arg;
-    const struct bkt_dset  *d = &f->dset->dset;
-    struct bkt_found_chunk  c = {.index = 0, .offset = addr, .size = size, .mask = mask};
-    if (addr == HADDR_UNDEF || size == 0)
-        return H5_ITER_CONT;
-    for (unsigned i = 0; i < d->space.rank; i++)
-        if (offset[i] >= d->space.dims[i]) /* left from before the dataset shrank */
-            return H5_ITER_CONT;
-    for (unsigned i = 0; i < d->space.rank; i++)
-        c.index = c.index * bkt_ceil_div(d->space.dims[i], d->layout.dims[i]) + offset[i] / d->layout.dims[i];
+    struct found *f = arg;
     if (f->n == f->cap) {
         size_t                  cap = f->cap ? f->cap * 2 : 64;
         struct bkt_found_chunk *v   = reallocarray(f->v, cap, sizeof *v);
         if (!v)
-            return H5_ITER_ERROR;
+            return BKT_ENOMEM;
         f->v   = v;
         f->cap = cap;
     }
-    f->v[f->n++] = c;
-    return H5_ITER_CONT;
+    f->v[f->n++] = (struct bkt_found_chunk){.index = c->index, .offset = c->addr, .size = c->size, .mask = c->mask};
+    return BKT_OK;
 }
 
 /* The file's dataset must be cut as the layout says, or every location would be another chunk's. */
@@ -80,21 +72,6 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
         same = chunk[i] == o->dset.layout.dims[i] && dims[i] == o->dset.space.dims[i];
     if (!same)
         BKT_FAIL(err, BKT_EFORMAT, "%s has not the shape and chunks that dataset %s says; link it again", name, o->id.text);
-    return BKT_OK;
-}
-
-/* HDF5 1.14 tells wrong places for an extensible array whose unlimited dimension isn't the first. */
-static int check_index(hid_t dset, const char *name, struct bkt_err *err)
-{
-    H5D_chunk_index_t                 type;
-    hsize_t                           max[H5S_MAX_RANK];
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
-    int                               rank  = H5Sget_simple_extent_dims(space, NULL, max);
-    if (rank < 0 || H5Dget_chunk_index_type(dset, &type) < 0)
-        return bkt_h5err_capture(err, "looking at a linked dataset");
-    for (int i = 1; i < rank && type == H5D_CHUNK_IDX_EARRAY; i++)
-        if (max[i] == H5S_UNLIMITED)
-            BKT_FAIL(err, BKT_EUNSUP, "%s: HDF5 can't list the chunks of such an index right; link it with h5bucket load", name);
     return BKT_OK;
 }
 
@@ -116,8 +93,7 @@ static int list_chunks(const char *file, const char *path, const struct bkt_sett
     if (dset < 0)
         return bkt_h5err_capture(err, h5 < 0 ? file : path);
     BKT_PASS(check_shape(dset, f->dset, path, err));
-    BKT_PASS(check_index(dset, path, err));
-    return H5Dchunk_iter(dset, H5P_DEFAULT, add_chunk, f) < 0 ? bkt_h5err_capture(err, path) : BKT_OK;
+    return bkt_file_chunks(dset, add_chunk, f, err);
 }
 
 static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, struct bkt_err *err)
