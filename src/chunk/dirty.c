@@ -341,6 +341,25 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
     return n;
 }
 
+/* Elements of the chunk that lie within the extent as it is. */
+static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    const struct bkt_space *s = &io->ds->space;
+    uint64_t                n = 1;
+    for (unsigned i = 0; i < io->rank; i++) {
+        uint64_t org = coord[i] * io->cdims[i], dim = s->cls == BKT_S_SIMPLE && s->rank ? s->dims[i] : 1;
+        n *= dim <= org ? 0 : bkt_min_u64(dim - org, io->cdims[i]);
+    }
+    return n;
+}
+
+int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_err *err)
+{
+    const struct bkt_dsetio *io    = c->ws->io;
+    bool                     empty = io->ds->init == BKT_INIT_CHUNKLOCATOR && (c->whole || c->n_dirty >= within_extent(io, c->coord));
+    return bkt_fill_check(io, c->coord, !empty, err);
+}
+
 void bkt_dchunk_check_whole(struct bkt_dchunk *c)
 {
     if (c->whole || !c->n_dirty || c->n_dirty < bkt_chunk_reach(c->ws->io, c->coord))

@@ -131,6 +131,9 @@ BKT_NODISCARD int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n
 /** What the program encoded becomes elements. */
 BKT_NODISCARD int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err); /* beside it */
 BKT_NODISCARD int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err);
+/** Whether the elements that nobody wrote, in a chunk that isn't stored, have a value.  Rows of a chunk table that was to be made
+ *  at the first read have none, but those beyond its extent don't matter. */
+BKT_NODISCARD int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_err *err);
 /** All that are marked: are they all there are?  Then it becomes whole. */
 void bkt_dchunk_check_whole(struct bkt_dchunk *c);
 /** Elements of the chunk that can ever be inside the dataset. */

@@ -9,7 +9,7 @@
 
 static int fill_check(const struct bkt_dchunk *c, const struct bkt_centry *base, struct bkt_err *err)
 {
-    return base ? BKT_OK : bkt_fill_check(c->ws->io, c->coord, true, err);
+    return base ? BKT_OK : bkt_dchunk_fill_check(c, err);
 }
 
 static int merge_fixed(struct bkt_dchunk *c, const struct bkt_centry *base, struct bkt_err *err)

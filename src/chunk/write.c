@@ -156,7 +156,7 @@ static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, stru
     const struct bkt_dsetio *io   = p->io;
     bool                     full = bkt_chunk_reach(io, c->coord) == io->chunk_elems;
     if (!full) /* before what is there is given up */
-        BKT_PASS(bkt_fill_check(io, c->coord, true, err));
+        BKT_PASS(bkt_fill_check(io, c->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
     if (c->e && (atomic_load(&c->e->refs) > 1 || c->e->len != io->chunk_bytes)) {
         bkt_centry_release(c->e);
         c->e = NULL;

@@ -72,7 +72,7 @@ static int whole(struct task *t, const unsigned char **src, struct bkt_err *err)
     if (!(t->tmp = malloc(io->chunk_bytes)))
         BKT_NOMEM(err);
     if (bkt_chunk_reach(io, t->coord) < io->chunk_elems) {
-        BKT_PASS(bkt_fill_check(io, t->coord, true, err));
+        BKT_PASS(bkt_fill_check(io, t->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
         bkt_fill_run(io, t->coord, 0, io->chunk_elems, t->tmp);
     }
     bkt_wplan_gather(t->p, t->k, t->tmp);
