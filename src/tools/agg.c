@@ -6,6 +6,7 @@
 
 #include "edit.h"
 #include "h5.h"
+#include "load_one.h"
 #include "num.h"
 #include "tree_impl.h"
 
@@ -17,6 +18,7 @@ void agg_fini(struct agg *a)
     for (size_t i = 0; i < a->n_dsets; i++) {
         h5_closep(&a->dsets[i].dst);
         h5_closep(&a->dsets[i].table);
+        agg_rows_free(&a->dsets[i]);
         free(a->dsets[i].path);
     }
     free(a->dsets);
@@ -150,7 +152,7 @@ static int make_table(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_d
     lay->hdf5_chunks       = false;
     memcpy(lay->dims, d->cdims, sizeof lay->dims);
     lay->chunk_table = id;
-    return BKT_OK;
+    return agg_fields_of(d, err);
 }
 
 static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *ds, struct bkt_err *err)
@@ -162,7 +164,7 @@ static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *
         return h5_fail(err, "asking for the chunk table's extent");
     d->room = dims[d->dim];
     memcpy(d->cdims, ds->layout.dims, sizeof d->cdims);
-    return BKT_OK;
+    return agg_fields_of(d, err);
 }
 
 static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
@@ -179,7 +181,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     d->leading = d->grows && r == rank + 1;
     if (!d->grows)
         return BKT_OK;
-    d->at                         = d->dim < (unsigned)r ? have[d->dim] : 0;
+    d->at                         = a->l->o->has_offset ? a->l->o->extend_offset : d->dim < (unsigned)r ? have[d->dim] : 0;
     const struct bkt_vobj   *o    = load_vobj(d->dst);
     const struct bkt_dset   *ds   = &o->obj->dset;
     struct bkt_object       *new  = bkt_edit_new_object(a->l->file->dom, &o->obj->id);
@@ -256,39 +258,108 @@ static int check(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* The domain's dataset as long as @p steps along the growing dimension. */
+static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, struct bkt_err *err)
+{
+    const struct bkt_vobj *o = load_vobj(d->dst);
+    uint64_t               dims[BKT_MAX_RANK];
+    hsize_t                h[BKT_MAX_RANK];
+    memcpy(dims, o->obj->dset.space.dims, sizeof dims);
+    dims[d->dim] = steps;
+    if (d->table >= 0) /* it has no chunks of its own that would have to change */
+        return bkt_edit_extent(a->l->file->dom, &o->obj->id, dims, err);
+    for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
+        h[i] = dims[i];
+    return H5Dset_extent(d->dst, h) < 0 ? h5_fail(err, "changing a dataset's extent") : BKT_OK;
+}
+
 static int add_one(struct agg *a, struct agg_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
-    uint64_t                     dims[BKT_MAX_RANK];
-    const struct bkt_vobj       *o  = load_vobj(d->dst);
-    if (a->l->o->has_offset)
-        d->at = a->l->o->extend_offset;
-    if (d->table >= 0 && d->at % d->cdims[d->dim] != 0)
-        BKT_FAIL(err, BKT_EINVAL, "%s: step %llu is not the first of a chunk", d->path, (unsigned long long)d->at);
-    memcpy(dims, o->obj->dset.space.dims, sizeof dims);
-    dims[d->dim] = bkt_max_u64(dims[d->dim], d->at + d->n);
-    if (d->table >= 0) {
-        BKT_PASS(agg_link(a, d, src, err));
-        BKT_PASS(bkt_edit_extent(a->l->file->dom, &o->obj->id, dims, err));
-    } else {
-        hsize_t grown[BKT_MAX_RANK];
-        for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
-            grown[i] = dims[i];
-        if (H5Dset_extent(d->dst, grown) < 0)
-            return h5_fail(err, "growing a dataset");
-        BKT_PASS(agg_copy(a, d, src, err));
-    }
-    d->at += d->n;
+    BKT_PASS(set_extent(a, d, bkt_max_u64(d->before, d->at + d->n), err));
+    return d->table >= 0 ? agg_link(a, d, err) : agg_copy(a, d, src, err);
+}
+
+static int add_all(struct agg *a, struct bkt_err *err)
+{
+    for (size_t i = 0; i < a->n_dsets; i++)
+        if (a->dsets[i].grows)
+            BKT_TRY(err, add_one(a, &a->dsets[i], err), "%s", a->dsets[i].path);
+    return BKT_OK;
+}
+
+/* What a file whose values turned out to be unreadable has let grow. */
+static int take_back(struct agg *a, struct bkt_err *err)
+{
+    for (size_t i = 0; i < a->n_dsets; i++)
+        if (a->dsets[i].grows)
+            BKT_TRY(err, set_extent(a, &a->dsets[i], a->dsets[i].before, err), "%s", a->dsets[i].path);
     return BKT_OK;
 }
 
 int agg_add(struct agg *a, struct bkt_err *err)
 {
-    BKT_PASS(check(a, err));
-    for (size_t i = 0; i < a->n_dsets; i++)
-        if (a->dsets[i].grows)
-            BKT_TRY(err, add_one(a, &a->dsets[i], err), "%s", a->dsets[i].path);
-    return BKT_OK;
+    int rc = check(a, err);
+    if (rc < 0) /* whatever is the matter with it, it is this file that is left out */
+        return rc == BKT_ENOMEM || rc == BKT_ECANCEL ? rc : BKT_EINVAL;
+    for (size_t i = 0; i < a->n_dsets; i++) {
+        struct agg_dset *d = &a->dsets[i];
+        d->before          = d->grows ? load_vobj(d->dst)->obj->dset.space.dims[d->dim] : 0;
+    }
+    rc = add_all(a, err);
+    if (rc == BKT_EINVAL) {
+        struct bkt_err why = {.n = 0};
+        if (take_back(a, &why) < 0)
+            return bkt_err_copy(err, BKT_EHDF5, &why);
+    }
+    for (size_t i = 0; i < a->n_dsets && rc == BKT_OK; i++)
+        a->dsets[i].at += a->dsets[i].grows ? a->dsets[i].n : 0;
+    return rc;
+}
+
+/* ---- the journal of an append: "append", then a line with extent and id for each dataset that grows ---- */
+
+#define JOURNAL "append\n"
+
+static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
+{
+    bool any = false;
+    for (const char *at = journal + strlen(JOURNAL); *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        char              *end;
+        unsigned long long steps = strtoull(at, &end, 10);
+        for (size_t i = 0; i < a->n_dsets && *end == ' '; i++) {
+            struct agg_dset       *d = &a->dsets[i];
+            const struct bkt_vobj *o = load_vobj(d->dst);
+            size_t                 n = strlen(o->obj->id.text);
+            if (!d->grows || strncmp(end + 1, o->obj->id.text, n) != 0 || end[1 + n] != '\n' || o->obj->dset.space.dims[d->dim] == steps)
+                continue;
+            BKT_TRY(err, set_extent(a, d, steps, err), "%s", d->path);
+            d->at = a->l->o->has_offset ? d->at : steps;
+            any   = true;
+        }
+    }
+    if (!any)
+        return BKT_OK;
+    progress_note(a->l->progress, "an append that was interrupted had let some of it grow: back to where it began");
+    return H5Fflush(a->l->dst, H5F_SCOPE_GLOBAL) < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
+}
+
+int agg_begin_append(struct agg *a, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0}, new = {0};
+    BKT_PASS(load_journal_read(a->l, &old, err));
+    if (strncmp(bkt_buf_str(&old), JOURNAL, strlen(JOURNAL)) == 0)
+        BKT_PASS(go_back(a, bkt_buf_str(&old), err));
+    int rc = bkt_buf_add_str(&new, JOURNAL);
+    for (size_t i = 0; i < a->n_dsets && rc == BKT_OK; i++) {
+        const struct agg_dset *d = &a->dsets[i];
+        const struct bkt_object *o = load_vobj(d->dst)->obj;
+        if (d->grows)
+            rc = bkt_buf_addf(&new, "%llu %s\n", (unsigned long long)o->dset.space.dims[d->dim], o->id.text);
+    }
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return load_journal_write(a->l, bkt_buf_str(&new), err);
 }
 
 int agg_end(struct agg *a, struct bkt_err *err)

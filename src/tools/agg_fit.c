@@ -96,7 +96,7 @@ static int same_filters(hid_t a, hid_t b, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int fit_linked(const struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims, struct bkt_err *err)
+static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims, struct bkt_err *err)
 {
     uint64_t                     cdims[BKT_MAX_RANK];
     BKT_CLEANUP(h5_closep) hid_t mine = H5Dget_create_plist(src), theirs = H5Dget_create_plist(d->dst);
@@ -104,10 +104,14 @@ static int fit_linked(const struct agg_dset *d, hid_t src, unsigned rank, const 
     for (unsigned i = 0; i < rank; i++)
         if (cdims[i] != d->cdims[i + d->leading])
             BKT_FAIL(err, BKT_EINVAL, "chunks of another shape than in the domain");
-    if (!d->leading && (dims[d->dim] % cdims[d->dim] != 0 || d->at % cdims[d->dim] != 0))
+    if (d->at % d->cdims[d->dim] != 0)
+        BKT_FAIL(err, BKT_EINVAL, "step %llu is not the first of a chunk of %llu", (unsigned long long)d->at,
+                 (unsigned long long)d->cdims[d->dim]);
+    if (!d->leading && dims[d->dim] % cdims[d->dim] != 0)
         BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
                  (unsigned long long)cdims[d->dim]);
-    return same_filters(mine, theirs, err);
+    BKT_PASS(same_filters(mine, theirs, err));
+    return agg_rows_make(a, d, src, err);
 }
 
 static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struct bkt_err *err)
@@ -132,13 +136,12 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
     return BKT_OK;
 }
 
-int agg_fit(const struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
+int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), theirs = H5Dget_type(d->dst);
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     hsize_t                      dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
     int                          rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
-    (void)a;
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for extents");
     if (H5Tequal(type, theirs) <= 0)
@@ -149,8 +152,11 @@ int agg_fit(const struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *
         if ((d->leading || !d->grows || i != d->dim) && dims[i] != have[i + d->leading])
             BKT_FAIL(err, BKT_EINVAL, "dimension %u is %llu, the domain has %llu", i, (unsigned long long)dims[i],
                      (unsigned long long)have[i + d->leading]);
+    BKT_PASS(agg_attrs_fit(src, d->dst, err));
     if (!d->grows)
         return same_values(d, src, type, space, err);
     d->n = d->leading ? 1 : dims[d->dim];
-    return d->table >= 0 ? fit_linked(d, src, (unsigned)rank, dims, err) : BKT_OK;
+    if (d->table >= 0)
+        return fit_linked(a, d, src, (unsigned)rank, dims, err);
+    return H5Tdetect_class(type, H5T_REFERENCE) > 0 ? BKT_ERR(err, BKT_EINVAL, "references can't be gathered") : BKT_OK;
 }

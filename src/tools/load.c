@@ -136,29 +136,54 @@ static void sweep(struct bkt_store *st, const struct bkt_id *root)
     bkt_buf_fini(&s.keys);
 }
 
-/* Beside where .domain.json will be: the root id of a load that has begun. */
-static int marker_key(struct bkt_domain *d, struct bkt_buf *key)
+/* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an append. */
+static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
 {
     return bkt_buf_addf(key, "%s/.h5bucket-load", bkt_domain_path(d));
 }
 
-static int set_marker(struct bkt_domain *d, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, old = {0};
-    struct bkt_store                        *st   = bkt_domain_store(d);
-    const struct bkt_id                     *root = bkt_domain_root(d);
-    struct bkt_id                            left;
-    if (marker_key(d, &key) < 0)
-        BKT_NOMEM(err);
-    if (bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK && bkt_id_set(&left, bkt_buf_str(&old)))
-        sweep(st, &left); /* the load that left it never finished: nothing refers to what it stored */
-    return bkt_store_put(st, bkt_buf_str(&key), root->text, strlen(root->text), NULL, NULL, NULL, err);
-}
-
-static void drop_marker(struct bkt_domain *d)
+int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (marker_key(d, &key) < 0)
+    if (journal_key(l->file->dom, &key) < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, NULL);
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* none, most of the time */
+}
+
+int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (journal_key(l->file->dom, &key) < 0)
+        BKT_NOMEM(err);
+    l->journal = true;
+    return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL, NULL, err);
+}
+
+/* Whether the document that is stored, if any, names that root: its load was killed when all was there. */
+static bool is_in_force(struct bkt_domain *d, const struct bkt_id *root)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
+    if (bkt_buf_addf(&key, "%s/.domain.json", bkt_domain_path(d)) < 0)
+        return true;
+    int rc = bkt_store_get(bkt_domain_store(d), bkt_buf_str(&key), 0, BKT_WHOLE, &doc, NULL);
+    return rc == BKT_OK ? strstr(bkt_buf_str(&doc), root->text) != NULL : rc != BKT_ENOENT;
+}
+
+static int begin_new(struct load *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0};
+    struct bkt_id                            left;
+    BKT_PASS(load_journal_read(l, &old, err));
+    if (bkt_id_set(&left, bkt_buf_str(&old)) && !is_in_force(l->file->dom, &left))
+        sweep(bkt_domain_store(l->file->dom), &left); /* its load never finished: nothing refers to what it stored */
+    return load_journal_write(l, bkt_domain_root(l->file->dom)->text, err);
+}
+
+static void journal_drop(struct bkt_domain *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (journal_key(d, &key) < 0)
         return;
     const char *one = bkt_buf_str(&key);
     if (bkt_store_delete(bkt_domain_store(d), &one, 1, NULL) < 0)
@@ -184,7 +209,7 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     if (*is_new)
         BKT_PASS(create(l, domain, fapl, err));
     l->file = load_vobj(l->dst)->file;
-    return *is_new ? set_marker(l->file->dom, err) : BKT_OK;
+    return *is_new ? begin_new(l, err) : BKT_OK;
 }
 
 struct tree_options load_tree_options(struct load *l)
@@ -210,25 +235,25 @@ void load_abandon(struct load *l, bool is_new)
     struct bkt_id      root = *bkt_domain_root(d);
     bkt_domain_discard(d);
     h5_closep(&l->dst);
-    if (is_new) {
+    if (is_new)
         sweep(bkt_domain_store(d), &root);
-        drop_marker(d);
-    }
+    if (l->journal)
+        journal_drop(d);
     bkt_domain_close(d);
 }
 
 int load_finish(struct load *l, bool is_new, struct bkt_err *err)
 {
-    struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
-    herr_t             rc   = H5Fflush(l->dst, H5F_SCOPE_GLOBAL);
-    int                code = rc < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
-    if (code < 0)
+    if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
+        int rc     = h5_fail(err, "storing the domain");
+        l->journal = l->journal && is_new; /* some of an append may be stored: the journal tells how to go back */
         load_abandon(l, is_new);
-    else if (is_new)
-        drop_marker(d);
+        return rc;
+    }
+    if (l->journal)
+        journal_drop(l->file->dom);
     h5_closep(&l->dst);
-    bkt_domain_close(d);
-    return code;
+    return BKT_OK;
 }
 
 int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)

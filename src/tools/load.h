@@ -32,6 +32,7 @@ struct load {
     uint64_t                   n_linked, n_copied;
     uint64_t                   due; /* progress->bytes when the dataset under way is done */
     bool                       told_allow;
+    bool                       journal; /* one is stored (load_journal_write()) */
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */
 };
 

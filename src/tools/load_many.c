@@ -34,15 +34,24 @@ static int make(struct agg *a, struct bkt_err *err)
     return tree_copy(a->l->src->file, a->l->dst, &o, err);
 }
 
+/* Told from the outside in: dataset, what was tried, root cause. */
+static void refuse(struct load *l, const char *source, const struct bkt_err *why, int *failed)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    int                                      rc   = why->n ? BKT_OK : bkt_buf_add_str(&text, ": can't be opened");
+    for (unsigned i = why->n; i-- > 0 && rc == BKT_OK;)
+        rc = bkt_buf_addf(&text, ": %s", why->frame[i].msg);
+    progress_note(l->progress, "%s: refused%s", source, bkt_buf_str(&text));
+    ++*failed;
+}
+
 /* One that doesn't fit is told and left out; anything else ends the load. */
 static int add(struct agg *a, const char *source, int *failed, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int            rc  = agg_add(a, &why);
     if (rc == BKT_EINVAL) {
-        progress_note(a->l->progress, "%s: refused: %s%s%s", source, why.n > 1 ? why.frame[1].msg : "", why.n > 1 ? ": " : "",
-                      why.frame[0].msg);
-        ++*failed;
+        refuse(a->l, source, &why, failed);
         return BKT_OK;
     }
     if (rc < 0)
@@ -59,19 +68,34 @@ static int open_next(struct load *l, const char *source, struct bkt_err *err)
     return source_open(source, l->o->driver, l->set, &l->src, err);
 }
 
-static int add_all(struct agg *a, char **sources, int n, bool is_new, int *failed, struct bkt_err *err)
+/* Open sources from *i on until one can be; those that can't are told. */
+static int open_first(struct load *l, char **sources, int n, int *i, int *failed, struct bkt_err *err)
 {
+    for (; *i < n; ++*i) {
+        struct bkt_err why = {.n = 0};
+        int            rc  = open_next(l, sources[*i], &why);
+        if (rc == BKT_OK)
+            return rc;
+        if (rc == BKT_ENOMEM || *i + 1 == n) /* none of them */
+            return bkt_err_copy(err, rc, &why);
+        refuse(l, sources[*i], &why, failed);
+    }
+    BKT_FAIL(err, BKT_EINVAL, "no source");
+}
+
+static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed, struct bkt_err *err)
+{
+    int before              = *failed;
     a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
-    for (int i = 0; i < n; i++) {
+    for (int i = first; i < n; i++) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(interrupt_check(err));
-        if (i && open_next(a->l, sources[i], &why) < 0) {
-            progress_note(a->l->progress, "%s: refused: %s", sources[i], why.n ? why.frame[0].msg : "can't be opened");
-            ++*failed;
+        if (i > first && open_next(a->l, sources[i], &why) < 0) {
+            refuse(a->l, sources[i], &why, failed);
             continue;
         }
         BKT_PASS(add(a, sources[i], failed, err));
-        if (i == 0 && *failed && is_new)
+        if (i == first && *failed > before && is_new)
             BKT_FAIL(err, BKT_EUNSUP, "the first file can't be appended to its own domain: nothing is made");
     }
     return agg_end(a, err);
@@ -88,23 +112,39 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
     return BKT_OK;
 }
 
+/* The domain from the first source on that can be opened, or that goes with what is there. */
+static int begin(struct agg *a, struct load *l, char **sources, int n, int *first, bool is_new, int *failed, struct bkt_err *err)
+{
+    for (;;) {
+        struct bkt_err why = {.n = 0};
+        BKT_PASS(agg_begin(a, l, l->o->extend, err));
+        BKT_PASS(measure_names(a, sources, n, err));
+        if (is_new)
+            BKT_PASS(make(a, err));
+        int rc = agg_open(a, &why);
+        if (rc == BKT_OK)
+            return is_new ? BKT_OK : agg_begin_append(a, err);
+        if (rc != BKT_EINVAL || is_new || *first + 1 == n)
+            return bkt_err_copy(err, rc, &why);
+        refuse(l, sources[*first], &why, failed);
+        agg_fini(a);
+        ++*first;
+        BKT_PASS(open_first(l, sources, n, first, failed, err));
+    }
+}
+
 int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed, struct bkt_err *err)
 {
     BKT_CLEANUP(agg_fini) struct agg a      = {.l = l};
     bool                             is_new = true;
-    int                              rc     = open_next(l, sources[0], err);
-    if (rc == BKT_OK)
-        rc = agg_begin(&a, l, l->o->extend, err);
-    if (rc == BKT_OK)
-        rc = measure_names(&a, sources, n, err);
+    int                              first  = 0;
+    int                              rc     = open_first(l, sources, n, &first, failed, err);
     if (rc == BKT_OK)
         rc = load_target(l, domain, fapl, &is_new, err);
-    if (rc == BKT_OK && is_new)
-        rc = make(&a, err);
     if (rc == BKT_OK)
-        rc = agg_open(&a, err);
+        rc = begin(&a, l, sources, n, &first, is_new, failed, err);
     if (rc == BKT_OK)
-        rc = add_all(&a, sources, n, is_new, failed, err);
+        rc = add_all(&a, sources, first, n, is_new, failed, err);
     agg_fini(&a);
     if (rc == BKT_OK)
         rc = load_finish(l, is_new, err);

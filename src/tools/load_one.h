@@ -20,4 +20,9 @@ BKT_NODISCARD int load_finish(struct load *l, bool is_new, struct bkt_err *err);
 void              load_abandon(struct load *l, bool is_new);
 struct tree_options load_tree_options(struct load *l);
 
+/** What stands beside the domain's document until a load has ended: the root's id of a new domain, whose objects the next run
+ *  deletes if this one is killed, or where an append began (agg.h).  Empty: nothing. */
+BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
+
 #endif
