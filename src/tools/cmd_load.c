@@ -15,7 +15,7 @@ static const struct bkt_opt opts[] = {
     {0, "linkpath", "URI", "what references call the file, when it is read from somewhere else than where it will lie", NULL},
     {'a', "append", NULL, "add to a domain that exists; what is in it already stays", NULL},
     {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
-    {0, "extend-offset", "N", "with --extend: put the first source at this step, instead of at the end", NULL},
+    {0, "extend-offset", "N", "with --extend: put the first source at this step, over what is there, instead of at the end", NULL},
     {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
@@ -135,10 +135,12 @@ const struct bkt_verb bkt_verb_load = {
             "sources' chunks becomes a chunked one that refers to these, as the sources are now; if it can't, it stays virtual\n"
             "and the reason is told.\n\n"
             "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
-            "With --extend, datasets that have the dimension grow by each source; all others must hold the same values in all\n"
-            "sources; attributes, groups and links stay as the first source has them. A source that doesn't fit is named and\n"
-            "left out. With --link, datasets whose sources fill whole chunks are referred to, small ones are copied. Later runs\n"
-            "with -a go on where the last one ended.\n\n"
+            "With --extend, datasets that have the dimension grow by each source, coordinate variables too; all others must\n"
+            "hold the same values in all sources. Attributes, groups and links stay as the first source has them, but units,\n"
+            "calendar, scale_factor, add_offset, _FillValue, missing_value and _Unsigned must agree. A source that doesn't fit\n"
+            "or can't be read is named with the reason and left out as a whole, the rest goes on, and the exit code is 1. With\n"
+            "--link, datasets whose sources fill whole chunks are referred to, small ones are copied. Later runs with -a go on\n"
+            "where the last one ended, or at --extend-offset; one that is killed is undone by the next.\n\n"
             "The domain appears when everything is stored; a load that is interrupted leaves none, and running it again\n"
             "cleans up what it left.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts,
