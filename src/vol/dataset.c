@@ -173,11 +173,29 @@ herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t 
 
 typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 
+/* H5Pget_chunk_cache() must tell of a chunked dataset what it has: what its own list says, else the file's.  The numbers have no
+ * other use here (chunk_cache, write_cache). */
+static herr_t fill_chunk_cache(const struct bkt_vobj *o, hid_t dapl)
+{
+    size_t slots, bytes, file_slots, file_bytes;
+    double w0, file_w0;
+    if (H5Pget(dapl, "rdcc_nslots", &slots) < 0 || H5Pget(dapl, "rdcc_nbytes", &bytes) < 0 || H5Pget(dapl, "rdcc_w0", &w0) < 0 ||
+        H5Pget_cache(o->file->fapl, NULL, &file_slots, &file_bytes, &file_w0) < 0)
+        return -1;
+    return H5Pset_chunk_cache(dapl, slots == H5D_CHUNK_CACHE_NSLOTS_DEFAULT ? file_slots : slots,
+                              bytes == H5D_CHUNK_CACHE_NBYTES_DEFAULT ? file_bytes : bytes, w0 < 0 ? file_w0 : w0);
+}
+
 static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    hid_t id = o->dapl >= 0 ? H5Pcopy(o->dapl) : H5Pcreate(H5P_DATASET_ACCESS);
-    args->args.get_dapl.dapl_id = id;
-    return id < 0 ? bkt_h5err_capture(err, "copying the access property list") : BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = o->dapl >= 0 ? H5Pcopy(o->dapl) : H5Pcreate(H5P_DATASET_ACCESS);
+    enum bkt_layout_class layout = o->obj->dset.layout.user_cls;
+    bool chunked = layout != BKT_D_COMPACT && layout != BKT_D_CONTIGUOUS && layout != BKT_D_CONTIGUOUS_REF && layout != BKT_D_NONE &&
+                   layout != BKT_D_VIRTUAL;
+    if (id < 0 || (chunked && fill_chunk_cache(o, id) < 0))
+        return bkt_h5err_capture(err, "copying the access property list");
+    args->args.get_dapl.dapl_id = bkt_hid_take(&id);
+    return BKT_OK;
 }
 
 static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)

@@ -182,8 +182,10 @@ static int plain_open(const char *name, unsigned flags, struct bkt_vobj **out, s
 static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *err)
 {
     assert(f);
-    int rc    = bkt_file_root(f, H5I_FILE, out, err);
-    f->handle = rc == BKT_OK ? *out : NULL;
+    int rc = bkt_file_settle_degree(f, err);
+    rc     = rc < 0 ? rc : bkt_file_root(f, H5I_FILE, out, err);
+    f->handle    = rc == BKT_OK ? *out : NULL;
+    f->asked_for = rc == BKT_OK;
     bkt_file_release(f);
     return rc;
 }
@@ -437,6 +439,14 @@ herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t d
 /* -- optional -- */
 
 /* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
+/* One for all who have the domain open. */
+static void set_no_attrs_hint(const struct bkt_file *f, bool on)
+{
+    for (struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other))
+        if (other->dom == f->dom)
+            other->no_attrs_hint = on;
+}
+
 static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
     switch (op) {
@@ -453,6 +463,17 @@ static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_a
             return BKT_OK;
         case H5VL_NATIVE_FILE_GET_FREE_SPACE:
             *a->get_freespace.size = 0;
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_MIN_DSET_OHDR_FLAG:
+            *a->get_min_dset_ohdr_flag.minimize = o->native_id < 0 && o->file->no_attrs_hint;
+            return o->native_id < 0 ? BKT_OK
+                                    : PASS_ON(err, H5Fget_dset_no_attrs_hint(o->native_id, a->get_min_dset_ohdr_flag.minimize),
+                                              "H5Fget_dset_no_attrs_hint");
+        case H5VL_NATIVE_FILE_SET_MIN_DSET_OHDR_FLAG:
+            if (o->native_id >= 0)
+                return PASS_ON(err, H5Fset_dset_no_attrs_hint(o->native_id, a->set_min_dset_ohdr_flag.minimize),
+                               "H5Fset_dset_no_attrs_hint");
+            set_no_attrs_hint(o->file, a->set_min_dset_ohdr_flag.minimize);
             return BKT_OK;
         default:
             BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);

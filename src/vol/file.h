@@ -25,6 +25,9 @@ BKT_NODISCARD int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *arg
 BKT_NODISCARD int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err);
 /** Whether @p obj, which may be HDF5's own, is an object of ours in the same domain or plain file as @p o. */
 bool bkt_file_is_one(const struct bkt_vobj *o, const void *obj);
+/** H5Pset_fclose_degree() of a file that the program opens or makes: what @p f got is made explicit, and must be what it asked for
+ *  when it opened that file before (BKT_EINVAL). */
+BKT_NODISCARD int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err);
 
 /** All open files, one after the other; NULL begins and ends. */
 struct bkt_file *bkt_file_next(const struct bkt_file *f);

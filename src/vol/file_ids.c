@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "convert.h"
+#include "native.h"
 
 struct listing {
     const struct bkt_file *file;  /* NULL: a plain file, that of native */
@@ -79,6 +80,24 @@ static void list_ids(struct listing *l, unsigned types)
     for (size_t i = 0; i < BKT_COUNT(kinds); i++)
         if (types & kinds[i].flag && !(l->ids && l->n >= l->max))
             (void)H5Iiterate(kinds[i].type, list_id, l);
+}
+
+int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err)
+{
+    H5F_close_degree_t want = H5F_CLOSE_DEFAULT, has = H5F_CLOSE_DEFAULT;
+    if (H5Pget_fclose_degree(f->fapl, &want) < 0)
+        return bkt_h5err_capture(err, "asking for the file close degree");
+    if (want == H5F_CLOSE_DEFAULT)
+        want = H5F_CLOSE_WEAK;
+    for (const struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other)) {
+        if (other == f || other->dom != f->dom || !other->asked_for)
+            continue;
+        if (H5Pget_fclose_degree(other->fapl, &has) < 0)
+            return bkt_h5err_capture(err, "asking for the file close degree");
+        if (has != want)
+            BKT_FAIL(err, BKT_EINVAL, "%s is open already, with another file close degree", f->name);
+    }
+    return PASS_ON(err, H5Pset_fclose_degree(f->fapl, want), "H5Pset_fclose_degree");
 }
 
 /* H5Pset_fclose_degree is the connector's to honour.  Objects still open keep the file open (weak, the default), or are an

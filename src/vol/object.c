@@ -56,12 +56,37 @@ int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struc
     return BKT_OK;
 }
 
+/* H5Oopen() of a dataset may come with the list that H5Dopen() takes: such a one is a link access list too. */
+static int keep_dapl(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_err *err)
+{
+    hid_t list = loc->type == H5VL_OBJECT_BY_NAME  ? loc->loc_data.loc_by_name.lapl_id
+                 : loc->type == H5VL_OBJECT_BY_IDX ? loc->loc_data.loc_by_idx.lapl_id
+                                                   : H5P_DEFAULT;
+    if (o->native_id >= 0 || o->type != H5I_DATASET || list <= 0 || list == H5P_LINK_ACCESS_DEFAULT ||
+        H5Pisa_class(list, H5P_DATASET_ACCESS) <= 0)
+        return BKT_OK;
+    o->dapl = H5Pcopy(list);
+    return o->dapl < 0 ? bkt_h5err_capture(err, "copying the access property list") : BKT_OK;
+}
+
+static int object_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *o = NULL;
+    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    int rc = keep_dapl(o, loc, err);
+    if (rc < 0)
+        bkt_vobj_free(o);
+    else
+        *out = o;
+    return rc;
+}
+
 void *bkt_vol_object_open(void *obj, const H5VL_loc_params_t *loc, H5I_type_t *type, hid_t dxpl, void **req)
 {
     struct bkt_err   err = {.n = 0};
     struct bkt_vobj *o   = NULL;
     (void)dxpl, (void)req;
-    if (bkt_path_locate(obj, loc, &o, &err) < 0) {
+    if (object_open(obj, loc, &o, &err) < 0) {
         (void)bkt_h5err_publish(&err);
         return NULL;
     }

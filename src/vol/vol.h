@@ -22,6 +22,8 @@ struct bkt_file {
     hid_t              fapl;    /* copy of the access list it was opened with */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               old_calls; /* face.h */
+    bool               asked_for; /* by the program, not by an external link only */
+    bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* path.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */

@@ -128,6 +128,147 @@ static void degrees(hid_t f, struct out *o)
     }
 }
 
+/* Which close degrees may meet on one file, and what each handle says of its own. */
+static void degrees_meet(hid_t f, struct out *o)
+{
+    static const H5F_close_degree_t kinds[] = {H5F_CLOSE_DEFAULT, H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG};
+    (void)f;
+    for (size_t i = 0; i < COUNT(kinds) * COUNT(kinds); i++) {
+        hid_t              first_list = new_fapl(o), second_list = new_fapl(o);
+        H5F_close_degree_t got = H5F_CLOSE_DEFAULT;
+        H5Pset_fclose_degree(first_list, kinds[i / COUNT(kinds)]);
+        H5Pset_fclose_degree(second_list, kinds[i % COUNT(kinds)]);
+        hid_t first  = H5Fcreate(new_name(o, "meet.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, first_list);
+        hid_t d      = write_number(first, "n", 1);
+        hid_t second = H5Fopen(new_name(o, "meet.h5"), H5F_ACC_RDWR, second_list);
+        say_result(o, "opening it again", second);
+        hid_t list = H5Fget_access_plist(first);
+        H5Pget_fclose_degree(list, &got);
+        say(o, "degrees %d and %d: %d", (int)kinds[i / COUNT(kinds)], (int)kinds[i % COUNT(kinds)], (int)got);
+        H5Pclose(list);
+        H5Eclear2(H5E_DEFAULT);
+        hid_t third = H5Freopen(first);
+        say_result(o, "H5Freopen", third);
+        if (second >= 0)
+            say_result(o, "closing the second", H5Fclose(second));
+        say_result(o, "closing the third", H5Fclose(third));
+        say(o, "the dataset is open: %d", H5Iis_valid(d) > 0);
+        H5Dclose(d);
+        say_result(o, "closing the first", H5Fclose(first));
+        H5Fdelete(new_name(o, "meet.h5"), first_list);
+        H5Pclose(first_list);
+        H5Pclose(second_list);
+    }
+}
+
+static void count_objects(hid_t f, const char *what, struct out *o)
+{
+    static const unsigned types[] = {H5F_OBJ_FILE, H5F_OBJ_DATASET, H5F_OBJ_GROUP, H5F_OBJ_DATATYPE, H5F_OBJ_ATTR, H5F_OBJ_ALL};
+    for (size_t i = 0; i < COUNT(types); i++) {
+        hid_t   ids[16];
+        if (f == (hid_t)H5F_OBJ_ALL && types[i] & H5F_OBJ_DATATYPE) /* counts every type in memory, the connector's own too */
+            continue;
+        ssize_t all = H5Fget_obj_count(f, types[i]), own = H5Fget_obj_count(f, types[i] | H5F_OBJ_LOCAL);
+        ssize_t got = H5Fget_obj_ids(f, types[i], COUNT(ids), ids), few = H5Fget_obj_ids(f, types[i], 1, ids + 8);
+        say(o, "%s, type %#x: %zd, %zd of its own, %zd ids, %zd of one", what, types[i], all, own, got, few);
+        for (ssize_t k = 0; k < got; k++)
+            say(o, "an id of kind %d", (int)H5Iget_type(ids[k]));
+    }
+}
+
+/* What a file and its objects say of themselves. */
+static void questions(hid_t f, struct out *o)
+{
+    hid_t fapl = new_fapl(o), d = write_number(f, "n", 1), s = H5Screate(H5S_SCALAR), t = H5Tcopy(H5T_STD_I16BE);
+    hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t a     = H5Acreate2(g, "a", H5T_STD_I8LE, s, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t again = H5Freopen(f), other = H5Fopen(new_name(o, "case.h5"), H5F_ACC_RDWR, fapl);
+    hid_t e = H5Dopen2(again, "n", H5P_DEFAULT), h = H5Gopen2(other, "g", H5P_DEFAULT);
+    count_objects(f, "the first", o);
+    count_objects(again, "reopened", o);
+    count_objects(other, "opened", o);
+    count_objects((hid_t)H5F_OBJ_ALL, "all files", o);
+    const struct {
+        const char *what;
+        hid_t       id;
+    } objects[] = {{"file", f}, {"dataset", d}, {"group", g}, {"type", t}, {"attribute", a}, {"dataset of another handle", e}};
+    for (size_t i = 0; i < COUNT(objects); i++) {
+        char          name[600] = "";
+        unsigned      intent    = 99;
+        unsigned long no = 0, of_file = 0;
+        ssize_t       n     = H5Fget_name(objects[i].id, name, sizeof name);
+        const char   *leaf  = strrchr(name, '/');
+        hid_t         owner = H5Iget_file_id(objects[i].id);
+        H5Fget_intent(objects[i].id, &intent);
+        H5Fget_fileno(objects[i].id, &no);
+        H5Fget_fileno(f, &of_file);
+        say(o, "%s: named %d '%s', intent %u, same number %d, in a file %d", objects[i].what, n == (ssize_t)strlen(name),
+            leaf ? leaf + 1 : name, intent, no == of_file, H5Iget_type(owner) == H5I_FILE);
+        H5Fclose(owner);
+        H5Eclear2(H5E_DEFAULT);
+    }
+    say(o, "name: %d", H5Fget_name(f, NULL, 0) == (ssize_t)strlen(new_name(o, "case.h5")));
+    hbool_t hint = 9;
+    say_result(o, "H5Fget_dset_no_attrs_hint", H5Fget_dset_no_attrs_hint(f, &hint));
+    say(o, "hint %d", hint);
+    say_result(o, "H5Fset_dset_no_attrs_hint", H5Fset_dset_no_attrs_hint(other, true));
+    H5Fget_dset_no_attrs_hint(f, &hint);
+    say(o, "hint of another handle %d", hint);
+    H5Fset_dset_no_attrs_hint(f, false);
+    hssize_t space = H5Fget_freespace(f);
+    say(o, "H5Fget_freespace works %d", space >= 0);
+    hsize_t size = 0;
+    say_result(o, "H5Fget_filesize", H5Fget_filesize(f, &size));
+    H5Gclose(h);
+    H5Dclose(e);
+    H5Fclose(other);
+    H5Fclose(again);
+    H5Aclose(a);
+    H5Gclose(g);
+    H5Tclose(t);
+    H5Sclose(s);
+    H5Dclose(d);
+    H5Pclose(fapl);
+}
+
+static void say_cache(hid_t file, const char *name, hid_t dapl, struct out *o)
+{
+    hid_t  d = H5Oopen(file, name, dapl), list = H5Dget_access_plist(d);
+    size_t slots = 0, bytes = 0;
+    double w0    = 0;
+    H5Pget_chunk_cache(list, &slots, &bytes, &w0);
+    say(o, "%s: %zu slots, %zu bytes, %g", name, slots, bytes, w0);
+    H5Pclose(list);
+    H5Dclose(d);
+}
+
+/* Programs set the chunk cache and ask what they got; ours is sized by other settings. */
+static void cache_sizes(hid_t f, struct out *o)
+{
+    hsize_t n = 10, chunk = 5;
+    hid_t   s = H5Screate_simple(1, &n, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    hid_t   fapl = new_fapl(o);
+    H5Pset_chunk(dcpl, 1, &chunk);
+    H5Dclose(H5Dcreate2(f, "chunked", H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    H5Dclose(H5Dcreate2(f, "contiguous", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Pset_chunk_cache(dapl, 101, H5D_CHUNK_CACHE_NBYTES_DEFAULT, 0.25);
+    say_cache(f, "chunked", dapl, o);
+    say_cache(f, "chunked", H5P_DEFAULT, o);
+    say_cache(f, "contiguous", H5P_DEFAULT, o);
+    H5Pset_cache(fapl, 0, 211, 12345, 0.125);
+    hid_t g = H5Fcreate(new_name(o, "cache.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Dclose(H5Dcreate2(g, "chunked", H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    say_cache(g, "chunked", dapl, o);
+    say_cache(g, "chunked", H5P_DEFAULT, o);
+    H5Fclose(g);
+    H5Fdelete(new_name(o, "cache.h5"), fapl);
+    H5Pclose(fapl);
+    H5Pclose(dapl);
+    H5Pclose(dcpl);
+    H5Sclose(s);
+}
+
 static void links_to_other_files(hid_t f, struct out *o)
 {
     hid_t fapl = new_fapl(o), other = H5Fcreate(new_name(o, "other.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -157,6 +298,9 @@ static const struct write_case cases[] = {
     {"files are created, opened and deleted", modes, NULL},
     {"several handles on one file", handles, NULL},
     {"close degrees", degrees, NULL},
+    {"close degrees that meet", degrees_meet, NULL},
+    {"what a file says of itself", questions, NULL},
+    {"sizes of the chunk cache", cache_sizes, NULL},
     {"writing through external links", links_to_other_files, NULL},
 };
 
