@@ -75,24 +75,29 @@ static herr_t get_cap_flags(const void *info, uint64_t *flags)
 static const struct {
     H5VL_subclass_t cls;
     int             op;
+    uint64_t        does; /* beside asking for metadata, which the rest do */
 } optional_ops[] = {
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_IDX},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_READ},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_ITER},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE},
-    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_OFFSET},
-    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_SIZE},
-    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_INFO},
-    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SECTIONS},
-    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SPACE},
-    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_ITERATE_OLD},
-    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_GET_OBJINFO},
-    {H5VL_SUBCLS_ATTR, H5VL_NATIVE_ATTR_ITERATE_OLD},
-    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_COMMENT},
-    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_NATIVE_INFO},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_IDX, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_READ, H5VL_OPT_QUERY_READ_DATA},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_WRITE, H5VL_OPT_QUERY_WRITE_DATA},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_CHUNK_ITER, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE, 0},
+    {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_OFFSET, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_SIZE, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_INFO, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SECTIONS, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_FREE_SPACE, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_GET_MIN_DSET_OHDR_FLAG, 0},
+    {H5VL_SUBCLS_FILE, H5VL_NATIVE_FILE_SET_MIN_DSET_OHDR_FLAG, H5VL_OPT_QUERY_MODIFY_METADATA},
+    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_ITERATE_OLD, 0},
+    {H5VL_SUBCLS_GROUP, H5VL_NATIVE_GROUP_GET_OBJINFO, 0},
+    {H5VL_SUBCLS_ATTR, H5VL_NATIVE_ATTR_ITERATE_OLD, 0},
+    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_COMMENT, 0},
+    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_SET_COMMENT, H5VL_OPT_QUERY_MODIFY_METADATA},
+    {H5VL_SUBCLS_OBJECT, H5VL_NATIVE_OBJECT_GET_NATIVE_INFO, 0},
 };
 
 static herr_t opt_query(void *obj, H5VL_subclass_t cls, int op, uint64_t *flags)
@@ -101,7 +106,8 @@ static herr_t opt_query(void *obj, H5VL_subclass_t cls, int op, uint64_t *flags)
     *flags = 0;
     for (size_t i = 0; i < BKT_COUNT(optional_ops); i++)
         if (optional_ops[i].cls == cls && optional_ops[i].op == op)
-            *flags = H5VL_OPT_QUERY_SUPPORTED | H5VL_OPT_QUERY_QUERY_METADATA | H5VL_OPT_QUERY_NO_ASYNC;
+            *flags = H5VL_OPT_QUERY_SUPPORTED | H5VL_OPT_QUERY_NO_ASYNC |
+                     (optional_ops[i].does ? optional_ops[i].does : H5VL_OPT_QUERY_QUERY_METADATA);
     return 0;
 }
 
@@ -115,11 +121,14 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 
 /* ---- life ---- */
 
-static herr_t initialize(hid_t vipl)
+/* How often HDF5 has the connector: H5VLregister_connector_by_name() finds an earlier registration only as long as the program
+ * itself holds its id, not where only lists and files do.  The last one's end is the end. */
+static unsigned registrations;
+
+static int start(void)
 {
     struct bkt_err      err = {.n = 0};
     struct bkt_settings set;
-    (void)vipl;
     if (bkt_h5err_init() < 0)
         return -1;
     /* A bad value in the environment is reported when a file is opened, where someone sees it. */
@@ -133,8 +142,19 @@ static herr_t initialize(hid_t vipl)
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
+static herr_t initialize(hid_t vipl)
+{
+    (void)vipl;
+    if (registrations == 0 && start() < 0)
+        return -1;
+    registrations++;
+    return 0;
+}
+
 static herr_t terminate(void)
 {
+    if (registrations == 0 || --registrations > 0)
+        return 0;
     bkt_ahead_shutdown();
     bkt_domain_shutdown();
     bkt_store_shutdown();
@@ -151,7 +171,8 @@ static herr_t terminate(void)
     (H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_ATTR_MORE | H5VL_CAP_FLAG_DATASET_BASIC | H5VL_CAP_FLAG_DATASET_MORE |       \
      H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_FILE_MORE | H5VL_CAP_FLAG_GROUP_BASIC | H5VL_CAP_FLAG_GROUP_MORE |           \
      H5VL_CAP_FLAG_LINK_BASIC | H5VL_CAP_FLAG_LINK_MORE | H5VL_CAP_FLAG_OBJECT_BASIC | H5VL_CAP_FLAG_OBJECT_MORE |         \
-     H5VL_CAP_FLAG_REF_BASIC | H5VL_CAP_FLAG_REF_MORE | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_STORED_DATATYPES |           \
+     H5VL_CAP_FLAG_REF_BASIC | H5VL_CAP_FLAG_REF_MORE | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_REG_REF |                    \
+     H5VL_CAP_FLAG_ATTR_REF | H5VL_CAP_FLAG_STORED_DATATYPES |                                                             \
      H5VL_CAP_FLAG_CREATION_ORDER | H5VL_CAP_FLAG_ITERATE | H5VL_CAP_FLAG_STORAGE_SIZE | H5VL_CAP_FLAG_BY_IDX |            \
      H5VL_CAP_FLAG_GET_PLIST | H5VL_CAP_FLAG_FLUSH_REFRESH | H5VL_CAP_FLAG_EXTERNAL_LINKS | H5VL_CAP_FLAG_HARD_LINKS |     \
      H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_UD_LINKS | H5VL_CAP_FLAG_TRACK_TIMES | H5VL_CAP_FLAG_MOUNT |               \
