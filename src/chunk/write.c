@@ -157,14 +157,16 @@ static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, stru
     bool                     full = bkt_chunk_reach(io, c->coord) == io->chunk_elems;
     if (!full) /* before what is there is given up */
         BKT_PASS(bkt_fill_check(io, c->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
-    if (c->e && (atomic_load(&c->e->refs) > 1 || c->e->len != io->chunk_bytes)) {
-        bkt_centry_release(c->e);
-        c->e = NULL;
-    }
-    BKT_PASS(bkt_dchunk_open(c, err));
+    bool               ours = c->e && atomic_load(&c->e->refs) == 1 && c->e->len == io->chunk_bytes;
+    struct bkt_centry *e    = ours ? c->e : bkt_centry_new(io->chunk_bytes);
+    if (!e)
+        BKT_NOMEM(err);
     if (!full)
-        bkt_fill_run(io, c->coord, 0, io->chunk_elems, c->e->data);
-    bkt_wplan_gather(p, k, c->e->data);
+        bkt_fill_run(io, c->coord, 0, io->chunk_elems, e->data);
+    bkt_wplan_gather(p, k, e->data);
+    if (!ours)
+        bkt_centry_release(c->e);
+    c->e = e;
     free(c->mask);
     c->mask     = NULL;
     c->n_dirty  = 0;
@@ -281,6 +283,15 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
     return rc;
 }
 
+/* A dataset may be written twice: then one after the other. */
+static bool is_again(const struct bkt_write *writes, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(writes[j].io->obj->id.text, writes[i].io->obj->id.text) == 0)
+            return true;
+    return false;
+}
+
 int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err)
 {
     struct bkt_direct direct;
@@ -294,7 +305,9 @@ int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_dirty *d = bkt_dirty_of(writes[i].io->dom, true);
-        rc                  = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        if (bkt_direct_is_busy(&direct) && is_again(writes, i))
+            bkt_direct_wait(&direct);
+        rc = d ? write_one(d, &plans[i], &direct, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
                   (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
                   rc < 0 ? bkt_err_text(rc) : "written");

@@ -128,13 +128,24 @@ static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
     (void)pthread_mutex_unlock(&r->lock);
 }
 
-/* What the cache has of a chunk that is wholly overwritten is of no use any more; false: a task works on it. */
+bool bkt_direct_is_busy(struct bkt_direct *r)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    bool busy = r->n > 0;
+    (void)pthread_mutex_unlock(&r->lock);
+    return busy;
+}
+
+void bkt_direct_wait(struct bkt_direct *r) { wait_for(r, 0, 0); }
+
+/* What the cache has of a chunk that is wholly overwritten is of no use any more.  False: it isn't stored yet, and must not
+ * get lost if the new values can't be stored either; or it is being stored right now.  The cache keeps all that in order. */
 static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
 {
     struct bkt_dirty *d = p->ws->dirty;
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_dchunk *c  = bkt_dchunk_find(p->ws, coord);
-    bool               ok = !c || !c->task;
+    bool               ok = !c || (!c->task && !bkt_dchunk_is_dirty(c));
     if (c && ok)
         bkt_dchunk_drop(c);
     (void)pthread_mutex_unlock(&d->lock);

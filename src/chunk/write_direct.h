@@ -19,6 +19,8 @@ void bkt_direct_init(struct bkt_direct *r);
 /** Store touched chunk k, all of which is selected; waits for room only.  @p started: false, the cache has to do it. */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
                                    struct bkt_err *err);
+bool bkt_direct_is_busy(struct bkt_direct *r);
+void bkt_direct_wait(struct bkt_direct *r); /* for all that is under way */
 /** Wait for all; the first failure.  Frees what init made. */
 BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);
 

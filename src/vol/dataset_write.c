@@ -8,6 +8,7 @@
 #include "change.h"
 #include "convert_value.h"
 #include "dataset.h"
+#include "map.h"
 #include "num.h"
 #include "write.h"
 
@@ -198,12 +199,34 @@ static int run_together(struct job *jobs, size_t n, struct bkt_err *err)
     return rc;
 }
 
-static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
+/* Whether a dataset is written twice. */
+static bool has_twice(const struct job *jobs, size_t n)
+{
+    struct bkt_map *seen  = n > 1 ? bkt_map_new() : NULL;
+    bool            twice = n > 1 && !seen;
+    for (size_t i = 0; seen && !twice && i < n; i++) {
+        const char *id = jobs[i].o->obj->id.text;
+        twice          = bkt_map_get(seen, id, BKT_ID_LEN) || bkt_map_put(seen, id, BKT_ID_LEN, seen, NULL) < 0;
+    }
+    bkt_map_free(seen, NULL);
+    return twice;
+}
+
+static int run_some(struct job *jobs, size_t n, struct bkt_err *err)
 {
     BKT_PASS(run_together(jobs, n, err));
     for (size_t i = 0; i < n; i++)
         if (jobs[i].sel.file.n_elems > 0 && in_pieces(&jobs[i]))
             BKT_PASS(run_in_pieces(&jobs[i], err));
+    return BKT_OK;
+}
+
+static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
+{
+    if (!has_twice(jobs, n))
+        return run_some(jobs, n, err);
+    for (size_t i = 0; i < n; i++) /* as if by one call after the other */
+        BKT_PASS(run_some(&jobs[i], 1, err));
     return BKT_OK;
 }
 

@@ -1,0 +1,107 @@
+/* Large requests, whose chunks go straight from the caller's memory: they keep their place among other writes, and when they
+ * fail, what was written before is not lost. */
+#include "domain_impl.h"
+#include "fault.h"
+#include "pool.h"
+#include "write_testing.h"
+
+enum { CHUNK = 1u << 16, N_CHUNKS = 8 };
+
+static struct bkt_sel part(uint64_t from, uint64_t n)
+{
+    return (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = 1, .dims = {(uint64_t)CHUNK * N_CHUNKS}, .start = {from}, .stride = {1},
+                            .count = {1}, .block = {n}, .n_elems = n};
+}
+
+static struct bkt_dsetio *begin(struct world *w, struct model *m, const char *name, const char *filters, const struct bkt_fault *f)
+{
+    uint64_t          cdims[] = {CHUNK};
+    struct bkt_store *st;
+    *m = (struct model){.n = 2, .rank = 1, .dims = {(uint64_t)CHUNK * N_CHUNKS}};
+    world_open(w, name, "write_cache=1M");
+    model_make(w, m, cdims, filters, *filters);
+    if (bkt_fault_open(w->dom->store, f, 1, &st, NULL) < 0)
+        abort();
+    w->dom->store = st;
+    return open_io(w, m->n);
+}
+
+static void end(struct world *w, struct model *m, struct bkt_dsetio *io, const char *when)
+{
+    struct bkt_err err = {0};
+    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s: %s", when, story(&err));
+    bkt_chunk_cache_drop(w->dom);
+    if (io)
+        model_check(m, io, when);
+    bkt_dsetio_close(io);
+    world_close(w);
+    free(m->v);
+}
+
+/* A small write, then a large one over it that fails: no element reads as if neither had been. */
+static void earlier_writes_stay(const char *filters)
+{
+    const struct bkt_fault f = {.op = BKT_PUT, .key_part = "/3", .times = 1, .code = BKT_EACCES};
+    struct world           w;
+    struct model           m;
+    struct bkt_err         err = {0};
+    struct bkt_dsetio     *io  = begin(&w, &m, *filters ? "earlier-z" : "earlier", filters, &f);
+    struct bkt_sel         few = part(3 * CHUNK + 100, 50), all = part(0, (uint64_t)CHUNK * N_CHUNKS);
+    int32_t                got[50];
+    struct bkt_read        r = {.io = io, .file = &few, .dst = got};
+    CHECK(model_write(&m, io, &few, 100, &err) == BKT_OK, "%s", story(&err));
+    int written = model_write(&m, io, &all, 1 << 20, NULL);
+    CHECK(bkt_fault_hits(w.dom->store, 0) == 1 || bkt_chunks_flush(w.dom, NULL) == BKT_EACCES, "something failed, write said %d", written);
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_chunk_cache_drop(w.dom);
+    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%s", story(&err));
+    for (int i = 0; i < 50; i++)
+        CHECK(got[i] == 100 + i || got[i] == (1 << 20) + 3 * CHUNK + 100 + i, "element %d is %d", i, got[i]);
+    bkt_read_fini(&r);
+    bkt_dsetio_close(io);
+    io = NULL;
+    end(&w, &m, io, "after a large write that failed");
+}
+
+static void model_put(struct model *m, uint64_t from, const int32_t *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        m->v[from + i] = v[i];
+}
+
+/* The same dataset several times in one request, while the first PUTs take their time: as if one after the other. */
+static void in_sequence(const char *filters, uint64_t from, uint64_t n)
+{
+    const struct bkt_fault f = {.op = BKT_PUT, .times = 2, .delay_ms = 200};
+    struct world           w;
+    struct model           m;
+    struct bkt_err         err  = {0};
+    char                  *name = text("twice-%s-%llu", *filters ? "z" : "", (unsigned long long)n);
+    struct bkt_dsetio     *io   = begin(&w, &m, name, filters, &f);
+    struct bkt_sel         all = part(0, (uint64_t)CHUNK * N_CHUNKS), some = part(from, n);
+    int32_t               *a = need((size_t)CHUNK * N_CHUNKS * sizeof *a), *b = need((size_t)n * sizeof *b);
+    for (int i = 0; i < CHUNK * N_CHUNKS; i++)
+        a[i] = i;
+    for (uint64_t i = 0; i < n; i++)
+        b[i] = -1 - (int32_t)i;
+    struct bkt_write writes[] = {{.io = io, .file = &all, .src = a}, {.io = io, .file = &some, .src = b}};
+    CHECK(bkt_dataset_write(writes, 2, &err) == BKT_OK, "%s", story(&err));
+    model_put(&m, 0, a, (uint64_t)CHUNK * N_CHUNKS);
+    model_put(&m, from, b, n);
+    end(&w, &m, io, name);
+    free(a), free(b), free(name);
+}
+
+int main(void)
+{
+    earlier_writes_stay("");
+    earlier_writes_stay(GZIP);
+    in_sequence("", 0, (uint64_t)CHUNK * N_CHUNKS);
+    in_sequence("", 10, 100);
+    in_sequence(GZIP, 0, (uint64_t)CHUNK * N_CHUNKS);
+    in_sequence(GZIP, 10, CHUNK);
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    return failures != 0;
+}
