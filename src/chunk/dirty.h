@@ -51,6 +51,7 @@ struct bkt_wset {
     uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     bool               is_new;  /* nothing is stored of it that we did not store ourselves */
     uint64_t          *stored;  /* what we stored: a bit for each hash of a coordinate; NULL: nothing */
+    bool               untrimmed; /* what a shrink has left couldn't be cleared up */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
 
@@ -93,6 +94,7 @@ struct bkt_dirty {
     size_t             n_tasks;
     uint64_t           n_ended;  /* tasks, ever */
     uint64_t           n_spaces;
+    bool               any_untrimmed; /* a set's */
     pid_t              pid;
 };
 
@@ -104,6 +106,7 @@ struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
 struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
 
 void             bkt_wset_respace(struct bkt_wset *ws); /* what was cached of it is no longer found */
+void             bkt_wset_wait(struct bkt_wset *ws); /* for what is under way; lock held */
 void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
 void             bkt_wset_free(struct bkt_wset *ws); /* it is in no map any more */
 
@@ -152,6 +155,10 @@ BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err
 BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid,
                                  int (*each)(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg), void *arg,
                                  struct bkt_err *err);
+
+/** The coordinates of all that are stored, wherever they lie, as they are listed; version 2 only. */
+BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
+                                     struct bkt_err *err);
 
 /* ---- stored.c: what a chunk object holds ---- */
 /** Whether the bytes are the elements. */

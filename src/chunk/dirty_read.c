@@ -171,9 +171,8 @@ void bkt_chunks_new(struct bkt_dsetio *io)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-void bkt_wset_drop(struct bkt_wset *ws)
+void bkt_wset_wait(struct bkt_wset *ws)
 {
-    struct bkt_dirty *d = ws->dirty;
     for (;;) {
         size_t             pos = 0, n;
         const void        *key;
@@ -183,15 +182,18 @@ void bkt_wset_drop(struct bkt_wset *ws)
             busy = ((struct bkt_dchunk *)v)->task ? v : NULL;
         if (!busy)
             break;
-        bkt_dirty_wait(d);
+        bkt_dirty_wait(ws->dirty);
     }
+}
+
+void bkt_wset_drop(struct bkt_wset *ws)
+{
     size_t      pos = 0, n;
     const void *key;
     void       *v;
-    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
+    bkt_wset_wait(ws);
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) /* deleting doesn't disturb the walk */
         bkt_dchunk_drop(v);
-        pos = 0; /* the map has changed */
-    }
 }
 
 void bkt_dirty_drop_clean(struct bkt_domain *dom)

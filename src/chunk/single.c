@@ -208,25 +208,22 @@ struct listing {
     size_t             n, cap;
 };
 
-/* The grid coordinate that a key names; false: another object's key, or one outside the extent. */
-static bool coord_of_key(const struct listing *l, const char *key, uint64_t *linear)
+/* The grid coordinate that a key names; false: another object's key. */
+static bool coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
-    uint64_t    coord[BKT_MAX_RANK];
     const char *p = strrchr(key, '/');
     p             = p ? p + 1 : key;
-    *linear       = 0;
-    for (unsigned d = 0; d < l->io->rank; d++) {
+    for (unsigned d = 0; d < io->rank; d++) {
         char *end;
         if (!isdigit((unsigned char)*p))
             return false;
         coord[d] = strtoull(p, &end, 10);
-        if (*end != (d + 1 < l->io->rank ? '_' : 0) || coord[d] >= l->grid[d])
+        if (*end != (d + 1 < io->rank ? '_' : 0))
             return false;
-        *linear = *linear * l->grid[d] + coord[d];
-        p       = end + 1;
+        p = end + 1;
     }
-    return bkt_chunk_key(&l->io->obj->id, &l->io->ds->layout, coord, &same) == BKT_OK && !strcmp(bkt_buf_str(&same), key);
+    return bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &same) == BKT_OK && !strcmp(bkt_buf_str(&same), key);
 }
 
 static int add_found(struct listing *l, uint64_t linear, uint64_t size)
@@ -240,8 +237,15 @@ static int add_found(struct listing *l, uint64_t linear, uint64_t size)
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
     struct listing *l = arg;
-    uint64_t        linear;
-    return !e->is_prefix && coord_of_key(l, e->key, &linear) ? add_found(l, linear, e->size) : BKT_OK;
+    uint64_t        coord[BKT_MAX_RANK], linear = 0;
+    if (e->is_prefix || !coord_of_key(l->io, e->key, coord))
+        return BKT_OK;
+    for (unsigned d = 0; d < l->io->rank; d++) {
+        if (coord[d] >= l->grid[d]) /* outside the extent */
+            return BKT_OK;
+        linear = linear * l->grid[d] + coord[d];
+    }
+    return add_found(l, linear, e->size);
 }
 
 static int by_linear(const void *a, const void *b)
@@ -250,18 +254,37 @@ static int by_linear(const void *a, const void *b)
     return x->linear < y->linear ? -1 : x->linear > y->linear;
 }
 
-static int list_chunks(struct listing *l, struct bkt_err *err)
+static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
 {
     static const uint64_t                    zero[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
-    BKT_PASS(bkt_chunk_key(&l->io->obj->id, &l->io->ds->layout, zero, &prefix));
-    for (int up = l->io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, zero, &prefix));
+    for (int up = io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
         while (prefix.len && prefix.ptr[prefix.len - 1] != '/')
             prefix.len--;
         prefix.len -= prefix.len && up > 1;
     }
     BKT_PASS(bkt_buf_resize(&prefix, prefix.len));
-    return bkt_store_list(bkt_domain_store(l->io->dom), bkt_buf_str(&prefix), "", on_listed, l, err);
+    return bkt_store_list(bkt_domain_store(io->dom), bkt_buf_str(&prefix), "", each, arg, err);
+}
+
+struct keys {
+    struct bkt_dsetio *io;
+    int (*each)(const uint64_t *coord, void *arg);
+    void *arg;
+};
+
+static int on_key(const struct bkt_listed *e, void *arg)
+{
+    const struct keys *k = arg;
+    uint64_t           coord[BKT_MAX_RANK];
+    return !e->is_prefix && coord_of_key(k->io, e->key, coord) ? k->each(coord, k->arg) : BKT_OK;
+}
+
+int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg, struct bkt_err *err)
+{
+    struct keys k = {io, each, arg};
+    return list_keys(io, on_key, &k, err);
 }
 
 /* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
@@ -285,7 +308,7 @@ static int head_chunks(struct listing *l, struct bkt_err *err)
 int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
 {
     struct listing l  = {.io = io, .grid = grid};
-    int            rc = bkt_id_is_v2(&io->obj->id) ? list_chunks(&l, err) : BKT_EUNSUP;
+    int            rc = bkt_id_is_v2(&io->obj->id) ? list_keys(io, on_listed, &l, err) : BKT_EUNSUP;
     if (rc == BKT_EUNSUP) {
         bkt_err_clear(err);
         rc = head_chunks(&l, err);

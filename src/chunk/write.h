@@ -45,10 +45,13 @@ BKT_NODISCARD int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t 
 BKT_NODISCARD int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask,
                                          struct bkt_err *err);
 
-/** The extent has become another one (bkt_edit_extent() was called): chunks outside are deleted, what is cut off of others
- *  reads as the fill value if the dataset grows again.  Where that changes stored chunks, the dataset's new extent is stored
- *  first (bkt_domain_flush_object()). */
-BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *old_dims, struct bkt_err *err);
+/** New extent: chunks outside are deleted, what is cut off of others reads as the fill value if the dataset grows again.  Where
+ *  that changes stored chunks, what is dirty of the dataset and its new extent are stored first.
+ * @return BKT_OK; a failure: nothing has changed.  What can't be deleted any more is bkt_chunks_trim()'s */
+BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err);
+/** Try again to delete what smaller extents have left; part of a flush.  A failure is told once, and does no harm: it is known
+ *  to the dataset (schema/extent.c). */
+BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
 
 /** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that nobody finds an
  *  extent whose data are missing.  What fails stays dirty: the first failure is returned. */

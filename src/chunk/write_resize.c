@@ -1,8 +1,13 @@
-/* An extent that changed: what falls outside is gone, and comes back as fill values if the dataset grows again.
+/* An extent that changes: what falls outside is gone, and comes back as fill values if the dataset grows again.
  *
- * Growing costs nothing.  After a shrink the store is asked which chunks there are.  Those outside are deleted, and what the
- * border cuts off of others is overwritten with the fill value, at the next flush like any other write.  Both only after the
- * smaller extent is stored, so that nobody finds a dataset whose data are missing. */
+ * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or are cut in two, the
+ * smaller extent is stored first, with a mark (schema/extent.c); then those outside are deleted, and what the border
+ * cuts off of others is overwritten with the fill value, at the next flush like any other write.  The mark goes with the flush
+ * of the metadata, which comes after that of the chunks.  So whoever is killed in between leaves the old extent with all its
+ * data, or the new one; and the next who lets it grow, in this process or another, does what is left first.
+ *
+ * [R1] When the smaller extent can't be stored nothing has changed.  Once it is, the shrink has happened: what can't be
+ *      deleted then is tried again by the next flush, which tells, and before the dataset grows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +17,15 @@
 #include "num.h"
 #include "write_plan.h"
 
-#define BATCH 256 /* deletions under way at once */
+#define BATCH 256 /* requests under way at once */
 
 struct resize {
     struct bkt_dsetio *io;
     struct bkt_dirty  *d;
     struct bkt_wset   *ws;
-    const uint64_t    *old, *new; /* extents */
-    /* stored chunks, rank coordinates each */
-    struct bkt_buf     gone, cut;
+    uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* where there may be elements; where there are to be */
+    bool               listed;                               /* gone and cut are filled in */
+    struct bkt_buf     gone, cut;                            /* stored chunks, rank coordinates each */
 };
 
 enum where { INSIDE, CUT, OUTSIDE };
@@ -36,6 +41,27 @@ static enum where where_is(const struct resize *r, const uint64_t *coord)
             w = CUT;
     }
     return w;
+}
+
+static size_t one_coord(const struct resize *r) { return r->io->rank * sizeof(uint64_t); }
+
+static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
+{
+    *r = (struct resize){.io = io, .d = bkt_dirty_of(io->dom, true)};
+    if (!r->d)
+        BKT_NOMEM(err);
+    (void)pthread_mutex_lock(&r->d->lock);
+    r->ws = bkt_wset_of(r->d, io);
+    (void)pthread_mutex_unlock(&r->d->lock);
+    if (!r->ws)
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+static void end(struct resize *r)
+{
+    bkt_buf_fini(&r->gone);
+    bkt_buf_fini(&r->cut);
 }
 
 /* ---- a chunk at the border ---- */
@@ -78,7 +104,7 @@ static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err 
     return BKT_OK;
 }
 
-static int cut_chunk(struct resize *r, const uint64_t *coord, struct bkt_err *err)
+static int cut_chunk(const struct resize *r, const uint64_t *coord, struct bkt_err *err)
 {
     struct bkt_dchunk *c;
     BKT_PASS(bkt_dchunk_reserve(r->ws, coord, &c, err));
@@ -90,50 +116,31 @@ static int cut_chunk(struct resize *r, const uint64_t *coord, struct bkt_err *er
     return BKT_OK;
 }
 
-/* ---- what is in the cache; the lock is held ---- */
-
-/* One that is outside; or at the border, not yet seen: those are moved to `cut`. */
-static int resize_kept(struct resize *r, struct bkt_err *err)
+static int cut_all(const struct resize *r, struct bkt_err *err)
 {
-    struct bkt_buf cut = {0};
-    size_t         pos = 0, n;
-    const void    *key;
-    void          *v;
-    int            rc = BKT_OK;
-    while (rc == BKT_OK && bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
-        struct bkt_dchunk *c = v;
-        enum where         w = where_is(r, c->coord);
-        if (w == OUTSIDE && c->task) {
-            bkt_dirty_wait(r->d);
-            pos = 0;
-        } else if (w == OUTSIDE) {
-            bkt_dchunk_drop(c);
-            pos = 0;
-        } else if (w == CUT && (bkt_dchunk_is_dirty(c) || c->task)) {
-            if (bkt_buf_add(&cut, c->coord, r->io->rank * sizeof *c->coord) < 0)
-                rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        }
-    }
-    for (size_t at = 0; rc == BKT_OK && at < cut.len; at += r->io->rank * sizeof(uint64_t)) {
+    int rc = BKT_OK;
+    (void)pthread_mutex_lock(&r->d->lock);
+    for (size_t at = 0; rc == BKT_OK && at < r->cut.len; at += one_coord(r)) {
         uint64_t coord[BKT_MAX_RANK];
-        memcpy(coord, cut.ptr + at, r->io->rank * sizeof *coord);
+        memcpy(coord, r->cut.ptr + at, one_coord(r));
         rc = cut_chunk(r, coord, err);
     }
-    bkt_buf_fini(&cut);
+    (void)pthread_mutex_unlock(&r->d->lock);
     return rc;
 }
 
-/* ---- what is stored ---- */
+/* ---- which are stored ---- */
 
-static int on_stored(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+static int add_stored(struct resize *r, const uint64_t *coord)
 {
-    struct resize *r = arg;
-    enum where     w = where_is(r, coord);
-    (void)info;
-    return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, r->io->rank * sizeof *coord);
+    enum where w = where_is(r, coord);
+    return w == INSIDE ? BKT_OK : bkt_buf_add(w == OUTSIDE ? &r->gone : &r->cut, coord, one_coord(r));
 }
 
-static int delete_batch(const struct resize *r, size_t at, size_t n, struct bkt_err *err)
+static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, coord); }
+
+/* Requests for the chunks whose coordinates are given, all at once. */
+static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
 {
     struct bkt_req reqs[BATCH];
     struct bkt_buf keys[BATCH];
@@ -142,75 +149,265 @@ static int delete_batch(const struct resize *r, size_t at, size_t n, struct bkt_
     memset(keys, 0, sizeof keys);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
-        memcpy(coord, r->gone.ptr + (at + i) * r->io->rank * sizeof *coord, r->io->rank * sizeof *coord);
+        memcpy(coord, coords + i * one_coord(r), one_coord(r));
         if (bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        reqs[i] = (struct bkt_req){.op = BKT_DELETE, .key = bkt_buf_str(&keys[i])};
+        reqs[i] = (struct bkt_req){.op = op, .key = bkt_buf_str(&keys[i])};
     }
     if (rc == BKT_OK)
         (void)bkt_store_run(bkt_domain_store(r->io->dom), reqs, n, NULL);
     for (size_t i = 0; i < n; i++) {
         if (rc == BKT_OK && reqs[i].rc < 0 && reqs[i].rc != BKT_ENOENT)
             rc = bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+        if (there)
+            there[i] = reqs[i].rc == BKT_OK;
         bkt_req_fini(&reqs[i]);
         bkt_buf_fini(&keys[i]);
     }
     return rc;
 }
 
-static int resize_stored(struct resize *r, struct bkt_err *err)
+/* Version 1 keys can't be listed: every chunk that there may be is asked for. */
+static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
 {
-    uint64_t grid[BKT_MAX_RANK];
-    size_t   one = r->io->rank * sizeof(uint64_t);
-    for (unsigned d = 0; d < r->io->rank; d++)
-        if (!(grid[d] = bkt_ceil_div(r->old[d], r->io->cdims[d])))
-            return BKT_OK;
-    BKT_PASS(bkt_chunk_list(r->io, grid, on_stored, r, err));
-    if (!r->gone.len && !r->cut.len)
-        return BKT_OK;
-    BKT_PASS(bkt_domain_flush_object(r->io->dom, &r->io->obj->id, err));
-    for (size_t at = 0, n = r->gone.len / one; at < n; at += BATCH)
-        BKT_PASS(delete_batch(r, at, n - at < BATCH ? n - at : BATCH, err));
-    (void)pthread_mutex_lock(&r->d->lock);
-    int rc = BKT_OK;
-    for (size_t at = 0; rc == BKT_OK && at < r->cut.len; at += one) {
+    bool   there[BATCH];
+    size_t n = r->io->rank ? some->len / one_coord(r) : 0;
+    BKT_PASS(ask(r, BKT_HEAD, some->ptr, n, there, err));
+    for (size_t i = 0; i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
-        memcpy(coord, r->cut.ptr + at, one);
-        rc = cut_chunk(r, coord, err);
+        memcpy(coord, some->ptr + i * one_coord(r), one_coord(r));
+        if (there[i] && add_stored(r, coord) < 0)
+            BKT_NOMEM(err);
     }
+    bkt_buf_clear(some);
+    return BKT_OK;
+}
+
+static int look_for_all(struct resize *r, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf some                = {0};
+    uint64_t                                 coord[BKT_MAX_RANK] = {0};
+    unsigned                                 d                   = 0;
+    for (unsigned i = 0; i < r->io->rank; i++)
+        if (!r->old[i])
+            return BKT_OK;
+    while (d < r->io->rank) {
+        if (where_is(r, coord) != INSIDE && bkt_buf_add(&some, coord, one_coord(r)) < 0)
+            BKT_NOMEM(err);
+        if (some.len == BATCH * one_coord(r))
+            BKT_PASS(look_for(r, &some, err));
+        for (d = 0; d < r->io->rank && (++coord[d]) * r->io->cdims[d] >= r->old[d]; d++)
+            coord[d] = 0;
+    }
+    return look_for(r, &some, err);
+}
+
+/* What is under way to the store comes first, so that it isn't missed. */
+static int list_stored(struct resize *r, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&r->d->lock);
+    bool stored = !r->ws->is_new || r->ws->stored;
+    bkt_wset_wait(r->ws);
+    stored |= r->ws->stored != NULL;
     (void)pthread_mutex_unlock(&r->d->lock);
+    if (stored)
+        BKT_PASS(bkt_id_is_v2(&r->io->obj->id) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
+    r->listed = true;
+    return BKT_OK;
+}
+
+/* ---- clearing up ---- */
+
+/* What is in the cache: those outside are let go, those at the border are noted.  The lock is held. */
+static int clear_kept(struct resize *r, struct bkt_err *err)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    bkt_wset_wait(r->ws);
+    while (bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
+        struct bkt_dchunk *c = v;
+        enum where         w = where_is(r, c->coord);
+        bool               stored = c->base != BKT_BASE_ABSENT; /* by a flush since the list was made, perhaps */
+        if (w != INSIDE && (stored || (w == CUT && bkt_dchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
+            BKT_NOMEM(err);
+        if (w == OUTSIDE) /* deleting doesn't disturb the walk */
+            bkt_dchunk_drop(c);
+    }
+    return BKT_OK;
+}
+
+static int delete_gone(const struct resize *r, struct bkt_err *err)
+{
+    for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n; at += BATCH)
+        BKT_PASS(ask(r, BKT_DELETE, r->gone.ptr + at * one_coord(r), n - at < BATCH ? n - at : BATCH, NULL, err));
+    return BKT_OK;
+}
+
+static int clear_outside(struct resize *r, struct bkt_err *err)
+{
+    (void)pthread_mutex_lock(&r->d->lock);
+    int rc = clear_kept(r, err);
+    (void)pthread_mutex_unlock(&r->d->lock);
+    BKT_PASS(rc);
+    BKT_PASS(delete_gone(r, err));
+    BKT_PASS(cut_all(r, err));
+    return bkt_edit_trimmed(r->io->dom, &r->io->obj->id, err);
+}
+
+static void set_extents(struct resize *r, const struct bkt_dset *ds, const uint64_t *dims)
+{
+    for (unsigned d = 0; d < r->io->rank; d++) {
+        r->old[d] = ds->trim ? bkt_max_u64(ds->trim[d], ds->space.dims[d]) : ds->space.dims[d];
+        r->new[d] = dims[d];
+    }
+}
+
+/* What the dataset's mark speaks of. */
+static int clear_marked(struct resize *r, const struct bkt_dset *ds, struct bkt_err *err)
+{
+    set_extents(r, ds, ds->space.dims);
+    if (!r->listed)
+        BKT_PASS(list_stored(r, err));
+    return clear_outside(r, err);
+}
+
+/* ---- shrinking ---- */
+
+static bool shrinks(const uint64_t *from, const uint64_t *to, unsigned rank)
+{
+    for (unsigned d = 0; d < rank; d++)
+        if (to[d] < from[d])
+            return true;
+    return false;
+}
+
+static bool needs_fill(const struct resize *r)
+{
+    for (unsigned d = 0; d < r->io->rank; d++)
+        if (r->new[d] < r->old[d] && r->new[d] % r->io->cdims[d])
+            return true;
+    return false;
+}
+
+/* The smaller extent, in memory, and in the store where that matters. */
+static int set_smaller(const struct resize *r, bool store_first, struct bkt_err *err)
+{
+    const struct bkt_id     *id  = &r->io->obj->id;
+    const struct bkt_dset   *ds  = r->io->ds;
+    struct bkt_domain       *dom = r->io->dom;
+    uint64_t                 dims[BKT_MAX_RANK], trim[BKT_MAX_RANK] = {0};
+    bool                     marked = ds->trim != NULL;
+    memcpy(dims, ds->space.dims, one_coord(r));
+    if (marked)
+        memcpy(trim, ds->trim, one_coord(r));
+    if (store_first) /* with what the extent may have grown for since it was stored */
+        BKT_PASS(bkt_dataset_flush(dom, id, err));
+    BKT_PASS(bkt_edit_extent(dom, id, r->new, err));
+    int rc = store_first ? bkt_domain_flush_object(dom, id, err) : BKT_OK;
+    if (rc < 0 && bkt_edit_extent_undo(dom, id, dims, marked ? trim : NULL, NULL) < 0)
+        BKT_FAIL(err, rc, "dataset %s: out of memory", id->text);
     return rc;
 }
 
-int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *old_dims, struct bkt_err *err)
+static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
 {
-    struct resize r      = {.io = io, .old = old_dims, .new = io->ds->space.dims};
-    bool          shrink = false, stored = true;
-    int           rc     = BKT_OK;
-    if (io->where != BKT_AT_OBJECTS || io->ds->space.cls != BKT_S_SIMPLE)
-        return BKT_OK;
-    if (!(r.d = bkt_dirty_of(io->dom, true)))
-        BKT_NOMEM(err);
-    (void)pthread_mutex_lock(&r.d->lock);
-    r.ws = bkt_wset_of(r.d, io);
-    for (unsigned d = 0; r.ws && d < io->rank; d++) {
-        shrink |= r.new[d] < old_dims[d];
-        r.ws->known[d] = bkt_min_u64(r.ws->known[d], old_dims[d]);
-    }
-    if (!r.ws)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    else if (shrink)
-        rc = resize_kept(&r, err);
-    if (r.ws) {
-        bkt_wset_respace(r.ws); /* places in the grid have changed */
-        stored = !r.ws->is_new || r.ws->stored != NULL;
-    }
-    (void)pthread_mutex_unlock(&r.d->lock);
-    if (rc == BKT_OK && shrink && stored)
-        rc = resize_stored(&r, err);
-    bkt_buf_fini(&r.gone);
-    bkt_buf_fini(&r.cut);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s: what a smaller extent leaves out", io->obj->id.text);
+    const struct bkt_dset *ds                = r->io->ds;
+    uint64_t               any[BKT_MAX_RANK] = {0};
+    set_extents(r, ds, dims);
+    if (needs_fill(r))
+        BKT_PASS(bkt_fill_check(r->io, any, true, err));
+    BKT_PASS(list_stored(r, err));
+    BKT_PASS(set_smaller(r, r->gone.len || r->cut.len, err));
+    bool cleared = clear_marked(r, ds, NULL) == BKT_OK;
+    (void)pthread_mutex_lock(&r->d->lock);
+    for (unsigned d = 0; cleared && d < r->io->rank; d++)
+        r->ws->known[d] = bkt_min_u64(r->ws->known[d], r->new[d]);
+    r->ws->untrimmed = !cleared; /* [R1] */
+    r->d->any_untrimmed |= !cleared;
+    (void)pthread_mutex_unlock(&r->d->lock);
     return BKT_OK;
+}
+
+/* What an earlier shrink has left, of this process or of one that was killed, goes before it could be seen again.  That it is
+ * gone is stored at once: others who let the dataset grow as well must not do it again, over what is written there next. */
+static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
+{
+    struct resize r;
+    if (!io->ds->trim)
+        return BKT_OK;
+    BKT_PASS(begin(&r, io, err));
+    int rc = clear_marked(&r, io->ds, err);
+    end(&r);
+    BKT_PASS(rc);
+    BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
+    return bkt_domain_flush_object(io->dom, &io->obj->id, err);
+}
+
+int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err)
+{
+    const struct bkt_space *s = &io->ds->space;
+    struct resize           r = {.io = io};
+    if (io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE)
+        return bkt_edit_extent(io->dom, &io->obj->id, dims, err);
+    int rc = shrinks(dims, s->dims, io->rank) ? clear_before(io, err) : BKT_OK;
+    if (rc < 0 || (rc = begin(&r, io, err)) < 0)
+        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    bool smaller = shrinks(s->dims, dims, io->rank);
+    (void)pthread_mutex_lock(&r.d->lock);
+    for (unsigned d = 0; d < io->rank; d++)
+        r.ws->known[d] = bkt_min_u64(r.ws->known[d], s->dims[d]);
+    (void)pthread_mutex_unlock(&r.d->lock);
+    rc = smaller ? shrink(&r, dims, err) : bkt_edit_extent(io->dom, &io->obj->id, dims, err);
+    (void)pthread_mutex_lock(&r.d->lock);
+    bkt_wset_respace(r.ws); /* places in the grid have changed */
+    (void)pthread_mutex_unlock(&r.d->lock);
+    end(&r);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "dataset %s keeps its extent", io->obj->id.text);
+    return BKT_OK;
+}
+
+/* ---- at a flush ---- */
+
+static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
+{
+    size_t           pos = 0, n;
+    const void      *key;
+    void            *v;
+    struct bkt_wset *found = NULL;
+    (void)pthread_mutex_lock(&d->lock);
+    while (!found && bkt_map_next(d->sets, &pos, &key, &n, &v))
+        found = ((struct bkt_wset *)v)->untrimmed ? v : NULL;
+    if (found)
+        found->untrimmed = false; /* told once: the mark stays, and who lets the dataset grow tries again */
+    else
+        d->any_untrimmed = false;
+    (void)pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+static int clear_one(struct bkt_dirty *d, struct bkt_wset *ws, struct bkt_err *err)
+{
+    const struct bkt_object *o = NULL;
+    struct resize            r = {.io = ws->io, .d = d, .ws = ws};
+    BKT_PASS(bkt_domain_get(d->dom, &ws->id, &o, err));
+    int rc = o->dset.trim ? clear_marked(&r, &o->dset, err) : BKT_OK;
+    end(&r);
+    bkt_object_release(o);
+    if (rc < 0)
+        BKT_FAIL(err, rc, "dataset %s: what a smaller extent leaves out stays in the store", ws->id.text);
+    return BKT_OK;
+}
+
+int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
+{
+    struct bkt_dirty *d  = bkt_dirty_of(dom, false);
+    struct bkt_wset  *ws;
+    int               rc = BKT_OK;
+    while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {
+        int one = clear_one(d, ws, rc < 0 ? NULL : err);
+        rc      = rc < 0 ? rc : one;
+    }
+    return rc;
 }

@@ -294,6 +294,8 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     struct bkt_wtask *t   = calloc(1, sizeof *t);
     int               rc  = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;
     if (rc < 0) {
+        if (t)
+            bkt_buf_fini(&t->key);
         free(t);
         bkt_dchunk_note(c, BKT_ERR(&err, rc, "out of memory"), &err);
         return;
@@ -460,7 +462,7 @@ bool bkt_chunks_dirty(struct bkt_domain *dom)
     if (!d)
         return false;
     (void)pthread_mutex_lock(&d->lock);
-    bool dirty = d->n_dirty || d->n_tasks;
+    bool dirty = d->n_dirty || d->n_tasks || d->any_untrimmed;
     (void)pthread_mutex_unlock(&d->lock);
     return dirty;
 }

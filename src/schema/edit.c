@@ -1,8 +1,10 @@
 /* Changes of objects: made in the object at once, and noted for the next flush. */
 #include "edit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "edit_impl.h"
@@ -35,7 +37,7 @@ void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
     bkt_map_free(c->links, NULL);
     bkt_map_free(c->attrs, NULL);
     bkt_buf_fini(&c->text);
-    free(c->old_dims);
+    free(c->extent);
     free(c->etag);
     free(c);
 }
@@ -273,6 +275,11 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
     if (refs < 0) { /* H5Odecr_refcount() may go below what links there are: it takes none away */
         BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
     }
+    uint64_t random;
+    if (!c->refs_id[0] && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        BKT_FAIL(err, BKT_EIO, "no random numbers");
+    if (!c->refs_id[0])
+        (void)snprintf(c->refs_id, sizeof c->refs_id, "%016llx", (unsigned long long)random);
     c->obj->extra_refs = (uint32_t)refs;
     c->refs += by;
     BKT_PASS(bkt_edit_loosen(d, obj, err));
@@ -357,31 +364,6 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
 }
 
 /* ---- what else an object has ---- */
-
-int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err)
-{
-    struct bkt_change *c;
-    struct bkt_space   s;
-    uint64_t           n;
-    BKT_PASS(bkt_change_of(d, dset, &c, err));
-    if (c->obj->kind != BKT_DATASET || c->obj->dset.space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EINVAL, "%s has no extent that could change", dset->text);
-    s = c->obj->dset.space;
-    for (unsigned i = 0; i < s.rank; i++) {
-        if (dims[i] > s.maxdims[i])
-            BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i, (unsigned long long)s.maxdims[i]);
-        s.dims[i] = dims[i];
-    }
-    BKT_PASS(bkt_space_count(&s, &n, err));
-    if (!c->old_dims && (!c->is_new || c->tried)) {
-        c->old_dims = malloc(sizeof s.dims);
-        if (!c->old_dims)
-            BKT_NOMEM(err);
-        memcpy(c->old_dims, c->obj->dset.space.dims, sizeof s.dims);
-    }
-    c->obj->dset.space = s;
-    return BKT_OK;
-}
 
 int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err)
 {

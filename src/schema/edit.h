@@ -54,7 +54,7 @@ BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, 
  *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, flush again. */
 BKT_NODISCARD int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err);
 /** The same for one object that is stored already; for the order of extents and chunks.  A new object waits for
- *  bkt_domain_flush(): BKT_OK, nothing done. */
+ *  bkt_domain_flush(): BKT_OK, nothing done.  Names that collide are told by the next bkt_domain_flush(). */
 BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
 /** Whether there are changes that no flush has written yet. */
 bool bkt_domain_is_dirty(struct bkt_domain *d);
@@ -108,8 +108,16 @@ BKT_NODISCARD int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id
 BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,
                                        struct bkt_err *err);
 /** New extent, rank entries.  BKT_EINVAL: beyond maxdims. When writers meet, what they let grow is as large as the largest
- *  wanted it, and what they shrink as the last one wanted it. */
+ *  wanted it, and what they shrink as the last one wanted it.
+ *  What a smaller one leaves in stored chunks is recorded with it (bkt_dset.trim), until bkt_edit_trimmed(): before then it
+ *  must not grow again.  (The chunk layer's bkt_chunks_resize() does all that.) */
 BKT_NODISCARD int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err);
+/** It shrank, and no chunk has been touched: it has the extent @p dims and the mark @p trim (NULL: none) again, as before.
+ *  The smaller one may be stored; then the next flush lets it grow again. */
+BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, const uint64_t *trim,
+                                       struct bkt_err *err);
+/** Chunks hold nothing outside the extent any more. */
+BKT_NODISCARD int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
 /** NULL or "": none. */
 BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err);
 

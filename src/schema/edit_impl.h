@@ -21,6 +21,13 @@ enum bkt_delta {
     BKT_DELTA_REMOVE
 };
 
+/** What happened to a dataset's extent. */
+struct bkt_extent_change {
+    bool     resized; /* it was `old`; with PUTs whose answers were lost, anything from `low` to `high` may be stored */
+    bool     trimmed; /* what lay within `from`, outside `to`, is gone */
+    uint64_t old[BKT_MAX_RANK], low[BKT_MAX_RANK], high[BKT_MAX_RANK], from[BKT_MAX_RANK], to[BKT_MAX_RANK];
+};
+
 struct bkt_change {
     struct bkt_id      id;
     struct bkt_object *obj;     /* NULL: removed */
@@ -31,13 +38,20 @@ struct bkt_change {
     bool               comment;
     bool               numbers; /* of links or attributes: one that was given is not in use any more */
     int64_t            refs;    /* change of extra_refs */
+    char               refs_id[17]; /* which stands beside it in the store; "" no change yet */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
-    uint64_t          *old_dims;      /* the extent before; NULL: unchanged */
+    struct bkt_extent_change *extent; /* NULL: unchanged */
     /* while it is flushed */
     struct bkt_buf     text;    /* what is PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
     bool               done;
+};
+
+/** What collides: names, for the message. */
+struct bkt_clash {
+    size_t n;
+    char   names[160];
 };
 
 struct bkt_edits {
@@ -47,6 +61,7 @@ struct bkt_edits {
     void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
     void *on_remove_arg;
     uint64_t dirty_bytes;
+    struct bkt_clash clash; /* found by a flush of one object, to be told by the next of all */
     /* a domain that isn't stored yet */
     bool           fresh, replace; /* replace: whatever document is there */
     bool           counted;        /* in bkt_registry_count_fresh() */
@@ -71,17 +86,19 @@ BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id,
 
 /* ---- replay.c: pure ---- */
 
-/** What collides: names, for the message. */
-struct bkt_clash {
-    size_t n;
-    char   names[160];
-};
 /** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that collide are taken
  *  out of the change and named in @p clash. */
 BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
 
 /** BKT_OK without names, else BKT_EEXIST with the story. */
 BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
+
+/* ---- extent.c ---- */
+
+/** A PUT of the extent as it is now has failed, or seemed to. */
+void bkt_extent_tried(struct bkt_change *c);
+/** A dataset's part of bkt_replay(). */
+BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
 
 /* ---- flush.c, flush_doc.c ---- */
 

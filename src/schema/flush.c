@@ -25,7 +25,8 @@ static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0;
 
 static bool is_changed(const struct bkt_change *c)
 {
-    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->old_dims || c->comment || c->refs || c->numbers;
+    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs || c->numbers ||
+           (c->refs_id[0] && c->tried);
 }
 
 static bool loses_links(const struct bkt_change *c)
@@ -236,6 +237,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             free(c->etag);
             c->etag  = NULL;
             c->tried = true;
+            bkt_extent_tried(c);
             bkt_buf_fini(&c->obj->stored); /* what is stored is something else now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
             w->lost |= r->rc == BKT_EPRECOND;
@@ -452,8 +454,8 @@ static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
 
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
-    struct bkt_clash clash = {0};
-    size_t           starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    struct bkt_clash *clash = &d->edits->clash; /* kept until it can be told */
+    size_t            starts[PHASE_NOTHING + 1] = {0}, n = 0;
     if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
         return BKT_OK;
     BKT_PASS(loosen_unlinked(d, err));
@@ -461,24 +463,24 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) struct bkt_change **v = sorted(d, starts, &n);
     if (!v)
         BKT_NOMEM(err);
-    BKT_TRY(err, flush_all(d, v, starts, n, &clash, err), "%s: not everything is written; what is missing is kept", d->name);
+    BKT_TRY(err, flush_all(d, v, starts, n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
     d->edits->dirty_bytes = 0;
-    return bkt_clash_tell(d, &clash, err);
+    struct bkt_clash told = *clash;
+    memset(clash, 0, sizeof *clash);
+    return bkt_clash_tell(d, &told, err);
 }
 
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
-    struct bkt_clash   clash = {0};
-    struct bkt_change *c     = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     if (!c || c->removed || c->is_new || !is_changed(c))
         return BKT_OK;
-    BKT_PASS(run_phase(d, &c, 1, &clash, err));
-    return bkt_clash_tell(d, &clash, err);
+    return run_phase(d, &c, 1, &d->edits->clash, err);
 }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {
-    return d->edits->fresh || d->edits->old_root.text[0] || bkt_map_count(d->edits->changes) > 0;
+    return d->edits->fresh || d->edits->old_root.text[0] || d->edits->clash.n || bkt_map_count(d->edits->changes) > 0;
 }
 
 uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d) { return d->edits->dirty_bytes; }

@@ -33,26 +33,30 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well. */
-static int judge_doc(struct bkt_domain *d, const char *key, const struct bkt_buf *text, bool *ours, struct bkt_err *err)
+/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well.  Ours is known by
+ * its root: what it says besides may have changed since it was sent. */
+static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct bkt_err *err)
 {
     struct bkt_edits     *e   = d->edits;
     struct bkt_req        r   = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
     struct bkt_domain_doc doc = {.n_acls = 0};
     int rc = bkt_store_run(d->store, &r, 1, err);
-    *ours  = rc == BKT_OK && r.body.len == text->len && memcmp(r.body.ptr, text->ptr, text->len) == 0;
+    *ours  = false;
     if (rc == BKT_ENOENT) { /* deleted meanwhile */
         bkt_err_clear(err);
         rc = BKT_OK;
         free(e->old_etag);
         e->old_etag = NULL;
-    } else if (rc == BKT_OK && !*ours && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
-        if (!e->replace || !doc.root.text[0]) {
+    } else if (rc == BKT_OK && (rc = bkt_domain_doc_parse(r.body.ptr, r.body.len, &doc, err)) == BKT_OK) {
+        *ours = strcmp(doc.root.text, d->doc.root.text) == 0;
+        if (*ours) {
+            rc = BKT_OK;
+        } else if (!e->replace || !doc.root.text[0]) {
             rc = BKT_ERR(err, BKT_EEXIST, "%s: somebody else has made it meanwhile", d->name);
         } else {
             free(e->old_etag);
             e->old_etag = strdup(r.etag);
-            e->old_root = doc.root;
+            e->old_root = doc.root; /* never our own, whose objects would be deleted */
             rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
         bkt_domain_doc_fini(&doc);
@@ -92,7 +96,7 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
                            e->old_etag ? NULL : "*", NULL, err);
         if (rc == BKT_EPRECOND) {
             bkt_err_clear(err);
-            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &text, &ours, err));
+            BKT_PASS(judge_doc(d, bkt_buf_str(&key), &ours, err));
         }
     }
     if (rc < 0 && !ours)

@@ -160,6 +160,7 @@ struct bkt_object *bkt_object_make(enum bkt_kind kind)
 void bkt_dset_fini(struct bkt_dset *d)
 {
     bkt_type_free(d->type);
+    free(d->trim);
     for (size_t i = 0; i < d->n_filters; i++)
         free(d->filters[i].cd);
     free(d->filters);

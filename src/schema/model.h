@@ -188,6 +188,8 @@ enum bkt_initializer { BKT_INIT_NONE, BKT_INIT_ARANGE, BKT_INIT_CHUNKLOCATOR, BK
 struct bkt_dset {
     struct bkt_type        *type;
     struct bkt_space        space;
+    uint64_t               *trim;    /* what a shrink may have left: stored chunks within this extent (rank entries), outside the
+                                        dataset's own, hold old values; NULL: nothing is left */
     struct bkt_layout       layout;
     struct bkt_filter_desc *filters; /* in list order */
     size_t                  n_filters;

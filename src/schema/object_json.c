@@ -55,6 +55,7 @@ static int parse_dataset(const json_t *j, struct bkt_dset *d, struct bkt_err *er
     const json_t *cpl = bkt_json_get(j, "creationProperties");
     BKT_PASS(bkt_type_parse(json_object_get(j, "type"), &d->type, err));
     BKT_PASS(bkt_space_parse(json_object_get(j, "shape"), &d->space, err));
+    BKT_PASS(bkt_trim_parse(j, d, err));
     BKT_PASS(bkt_dcpl_parse(cpl, d, err));
     return bkt_layout_parse(bkt_json_get(j, "layout"), cpl, d, err);
 }
@@ -212,6 +213,8 @@ static int emit_own(const struct bkt_object *o, json_t *j)
     BKT_PASS(emit_next(o, j));
     if (o->comment && *o->comment)
         BKT_PASS(bkt_json_set(j, "h5comment", bkt_json_new_str(o->comment)));
+    if (o->kind == BKT_DATASET)
+        BKT_PASS(bkt_trim_emit(o->dset.trim, o->dset.space.rank, j));
     return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;
 }
 

@@ -5,9 +5,12 @@
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
+ *   h5refby        [[id, n], ...]: the latest changes of h5refcount, so that none is made twice
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
  *   h5nextlink, h5nextattr        the number of the next one
+ *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
+ *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
  *   file_etag      a reference layout: what the file's ETag was (layout_files.c), a local file's size and time of change
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files
@@ -50,6 +53,9 @@ BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
 void              bkt_dset_fini(struct bkt_dset *d);
+/** Key h5trim of a dataset whose space is known (extent.c). */
+BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
+BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
 /** As bkt_object_parse(), from JSON that is parsed already; @p bytes is its length. */
 BKT_NODISCARD int bkt_object_from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,

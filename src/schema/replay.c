@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "edit_impl.h"
-#include "num.h"
 #include "parse.h"
 
 /* The member @p key of @p j, an object; made when it is missing. */
@@ -89,7 +88,10 @@ static int replay_link(struct bkt_change *c, const char *name, enum bkt_delta de
             json_decref(value);
             return 1;
         }
-        BKT_PASS(bkt_json_del_named(other, name));
+        if (bkt_json_del_named(other, name) < 0) {
+            json_decref(value);
+            return BKT_ENOMEM;
+        }
     }
     return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value,
                  l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
@@ -130,23 +132,48 @@ static int replay_names(struct bkt_change *c, struct bkt_map *deltas, replay_fn 
     return BKT_OK;
 }
 
-/* The extent: what we let grow is at least as large as we want it, what we shrink is what we want. */
-static int replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err)
+#define REFS_KEPT 16 /* changes of a count that are remembered: so many other writers' may come between a PUT and our look */
+
+/* What of our change the stored count has already, of a PUT whose answer was lost; its note goes. */
+static json_int_t take_note(json_t *notes, const char *id)
 {
-    struct bkt_space s;
-    json_t          *shape = json_object_get(stored, "shape"), *dims = NULL;
-    BKT_PASS(bkt_space_parse(shape, &s, err));
-    const struct bkt_space *ours = &c->obj->dset.space;
-    if (s.rank != ours->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "the dataset's rank has changed");
-    for (unsigned i = 0; i < s.rank; i++) {
-        if (ours->dims[i] > c->old_dims[i])
-            s.dims[i] = bkt_max_u64(s.dims[i], ours->dims[i]);
-        else if (ours->dims[i] < c->old_dims[i])
-            s.dims[i] = ours->dims[i];
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        const json_t *one = json_array_get(notes, i);
+        const char   *who = json_string_value(json_array_get(one, 0));
+        json_int_t    n   = json_integer_value(json_array_get(one, 1));
+        if (who && strcmp(who, id) == 0) {
+            (void)json_array_remove(notes, i);
+            return n;
+        }
     }
-    BKT_PASS(bkt_dims_emit(s.dims, s.rank, &dims));
-    return bkt_json_set(shape, "dims", dims); /* maxdims stay as they are spelt */
+    return 0;
+}
+
+static int add_note(json_t *notes, const char *id, json_int_t n)
+{
+    json_t *one = json_array();
+    while (json_array_size(notes) >= REFS_KEPT)
+        (void)json_array_remove(notes, 0);
+    if (!one || bkt_json_push(one, json_string(id)) < 0 || bkt_json_push(one, json_integer(n)) < 0) {
+        json_decref(one);
+        return BKT_ENOMEM;
+    }
+    return bkt_json_push(notes, one);
+}
+
+/* Counts are the one thing where doing it again isn't the same as doing it once. */
+static int replay_refs(const struct bkt_change *c, json_t *stored)
+{
+    const json_t *old   = json_object_get(stored, "h5refcount");
+    json_t       *notes = json_object_get(stored, "h5refby");
+    if (!json_is_array(notes)) {
+        notes = json_array();
+        BKT_PASS(bkt_json_set(stored, "h5refby", notes));
+    }
+    json_int_t refs = (json_is_integer(old) ? json_integer_value(old) : 0) - take_note(notes, c->refs_id) + c->refs;
+    BKT_PASS(add_note(notes, c->refs_id, c->refs));
+    (void)json_object_del(stored, "h5refcount");
+    return refs > 0 ? bkt_json_set(stored, "h5refcount", json_integer(refs)) : BKT_OK;
 }
 
 static int replay_own(const struct bkt_change *c, json_t *stored)
@@ -156,14 +183,7 @@ static int replay_own(const struct bkt_change *c, json_t *stored)
         if (c->obj->comment)
             BKT_PASS(bkt_json_set(stored, "h5comment", bkt_json_new_str(c->obj->comment)));
     }
-    if (c->refs) {
-        const json_t *old  = json_object_get(stored, "h5refcount");
-        json_int_t    refs = (json_is_integer(old) ? json_integer_value(old) : 0) + c->refs;
-        (void)json_object_del(stored, "h5refcount");
-        if (refs > 0)
-            BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(refs)));
-    }
-    return BKT_OK;
+    return c->refs_id[0] ? replay_refs(c, stored) : BKT_OK;
 }
 
 /* ---- numbers in the order of creation: those that are stored stay, ours come behind ---- */
@@ -209,8 +229,8 @@ int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clas
         rc = replay_names(c, c->attrs, replay_attr, stored, clash, err);
     if (rc == BKT_OK)
         rc = abridge_numbers(c, stored, &n);
-    if (rc == BKT_OK && c->old_dims)
-        rc = replay_extent(c, stored, err);
+    if (rc == BKT_OK && c->extent)
+        rc = bkt_replay_extent(c, stored, err);
     if (rc == BKT_OK)
         rc = replay_own(c, stored);
     if (rc == BKT_OK)

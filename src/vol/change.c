@@ -21,11 +21,13 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
 int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
-    int            rc   = bkt_chunks_flush(f->dom, err);
+    int            trim = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
+    int            rc   = bkt_chunks_flush(f->dom, trim < 0 ? &also : err);
     if (bkt_domain_is_dirty(f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
         bkt_ahead_stop(f->dom);
     if (rc == BKT_OK)
-        rc = bkt_domain_flush(f->dom, err);
+        rc = bkt_domain_flush(f->dom, trim < 0 ? &also : err);
+    rc = trim < 0 ? trim : rc;
     if (rc < 0)
         (void)BKT_ERR(err, rc, "%s: not everything could be stored", f->name);
     int inner = bkt_file_each_inner(f, bkt_change_flush, rc < 0 ? &also : err);

@@ -89,7 +89,7 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
 {
     const struct bkt_dset *d = &o->obj->dset;
     struct bkt_dsetio     *io;
-    uint64_t               old[BKT_MAX_RANK], new[BKT_MAX_RANK];
+    uint64_t               new[BKT_MAX_RANK];
     if (d->space.cls != BKT_S_SIMPLE)
         BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
@@ -99,12 +99,9 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
         BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data lie in other files can't be changed");
     if (d->layout.user_cls != BKT_D_CHUNKED)
         BKT_FAIL(err, BKT_EINVAL, "only a chunked dataset can be extended");
-    for (unsigned i = 0; i < d->space.rank; i++) {
-        old[i] = d->space.dims[i];
+    for (unsigned i = 0; i < d->space.rank; i++)
         new[i] = dims[i];
-    }
     BKT_PASS(bkt_dataset_io(o, &io, err));
-    BKT_PASS(bkt_edit_extent(o->file->dom, &o->obj->id, new, err));
     bkt_dataset_chunks_changed();
-    return bkt_chunks_resize(io, old, err);
+    return bkt_chunks_resize(io, new, err);
 }

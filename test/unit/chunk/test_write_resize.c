@@ -27,15 +27,13 @@ static void check(const struct grown *g, struct bkt_dsetio *io, unsigned trial, 
     bkt_read_fini(&r);
 }
 
-static void resize(struct world *w, struct grown *g, struct bkt_dsetio *io, const struct bkt_id *id, uint32_t *seed, unsigned trial)
+static void resize(struct grown *g, struct bkt_dsetio *io, uint32_t *seed, unsigned trial)
 {
-    uint64_t       old[2] = {g->dims[0], g->dims[1]};
-    struct bkt_err err    = {0};
+    struct bkt_err err = {0};
     for (int d = 0; d < 2; d++)
         if (below(seed, 3))
             g->dims[d] = below(seed, 10) ? 1 + below(seed, MAX) : 0;
-    CHECK(bkt_edit_extent(w->dom, id, g->dims, &err) == BKT_OK && bkt_chunks_resize(io, old, &err) == BKT_OK, "trial %u: %s", trial,
-          story(&err));
+    CHECK(bkt_chunks_resize(io, g->dims, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
     for (uint64_t i = 0; i < MAX; i++)
         for (uint64_t j = 0; j < MAX; j++)
             if (i >= g->dims[0] || j >= g->dims[1])
@@ -91,7 +89,7 @@ static void one_trial(struct world *w, unsigned trial)
         if (below(&seed, 3))
             write_some(&g, io, &seed, trial);
         else
-            resize(w, &g, io, &id, &seed, trial);
+            resize(&g, io, &seed, trial);
         if (below(&seed, 3) == 0)
             check(&g, io, trial, "at once");
         if (below(&seed, 4) == 0)
@@ -102,11 +100,9 @@ static void one_trial(struct world *w, unsigned trial)
             check(&g, io, trial, "stored");
         }
     }
-    uint64_t old[2] = {g.dims[0], g.dims[1]};
-    unsigned n      = 0;
+    unsigned n = 0;
     g.dims[0] = g.dims[1] = 0;
-    CHECK(bkt_edit_extent(w->dom, &id, g.dims, &err) == BKT_OK && bkt_chunks_resize(io, old, &err) == BKT_OK &&
-              bkt_chunks_flush(w->dom, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
+    CHECK(bkt_chunks_resize(io, g.dims, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
     key[strlen(key) - strlen(".dataset.json")] = 0;
     CHECK(bkt_store_list(w->st, key, "", count_objects, &n, &err) == BKT_OK && n == 0, "trial %u: %u chunks of an empty dataset", trial, n);
     bkt_dsetio_close(io);
@@ -135,8 +131,7 @@ static void cut_at_the_end(struct world *w)
     CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
     bkt_chunk_cache_drop(w->dom);
     g.dims[1] = 5;
-    CHECK(bkt_edit_extent(w->dom, &id, g.dims, &err) == BKT_OK && bkt_chunks_resize(io, (uint64_t[]){2, 6}, &err) == BKT_OK &&
-              bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_chunks_resize(io, g.dims, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
     check(&g, io, N, "cut at the end");
     bkt_dsetio_close(io);
     free(key);

@@ -212,6 +212,77 @@ static void losing_against_oneself(void)
     bkt_domain_close(d);
 }
 
+/* Counts: the one thing that must not be done twice. */
+static void lost_answers_count_once(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .times = 2, .code = BKT_ENET, .carry_out = true}, 1);
+    OK(bkt_edit_refcount(d, &ds, 1, err));
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+    e = open_other(name);
+    OK(bkt_edit_refcount(e, &ds, 5, err)); /* another writer, on top of that */
+    OK(bkt_domain_flush(e, err));
+    OK(bkt_edit_refcount(d, &ds, 2, err));
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(d, err));
+    CHECK(fresh_look(&ds, &f)->extra_refs == 8, "%u references", fresh_look(&ds, &f)->extra_refs);
+    CHECK(get(d, &ds)->extra_refs == 8, "%u in memory", get(d, &ds)->extra_refs);
+    OK(bkt_edit_refcount(d, &ds, 1, err));
+    with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .times = 1, .code = BKT_ENET, .carry_out = true}, 1);
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+    OK(bkt_edit_refcount(d, &ds, -1, err)); /* it comes to nothing, but not in the store */
+    OK(bkt_domain_flush(d, err));
+    bkt_domain_close(f);
+    CHECK(fresh_look(&ds, &f)->extra_refs == 8, "%u references", get(f, &ds)->extra_refs);
+    bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
+/* A domain is replaced, and the answer for its document is lost: it is not taken for somebody else's, to be replaced too. */
+static void lost_document(bool truncate)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    bkt_domain_close(d);
+    if (!truncate)
+        (void)snprintf(name, sizeof name, "mem:flush%u/new.h5", serial);
+    d                  = create(name, truncate);
+    struct bkt_id root = *bkt_domain_root(d), g = add_group(d), h;
+    link_it(d, &root, "g", &g);
+    with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .key_part = ".domain.json", .times = 1, .code = BKT_ENET, .carry_out = true}, 1);
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+    h = add_group(d);
+    link_it(d, &root, "h", &h); /* so that the document says something else */
+    OK(bkt_domain_flush(d, err));
+    CHECK(!bkt_domain_is_dirty(d), "all is written");
+    CHECK(strcmp((f = open_other(name))->doc.root.text, root.text) == 0, "it is ours");
+    CHECK(get(f, &root)->group.links.n == 2 && get(f, &h)->kind == BKT_GROUP, "with all that is in it");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
+/* Writers who don't know that their extent was stored. */
+static void lost_extents(void)
+{
+    for (uint64_t last = 5; last <= 40; last += 5) {
+        struct bkt_id      a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *f; /* 10 */
+        with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .times = 2, .code = BKT_ENET, .carry_out = true}, 1);
+        OK(bkt_edit_extent(d, &ds, (uint64_t[]){30}, err));
+        FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+        OK(bkt_edit_extent(d, &ds, (uint64_t[]){7}, err));
+        FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
+        OK(bkt_edit_extent(d, &ds, (uint64_t[]){last}, err));
+        OK(bkt_domain_flush(d, err));
+        uint64_t now = fresh_look(&ds, &f)->dset.space.dims[0];
+        CHECK(now == last, "%d became %d", (int)last, (int)now);
+        bkt_domain_close(f);
+        bkt_domain_close(d);
+    }
+}
+
 /* A writer that dies at its k-th PUT or DELETE: whatever k, what is stored opens, and every link leads to something. */
 static size_t walk_all(struct bkt_domain *d, const struct bkt_id *id, unsigned depth)
 {
@@ -297,6 +368,10 @@ int main(void)
     what_fails_is_kept();
     lost_answers();
     losing_against_oneself();
+    lost_answers_count_once();
+    lost_document(false);
+    lost_document(true);
+    lost_extents();
     dying_at_every_request();
     a_new_domain_dies();
     bkt_domain_shutdown();
