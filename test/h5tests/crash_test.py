@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Kills a writer at every single PUT of a session, and looks at what it left: what had been flushed must be there.
+"""Kills a writer at every single request of a session that changes the store (PUT, DELETE, each part of an upload), and
+looks at what it left: what had been flushed must be there.
 
 crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store dir --shim LIBRARY
+crash_test.py --writer crash_changes --session write|close|replace ...: on a domain that is there (crash_changes prepare)
 crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
     S3: $AWS_ENDPOINT_URL and $BKT_PROXY, a fault proxy (faultproxy.sh) in front of it.
 
-For each PUT: killed before and after it.  Then, with no one killed: the PUT fails (the flush reports it, and the next one
+For each request: killed before and after it.  Then, with no one killed: it fails (the flush reports it, and the next one
 succeeds; the same with H5Fclose), and on S3 its answer is lost or an error, which the program does not notice."""
 import argparse, os, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +16,17 @@ args = argparse.ArgumentParser()
 for name in "writer", "plugin", "tool", "store", "shim":
     args.add_argument("--" + name)
 args.add_argument("--only", help="one kind of fault")
-args.add_argument("--step", type=int, default=1, help="only every so many-th PUT")
+args.add_argument("--step", type=int, default=1, help="only every so many-th request")
+args.add_argument("--session", help="of crash_changes")
 args = args.parse_args()
 
-PHASES = 4
+PHASES = 6 if args.session else 4
+CHECK = {"close": "check-closed", "replace": "check-replaced"}.get(args.session, "check")
 base = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", BKT_CONNECTOR="bucket")
 preload = os.environ.get("BKT_PRELOAD", "")
 problems = []
+prepared = tempfile.TemporaryDirectory(prefix="bkt-crash-") # the domain that a session changes
+os.mkdir(prepared.name + "/b")
 
 
 def env(shim=None, **more):
@@ -43,9 +49,15 @@ class Case:
             self.name = "%s/b/%s.h5" % (self.work, what)
         else:
             self.name = "s3://hsopen/home/test_user1/crash-%d-%s-%d.h5" % (os.getpid(), what, n)
+        if args.session and args.store == "dir":
+            os.rmdir(self.work + "/b")
+            shutil.copytree(prepared.name + "/b", self.work + "/b")
+            os.rename(self.work + "/b/x.h5", self.name)
+        elif args.session:
+            subprocess.run([args.writer, "prepare", self.name], env=env(), check=True, timeout=120)
 
     def bad(self, text):
-        problems.append("%s at PUT %d: %s" % (self.what, self.n, text))
+        problems.append("%s at request %d: %s" % (self.what, self.n, text))
         print(problems[-1], flush=True)
 
     def phases(self, word):
@@ -59,14 +71,14 @@ class Case:
         return max(self.phases("flushed"), default=-1)
 
     def look(self):
-        p = subprocess.run([args.writer, "check", self.name, str(self.flushed())], env=env(), capture_output=True, text=True,
+        p = subprocess.run([args.writer, CHECK, self.name, str(self.flushed())], env=env(), capture_output=True, text=True,
                            timeout=120)
         if p.returncode != 0:
             self.bad("flushed up to phase %d, then: %s %s" % (self.flushed(), p.stdout, p.stderr[-3000:]))
         self.verify()
 
     def verify(self):
-        if not args.tool or self.flushed() < 0:
+        if not args.tool or (self.flushed() < 0 and not args.session):
             return
         p = subprocess.run([args.tool, "verify", self.name], env=env(), capture_output=True, text=True, timeout=120)
         if p.returncode != 0:
@@ -77,20 +89,24 @@ class Case:
 
 
 def in_directory(what, n):
-    """True: the writer got to its end, there is no such PUT."""
+    """True: the writer got to its end, there is no such request."""
     c = Case(what, n)
     fails = what in ("full", "close")
-    p = subprocess.run([args.writer, "close" if what == "close" else "write", c.name, c.log], capture_output=True, text=True,
-                       timeout=120, env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what))
+    session = args.session or ("close" if what == "close" else "write")
+    p = subprocess.run([args.writer, session, c.name, c.log], capture_output=True, text=True, timeout=120, env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what, BKT_TEST_HIT=c.work + "/hit"))
     killed = p.returncode == -signal.SIGKILL
     if fails:
         if p.returncode != 0:
-            c.bad("a PUT that fails once: %s" % p.stderr[-3000:])
+            c.bad("it fails once: %s" % p.stderr[-3000:])
         elif c.flushed() != PHASES:
             c.bad("flushed %s" % c.phases("flushed"))
     elif not killed and p.returncode != 0:
         c.bad(p.stderr[-3000:])
-    done = not killed and (not fails or not c.phases("failed"))
+    done = not os.path.exists(c.work + "/hit")
+    if not killed and not done and not fails:
+        c.bad("it lives on")
+    if fails and not done and not args.session and not c.phases("failed"):
+        c.bad("no flush failed")
     c.look()
     c.end()
     return done
@@ -104,8 +120,8 @@ def ask_proxy(query):
 def on_s3(what, n):
     c = Case(what, n)
     ask_proxy("?clear=1")
-    ask_proxy("?method=PUT&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
-    p = subprocess.Popen([args.writer, "write", c.name, c.log], env=env(AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]),
+    ask_proxy("?method=changes&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
+    p = subprocess.Popen([args.writer, args.session or "write", c.name, c.log], env=env(AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if what.startswith("freeze"):
         while p.poll() is None and "frozen" not in ask_proxy(""):
@@ -119,7 +135,7 @@ def on_s3(what, n):
         c.bad(err[-3000:])
     elif p.returncode == 0 and c.flushed() != PHASES:
         c.bad("flushed %s" % c.phases("flushed"))
-    if what == "403" and hit and not c.phases("failed"):
+    if what == "403" and hit and not args.session and not c.phases("failed"):
         c.bad("no flush failed")
     c.look()
     c.end()
@@ -129,20 +145,22 @@ def on_s3(what, n):
 def main():
     start = time.time()
     run = in_directory if args.store == "dir" else on_s3
-    kinds = ["before", "after", "full", "close"] if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
+    if args.session and args.store == "dir":
+        subprocess.run([args.writer, "prepare", prepared.name + "/b/x.h5"], env=env(), check=True, timeout=120)
+    kinds = ["before", "after", "full"] + ["close"] * (not args.session) if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
     with ThreadPoolExecutor(2 if args.store == "dir" else 1) as pool:
         for what in [args.only] if args.only else kinds:
             n, last = 0, None
-            while last is None:  # in small groups, until a session ends before its nth PUT
+            while last is None:  # in small groups, until a session ends before its nth request
                 group = [n + 1 + i * args.step for i in range(4 if args.store == "dir" else 1)]
                 done = list(pool.map(lambda k: run(what, k), group))
                 last = next((k for k, d in zip(group, done) if d), None)
                 n = group[-1] + args.step - 1
                 if n > 1000 or len(problems) > 3:
                     break
-            print("%s: %s PUTs, %.1f s so far" % (what, last - 1 if last else "?", time.time() - start), flush=True)
+            print("%s: %s requests, %.1f s so far" % (what, last - 1 if last else "?", time.time() - start), flush=True)
             if last is not None and last < 12:
-                problems.append("%s: only %d PUTs in a session: the connector was not used?" % (what, last - 1))
+                problems.append("%s: only %d requests in a session: the connector was not used?" % (what, last - 1))
     for p in problems:
         print(p)
     return bool(problems)

@@ -1,39 +1,68 @@
-/* Preloaded into a writer: something happens to its nth PUT into a directory (a rename out of the scratch directory).
+/* Preloaded into a writer: something happens to its nth change of a directory: a PUT (a rename out of the scratch directory) or
+ * a DELETE.
  *   BKT_TEST_PUT  n, from 1
- *   BKT_TEST_DO   before, after: the process is killed there; full: the PUT fails, as on a full disk */
+ *   BKT_TEST_DO   before, after: the process is killed there; full: it fails, as on a full disk
+ *   BKT_TEST_HIT  a file that is made when it happens */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int renameat2(int olddir, const char *old, int newdir, const char *new, unsigned flags);
+#include <unistd.h>
 
 static bool is_put(const char *old) { return strncmp(old, ".h5bucket/tmp/", 14) == 0; }
+static bool is_delete(const char *path, int flags) { return !flags && strncmp(path, ".h5bucket/", 10) != 0; }
+
+static bool is_asked(const char *what)
+{
+    const char *asked = getenv("BKT_TEST_DO");
+    return getenv("BKT_TEST_PUT") && asked && strcmp(asked, what) == 0;
+}
+
+static bool is_nth(atomic_uint *count)
+{
+    const char *hit = getenv("BKT_TEST_HIT"), *n = getenv("BKT_TEST_PUT");
+    if (!n || atomic_fetch_add(count, 1) + 1 != (unsigned)strtoul(n, NULL, 10))
+        return false;
+    int fd = hit ? open(hit, O_CREAT | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    return true;
+}
+
+static atomic_uint begun, ended; /* the first try of a PUT fails where a directory has to be made first */
+
+/* Whether it is to fail. */
+static bool before(void)
+{
+    bool kills = is_asked("before"), fails = is_asked("full");
+    if ((!kills && !fails) || !is_nth(&begun))
+        return false;
+    if (kills)
+        (void)raise(SIGKILL);
+    errno = ENOSPC;
+    return true;
+}
+
+static int after(int rc)
+{
+    if (rc == 0 && is_asked("after") && is_nth(&ended))
+        (void)raise(SIGKILL);
+    return rc;
+}
 
 static int around(int olddir, const char *old, int newdir, const char *new, unsigned flags)
 {
     static int (*real)(int, const char *, int, const char *, unsigned);
-    static atomic_uint begun, ended; /* PUTs; the first try of one fails where a directory has to be made first */
-    const char        *number = getenv("BKT_TEST_PUT"), *what = getenv("BKT_TEST_DO");
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "renameat2");
-    if (!number || !what || !is_put(old))
+    if (!is_put(old))
         return real(olddir, old, newdir, new, flags);
-    unsigned n = (unsigned)strtoul(number, NULL, 10);
-    if (strcmp(what, "after") != 0 && atomic_fetch_add(&begun, 1) + 1 == n) {
-        if (strcmp(what, "full") != 0)
-            (void)raise(SIGKILL);
-        errno = ENOSPC;
-        return -1;
-    }
-    int rc = real(olddir, old, newdir, new, flags);
-    if (rc == 0 && atomic_fetch_add(&ended, 1) + 1 == n && strcmp(what, "after") == 0)
-        (void)raise(SIGKILL);
-    return rc;
+    return before() ? -1 : after(real(olddir, old, newdir, new, flags));
 }
 
 __attribute__((visibility("default"))) int renameat2(int olddir, const char *old, int newdir, const char *new, unsigned flags)
@@ -44,4 +73,14 @@ __attribute__((visibility("default"))) int renameat2(int olddir, const char *old
 __attribute__((visibility("default"))) int renameat(int olddir, const char *old, int newdir, const char *new)
 {
     return around(olddir, old, newdir, new, 0);
+}
+
+__attribute__((visibility("default"))) int unlinkat(int dir, const char *path, int flags)
+{
+    static int (*real)(int, const char *, int);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "unlinkat");
+    if (!is_delete(path, flags))
+        return real(dir, path, flags);
+    return before() ? -1 : after(real(dir, path, flags));
 }

@@ -15,7 +15,7 @@
 --                                   can be killed at leisure
 --                     freeze_after  the same, but it is executed
 --   rate            bytes per second and connection
---   method, match   only this method; only URIs that match this Lua pattern
+--   method, match   only this method ("changes": all but GET and HEAD); only URIs that match this Lua pattern
 --   seed            of the random numbers
 -- Counted: n_seen, n_requests (after method and match), n_503, n_500, n_429, n_reset, n_stall, n_cut, n_flip, n_after, n_nth.
 local M = {}
@@ -115,8 +115,11 @@ function M.access()
     if fault:get("frozen") then
         return frozen()
     end
-    local method, match = fault:get("method"), fault:get("match")
-    if (method and method ~= ngx.req.get_method()) or (match and not string.find(ngx.var.request_uri, match)) then
+    local method, match, is = fault:get("method"), fault:get("match"), ngx.req.get_method()
+    if method == "changes" and is ~= "GET" and is ~= "HEAD" then
+        method = nil
+    end
+    if (method and method ~= is) or (match and not string.find(ngx.var.request_uri, match)) then
         return
     end
     if nth(fault:incr("n_requests", 1, 0)) then
