@@ -24,6 +24,11 @@ unsigned bkt_domain_doc_allows(const struct bkt_domain_doc *doc, const char *use
     return others;
 }
 
+bool bkt_domain_doc_lets(const struct bkt_domain_doc *doc, const char *user, unsigned need)
+{
+    return !user || !*user || (bkt_domain_doc_allows(doc, user) & need) == need;
+}
+
 static int change_one(json_t *acls, const struct bkt_acl_change *c, struct bkt_err *err)
 {
     json_t *entry = NULL;

@@ -17,6 +17,9 @@ extern const struct bkt_acl_name bkt_acl_names[BKT_ACL_N];
 /** BKT_ACL_… bits that @p user has. */
 unsigned bkt_domain_doc_allows(const struct bkt_domain_doc *doc, const char *user);
 
+/** Whether the setting user (NULL, "": nobody is named, all is allowed) has all of @p need. */
+bool bkt_domain_doc_lets(const struct bkt_domain_doc *doc, const char *user, unsigned need);
+
 struct bkt_acl_change {
     const char *user;
     bool        remove;        /* the whole entry */

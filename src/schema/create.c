@@ -6,6 +6,7 @@
 
 #include "acl.h"
 #include "edit_impl.h"
+#include "list.h"
 #include "object.h"
 #include "parse.h"
 
@@ -136,21 +137,6 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
     return BKT_OK;
 }
 
-/* HSDS's rule, without its groups: the user's own entry, else the default. */
-static bool may_create_in(const struct bkt_domain_doc *folder, const char *user)
-{
-    const struct bkt_acl_entry *entry = NULL;
-    if (!user || !*user || (folder->owner && strcmp(folder->owner, user) == 0))
-        return true;
-    for (size_t i = 0; i < folder->n_acls; i++) {
-        if (strcmp(folder->acls[i].user, user) == 0)
-            return (folder->acls[i].allow & BKT_ACL_CREATE) != 0;
-        if (strcmp(folder->acls[i].user, "default") == 0)
-            entry = &folder->acls[i];
-    }
-    return entry && (entry->allow & BKT_ACL_CREATE);
-}
-
 /* The nearest folder that has a document: it must let us in; those nearer get one at the first flush. */
 static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, struct bkt_err *err)
 {
@@ -158,9 +144,9 @@ static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, st
     if (*folder < a->n && a->reqs[*folder].rc == BKT_OK) {
         if (a->docs[*folder].root.text[0])
             BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, no folder", d->path, a->paths[*folder]);
-        if (!may_create_in(&a->docs[*folder], d->set.user))
-            BKT_FAIL(err, BKT_EACCES, "%s can't be made: the ACL of folder %s does not let user %s", d->path,
-                     a->paths[*folder], d->set.user);
+        if (!bkt_domain_doc_lets(&a->docs[*folder], d->set.user, BKT_ACL_CREATE))
+            BKT_FAIL(err, BKT_EACCES, "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
+                     d->path, a->paths[*folder], d->set.user);
     }
     d->edits->folders = calloc(a->n + 1, sizeof *d->edits->folders);
     if (!d->edits->folders)
@@ -183,6 +169,9 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
         BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name", d->path);
     if (!truncate)
         BKT_FAIL(err, BKT_EEXIST, "domain %s exists", d->path);
+    if (!bkt_domain_doc_lets(&a->docs[0], d->set.user, BKT_ACL_DELETE))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be replaced: its ACL does not let user %s delete it (setting user)", d->path,
+                 d->set.user);
     e->old_root = a->docs[0].root;
     e->old_etag = strdup(a->reqs[0].etag);
     return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -213,8 +202,7 @@ static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, c
         BKT_NOMEM(err);
     for (size_t i = 0; folder && i < folder->n_acls; i++) {
         const struct bkt_acl_entry *a = &folder->acls[i];
-        if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0 ||
-            (folder->owner && strcmp(a->user, folder->owner) == 0))
+        if (!a->allow || strcmp(a->user, "default") == 0 || strcmp(a->user, owner) == 0)
             continue;
         if (add_acl(doc, a->user, a->allow) < 0)
             BKT_NOMEM(err);
@@ -301,14 +289,8 @@ static int find_one(struct found *f, const struct bkt_id *id)
 {
     if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
         return BKT_OK;
-    if (f->n == f->cap) {
-        size_t         cap = f->cap ? f->cap * 2 : 64;
-        struct bkt_id *v   = realloc(f->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        f->v   = v;
-        f->cap = cap;
-    }
+    if (bkt_list_room(&f->v, f->n, &f->cap, sizeof *f->v) < 0)
+        return BKT_ENOMEM;
     f->v[f->n++] = *id;
     return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
 }
@@ -347,6 +329,11 @@ static int remove_v1(struct bkt_domain *d, struct bkt_err *err)
     return rc;
 }
 
+int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
+{
+    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : remove_v1(d, err);
+}
+
 static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -362,9 +349,7 @@ static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool ke
     BKT_PASS(bkt_domain_equip(d, err));
     BKT_PASS(bkt_domain_may_write(d, BKT_ACL_DELETE, err));
     BKT_PASS(delete_doc(d, err));
-    if (keep_data)
-        return BKT_OK;
-    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : remove_v1(d, err);
+    return keep_data ? BKT_OK : bkt_domain_delete_objects(d, err);
 }
 
 int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err)

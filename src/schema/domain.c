@@ -495,8 +495,7 @@ void *bkt_domain_attach(struct bkt_domain *d, void *(*make)(struct bkt_domain *d
 
 int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err)
 {
-    const char *user = d->set.user;
-    if (!user || !*user || (bkt_domain_doc_allows(&d->doc, user) & need) == need)
+    if (bkt_domain_doc_lets(&d->doc, d->set.user, need))
         return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s that permission (setting user)", d->name, user);
+    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s that permission (setting user)", d->name, d->set.user);
 }

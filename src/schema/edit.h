@@ -46,6 +46,11 @@ BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings 
  *  BKT_ENOENT; BKT_EACCES; BKT_EUNSUP: a folder; BKT_EBUSY: open in this process. */
 BKT_NODISCARD int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err);
 
+/** Delete all objects of an open domain, not its document: that is gone, or leads to others by now. */
+BKT_NODISCARD int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err);
+/** The same for the (version 2) domain with that root. */
+BKT_NODISCARD int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err);
+
 /** Whether the domain may be written at all: not in a read-only store, not denied by its ACL (@p acl_need: BKT_ACL_… bits).
  *  BKT_EACCES says which. */
 BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err);

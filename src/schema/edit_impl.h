@@ -114,7 +114,5 @@ BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
 /** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */
 BKT_NODISCARD int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o,
                                     struct bkt_err *err);
-/** Delete all objects of the (version 2) domain with that root. */
-BKT_NODISCARD int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_err *err);
 
 #endif

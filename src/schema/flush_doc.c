@@ -13,17 +13,13 @@ static int doc_key(const char *path, struct bkt_buf *out)
 
 static int write_folders(struct bkt_domain *d, struct bkt_err *err)
 {
-    struct bkt_edits     *e   = d->edits;
-    struct bkt_domain_doc doc = {.owner = d->doc.owner, .created = d->doc.created, .modified = d->doc.created};
-    struct bkt_acl_entry  acl[2] = {{.user = d->doc.owner, .allow = BKT_ACL_ALL},
-                                    {.user = (char[]){"default"}, .allow = BKT_ACL_READ}};
-    doc.acls   = acl;
-    doc.n_acls = 2;
+    struct bkt_edits *e = d->edits;
     for (size_t i = 0; i < e->n_folders; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
         if (doc_key(e->folders[i], &key) < 0)
             BKT_NOMEM(err);
-        BKT_PASS(bkt_domain_doc_emit(&doc, &text, err));
+        /* the domain has of the nearest folder's access list what a folder would have, too */
+        BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
         int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
         if (rc < 0 && rc != BKT_EPRECOND)
             BKT_FAIL(err, rc, "folder %s can't be made", e->folders[i]);

@@ -11,6 +11,8 @@
 
 #include "dsetio.h"
 #include "edit.h"
+#include "interrupt.h"
+#include "list.h"
 #include "reroot.h"
 #include "scan.h"
 #include "walk.h"
@@ -45,13 +47,8 @@ static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of
 
 static int ids_add(struct bkt_id **v, size_t *n, size_t *cap, const struct bkt_id *id)
 {
-    if (*n == *cap) {
-        size_t         more = *cap ? *cap * 2 : 64;
-        struct bkt_id *w    = realloc(*v, more * sizeof *w);
-        if (!w)
-            return BKT_ENOMEM;
-        *v = w, *cap = more;
-    }
+    if (bkt_list_room(v, *n, cap, sizeof **v) < 0)
+        return BKT_ENOMEM;
     (*v)[(*n)++] = *id;
     return BKT_OK;
 }
@@ -106,7 +103,9 @@ static void items_clear(struct job *j)
 static int flush(struct job *j)
 {
     struct bkt_req in[BATCH];
-    int            rc = BKT_OK;
+    int            rc = interrupt_check(j->err);
+    if (rc < 0)
+        return rc;
     memset(in, 0, sizeof in);
     for (size_t i = 0; i < j->n; i++)
         in[i] = (struct bkt_req){.op = BKT_GET, .key = j->v[i].from, .len = BKT_WHOLE};
@@ -343,18 +342,24 @@ static int doc_key(const char *path, struct bkt_buf *key, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int put_doc(const struct job *j, const char *path)
+/* The document of the source, with the new root. */
+static int make_doc(const struct job *j, struct bkt_buf *out)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0}, from = {0}, changed = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
     BKT_PASS(doc_key(bkt_domain_path(j->src), &from, j->err));
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
     if (j->rerooted)
-        BKT_PASS(bkt_reroot_json(&j->map, json.ptr, json.len, &changed, j->err));
-    else
-        bkt_buf_move(&changed, &json);
+        return bkt_reroot_json(&j->map, json.ptr, json.len, out, j->err);
+    bkt_buf_move(out, &json);
+    return BKT_OK;
+}
+
+static int put_doc(const struct job *j, const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
+    BKT_PASS(make_doc(j, &doc));
     BKT_PASS(doc_key(path, &key, j->err));
-    int rc = bkt_store_put(j->to, bkt_buf_str(&key), changed.ptr, changed.len, NULL, "*", NULL, j->err);
-    return rc == BKT_EPRECOND ? BKT_ERR(j->err, BKT_EEXIST, "%s: somebody else made it meanwhile", path) : rc;
+    return bkt_store_put(j->to, bkt_buf_str(&key), doc.ptr, doc.len, NULL, "*", NULL, j->err);
 }
 
 static int del_doc(const struct job *j, const char *path)
@@ -390,24 +395,30 @@ static int copy_references(const struct job *j)
 
 /* ---- all of it ---- */
 
-static int choose_ids(struct job *j)
+/* The old ids, where the store has nothing under the old root; its group, stored first, keeps others from choosing them, too. */
+static int claim(struct job *j, bool *mine)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    struct bkt_err                           why = {.n = 0};
-    uint64_t                                 size;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     const struct bkt_id                     *root = bkt_domain_root(j->src);
+    struct bkt_err                           why  = {.n = 0};
+    *mine = false;
+    if (!bkt_id_is_v2(root))
+        return BKT_OK;
     if (bkt_id_key(root, &key) < 0)
         return no_memory(j);
-    int rc = bkt_store_head(j->to, bkt_buf_str(&key), &size, &why);
-    if (rc == BKT_ENOENT && bkt_id_is_v2(root)) {
-        j->map = (struct bkt_reroot){*root, *root};
-        return BKT_OK;
-    }
-    if (rc != BKT_OK && rc != BKT_ENOENT)
-        return bkt_err_copy(j->err, rc, &why);
-    j->rerooted = true;
-    j->map.from = *root;
-    return bkt_id_new_root(true, &j->map.to) < 0 ? no_memory(j) : BKT_OK;
+    BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&key), 0, BKT_WHOLE, &json, j->err));
+    int rc = bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
+    *mine  = rc == BKT_OK;
+    return rc == BKT_OK || rc == BKT_EPRECOND ? BKT_OK : bkt_err_copy(j->err, rc, &why);
+}
+
+static int choose_ids(struct job *j)
+{
+    bool mine;
+    BKT_PASS(claim(j, &mine));
+    j->rerooted = !mine;
+    j->map      = (struct bkt_reroot){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
+    return mine || bkt_id_new_root(true, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
 }
 
 static int copy_all(struct job *j)
@@ -424,12 +435,8 @@ static int copy_all(struct job *j)
     BKT_PASS(flush(j));
     BKT_PASS(copy_groups(j));
     BKT_PASS(copy_references(j));
-    return put_doc(j, j->place->path);
-}
-
-static int delete_listed(const struct bkt_listed *e, void *arg)
-{
-    return bkt_store_delete(arg, &e->key, 1, NULL);
+    j->c->root = j->map.to;
+    return make_doc(j, &j->c->doc);
 }
 
 int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clone *c, struct bkt_err *err)
@@ -439,11 +446,8 @@ int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clo
         BKT_NOMEM(err);
     *j     = (struct job){.src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
     int rc = copy_all(j);
-    if (rc < 0 && j->map.to.text[0]) { /* nobody else knows these objects: there was no root */
-        char prefix[64];
-        snprintf(prefix, sizeof prefix, "db/%.17s/", j->map.to.text + 2);
-        (void)!bkt_store_list(j->to, prefix, "", delete_listed, j->to, NULL);
-    }
+    if (rc < 0 && j->map.to.text[0]) /* nobody else knows these objects */
+        (void)!bkt_remove_tree(j->to, &j->map.to, NULL);
     items_clear(j);
     free(j->last);
     free(j->refs);

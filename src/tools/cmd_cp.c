@@ -1,11 +1,11 @@
 /* h5bucket cp and mv: domains, within a store or between two. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clone.h"
 #include "edit.h"
+#include "interrupt.h"
 #include "show.h"
 #include "target.h"
 #include "tool.h"
@@ -20,49 +20,66 @@ static void progress(const struct bkt_clone *c, void *arg)
             bkt_buf_str(&b));
 }
 
+/* @p c: what was copied; NULL: only the document moved */
 static void report(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
 {
-    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(g->to.store, g->to.path);
-    struct bkt_jout              j;
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(g->to.store, g->to.path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    struct bkt_jout                          j;
     if (t->json) {
         bkt_jout_init(&j, stdout);
         bkt_jout_open(&j, NULL, '{');
         bkt_jout_str(&j, "domain", name);
-        bkt_jout_u64(&j, "objects", c->n_objects);
-        bkt_jout_u64(&j, "chunks", c->n_chunks);
-        bkt_jout_u64(&j, "bytes", c->bytes);
-        bkt_jout_u64(&j, "datasets_in_files", c->n_refs);
+        bkt_jout_u64(&j, "objects", c ? c->n_objects : 0);
+        bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
+        bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
+        bkt_jout_u64(&j, "datasets_in_files", c ? c->n_refs : 0);
         bkt_jout_close(&j);
     } else if (bkt_tool_has(t, "verbose")) {
-        printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", name ? name : "", (unsigned long long)c->n_objects,
-               (unsigned long long)c->n_chunks, (unsigned long long)c->bytes);
+        bkt_show_name(&b, name ? name : g->to.path);
+        if (c)
+            printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b), (unsigned long long)c->n_objects,
+                   (unsigned long long)c->n_chunks, (unsigned long long)c->bytes);
+        else
+            printf("%s: renamed\n", bkt_buf_str(&b));
     }
 }
 
-static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
+static bool same_store(const struct bkt_ends *g)
 {
-    struct bkt_clone c     = {.progress = isatty(STDERR_FILENO) && !t->json ? progress : NULL};
-    bool             other = strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) != 0;
-    int              rc    = bkt_clone(g->src, &g->to, &c, err);
-    if (c.progress && (c.n_objects || c.n_chunks))
+    return strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) == 0;
+}
+
+static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
+{
+    c->progress = isatty(STDERR_FILENO) && !t->json ? progress : NULL;
+    int rc      = bkt_clone(g->src, &g->to, c, err);
+    if (c->progress && (c->n_objects || c->n_chunks))
         fputc('\n', stderr);
-    if (rc < 0)
-        return rc;
-    if (c.n_refs && other)
+    BKT_PASS(rc);
+    rc = bkt_ends_put(t, g, &c->doc, err);
+    if (rc == BKT_EEXIST || rc == BKT_EACCES) /* told for certain that it is not stored: nobody knows the objects */
+        (void)!bkt_remove_tree(g->to.store, &c->root, NULL);
+    BKT_PASS(rc);
+    if (c->n_refs && !same_store(g))
         fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
-                "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c.n_refs,
+                "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c->n_refs,
                 bkt_store_uri(bkt_domain_store(g->src)));
-    report(t, g, &c);
     return BKT_OK;
 }
 
 static int run_cp(struct bkt_tool *t)
 {
-    struct bkt_ends g   = {.src = NULL};
-    struct bkt_err    err = {.n = 0};
+    struct bkt_ends  g   = {.src = NULL};
+    struct bkt_clone c   = {.n_objects = 0};
+    struct bkt_err   err = {.n = 0};
+    interrupt_catch();
     int rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
     if (rc == BKT_OK)
-        rc = copy(t, &g, &err);
+        rc = copy(t, &g, &c, &err);
+    if (rc == BKT_OK)
+        report(t, &g, &c);
+    bkt_buf_fini(&c.doc);
     bkt_ends_fini(&g);
     return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
 }
@@ -70,44 +87,49 @@ static int run_cp(struct bkt_tool *t)
 /* ---- mv ---- */
 
 /* In one store the objects stay where they are: only the document moves. */
-static int rename_doc(struct bkt_ends *g, struct bkt_err *err)
+static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0}, from = {0};
-    if (bkt_buf_addf(&to, "%s/.domain.json", g->to.path) < 0 || bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
+    if (bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
         BKT_NOMEM(err);
-    int rc = bkt_store_put(g->to.store, bkt_buf_str(&to), g->doc.json.ptr, g->doc.json.len, NULL, "*", NULL, err);
-    if (rc == BKT_EPRECOND)
-        BKT_FAIL(err, BKT_EEXIST, "%s: somebody else made it meanwhile", g->to.path);
-    BKT_PASS(rc);
+    BKT_PASS(bkt_ends_put(t, g, &g->doc.json, err));
     const char *one = bkt_buf_str(&from);
-    BKT_PASS(bkt_store_delete(g->to.store, &one, 1, err));
-    return bkt_catalog_delete(g->to.store, g->from.path, err);
+    BKT_PASS(bkt_store_delete(bkt_domain_store(g->src), &one, 1, err));
+    return bkt_catalog_delete(bkt_domain_store(g->src), g->from.path, err);
 }
 
-static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
+static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
 {
-    if (strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) == 0)
-        return rename_doc(g, err);
-    BKT_CLEANUP(bkt_freep) char *name = strdup(bkt_domain_name(g->src));
-    if (!name)
+    struct bkt_store            *st   = bkt_domain_store(g->src);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
+    if (bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
         BKT_NOMEM(err);
-    BKT_PASS(copy(t, g, err));
-    bkt_domain_close(g->src);
-    g->src = NULL;
-    bkt_domain_shutdown();
-    BKT_TRY(err, bkt_domain_delete(name, &t->set, false, err), "it was copied, but the original could not be deleted");
-    return bkt_catalog_delete(g->from.store, g->from.path, err);
+    BKT_PASS(copy(t, g, c, err));
+    const char *one = bkt_buf_str(&from);
+    int         rc  = bkt_store_delete(st, &one, 1, err);
+    if (rc == BKT_OK)
+        rc = bkt_domain_delete_objects(g->src, err);
+    BKT_TRY(err, rc, "it was copied, but the original could not be deleted");
+    return bkt_catalog_delete(st, g->from.path, err);
 }
 
 static int run_mv(struct bkt_tool *t)
 {
-    struct bkt_ends g   = {.src = NULL};
-    struct bkt_err    err = {.n = 0};
+    struct bkt_ends  g   = {.src = NULL};
+    struct bkt_clone c   = {.n_objects = 0};
+    struct bkt_err   err = {.n = 0};
+    bool             stays = false; /* the objects, where they are */
+    interrupt_catch();
     int rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
     if (rc == BKT_OK)
         rc = bkt_domain_may_write(g.src, BKT_ACL_DELETE, &err);
+    if (rc == BKT_OK) {
+        stays = same_store(&g);
+        rc    = stays ? rename_doc(t, &g, &err) : move(t, &g, &c, &err);
+    }
     if (rc == BKT_OK)
-        rc = move(t, &g, &err);
+        report(t, &g, stays ? NULL : &c);
+    bkt_buf_fini(&c.doc);
     bkt_ends_fini(&g);
     return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
 }
@@ -122,7 +144,8 @@ const struct bkt_verb bkt_verb_cp = {
     .text = "TARGET is the new domain's name, or a folder. All objects and chunks are copied as they are stored; in a bucket that\n"
             "holds the domain's objects already they get new ids, and links, committed types and references follow. A domain\n"
             "of schema version 1 becomes one of version 2. Owner and access list are kept. The copy appears when it is\n"
-            "complete. Chunks that lie in HDF5 files stay there: the copy refers to the same files.\n\n"
+            "complete; with --force, it replaces what was there only then. Chunks that lie in HDF5 files stay there: the copy\n"
+            "refers to the same files. Relative names in external links are kept: they lead elsewhere from another folder.\n\n"
             "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\"}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_cp,
 };
@@ -131,6 +154,7 @@ const struct bkt_verb bkt_verb_mv = {
     .help = "move or rename a domain, within a bucket or into another",
     .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document moves, its objects stay as\n"
             "they are. Into another bucket it is copied (h5bucket cp) and then deleted here. External links of other domains\n"
-            "that lead to it are not changed.",
+            "that lead to it are not changed, nor are relative names in its own.\n\n"
+            "JSON: as of h5bucket cp; the numbers are 0 where only the document moved.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_mv,
 };

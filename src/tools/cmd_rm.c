@@ -1,138 +1,256 @@
 /* h5bucket rm: domains, and folders. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "acl.h"
 #include "edit.h"
+#include "interrupt.h"
+#include "list.h"
+#include "show.h"
 #include "target.h"
 #include "tool.h"
 
-struct names {
-    char **v;
-    size_t n, cap;
-};
-static void names_fini(struct names *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-static int on_name(const char *path, void *arg)
-{
-    struct names *l = arg;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        char **v   = realloc(l->v, cap * sizeof *v);
-        if (!v)
-            return BKT_ENOMEM;
-        l->v = v, l->cap = cap;
-    }
-    l->v[l->n] = strdup(path);
-    return l->v[l->n] ? (l->n++, BKT_OK) : BKT_ENOMEM;
-}
-
-static bool asked(const struct bkt_tool *t, const char *what) { return bkt_tool_has(t, what) > 0; }
-
-static void told(const struct bkt_tool *t, const char *what, const char *path)
-{
-    if (asked(t, "verbose") || asked(t, "dry-run"))
-        printf("%s%s %s\n", asked(t, "dry-run") ? "would remove " : "removed ", what, path);
-}
-
-static int remove_domain(const struct bkt_tool *t, struct bkt_store *st, const char *path, const struct bkt_doc *doc,
-                         struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(st, path);
-    if (!name)
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_doc_may(&doc->doc, path, &t->set, BKT_ACL_DELETE, err));
-    if (!asked(t, "dry-run")) {
-        BKT_PASS(bkt_domain_delete(name, &t->set, asked(t, "keep-objects"), err));
-        BKT_PASS(bkt_catalog_delete(st, path, err));
-    }
-    told(t, "domain", name);
-    return BKT_OK;
-}
-
-static int remove_path(const struct bkt_tool *t, struct bkt_store *st, const char *path, struct bkt_doc *doc, unsigned depth,
-                       struct bkt_err *err);
-
+#define BATCH     256 /* documents asked for at once */
+#define TEAM      16  /* domains removed at once: each takes a few requests, one after the other */
 #define MAX_DEPTH 200
 
-static int remove_members(const struct bkt_tool *t, struct bkt_store *st, const struct names *in, unsigned depth, struct bkt_err *err)
+struct rm {
+    struct bkt_tool  *t;
+    struct bkt_store *st;
+    struct bkt_jout   j;
+    bool              recursive, dry_run, force, keep, verbose;
+    unsigned          n_failed;
+};
+
+/* ---- telling ---- */
+
+/* @p why: NULL, it was removed (or would be) */
+static void told(struct rm *r, const char *what, const char *path, const struct bkt_err *why)
 {
-    if (depth > MAX_DEPTH)
-        BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", MAX_DEPTH);
-    for (size_t i = 0; i < in->n; i++) {
-        BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
-        BKT_PASS(bkt_doc_get(st, in->v[i], &doc, err));
-        BKT_PASS(remove_path(t, st, in->v[i], &doc, depth + 1, err));
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    if (why)
+        bkt_tool_error(r->t, name, why);
+    r->n_failed += why != NULL;
+    if (r->t->json) {
+        bkt_jout_open(&r->j, NULL, '{');
+        bkt_jout_str(&r->j, "kind", what);
+        bkt_jout_str(&r->j, "name", name);
+        bkt_jout_bool(&r->j, "removed", !why && !r->dry_run);
+        if (why)
+            bkt_jout_str(&r->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
+        bkt_jout_close(&r->j);
+    } else if (!why && (r->verbose || r->dry_run)) {
+        bkt_show_name(&b, name ? name : path);
+        printf("%s%s %s\n", r->dry_run ? "would remove " : "removed ", what, bkt_buf_str(&b));
     }
-    return BKT_OK;
 }
 
-static int remove_folder(const struct bkt_tool *t, struct bkt_store *st, const char *path, const struct bkt_doc *doc,
-                         unsigned depth, struct bkt_err *err)
+/* ---- domains ---- */
+
+static int delete_doc(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
-    BKT_CLEANUP(names_fini) struct names     in  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&key);
+    return bkt_store_delete(st, &one, 1, err);
+}
+
+/* Called by several threads. */
+static int remove_domain(const struct rm *r, const char *path, const struct bkt_doc *doc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(r->st, path);
+    if (!name)
+        BKT_NOMEM(err);
+    BKT_PASS(interrupt_check(err));
+    BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
+    if (r->dry_run)
+        return BKT_OK;
+    int rc = bkt_domain_delete(name, &r->t->set, r->keep, err);
+    if (rc == BKT_ENOENT) { /* the document is there, its root group isn't: what is left goes, too */
+        bkt_err_clear(err);
+        rc = delete_doc(r->st, path, err);
+        if (rc == BKT_OK && !r->keep && bkt_id_is_v2(&doc->doc.root))
+            rc = bkt_remove_tree(r->st, &doc->doc.root, err);
+    }
+    BKT_PASS(rc);
+    return bkt_catalog_delete(r->st, path, err);
+}
+
+struct team {
+    const struct rm *r;
+    char           **paths;
+    struct bkt_doc  *docs; /* a failure is noted in rc and why */
+    size_t           n;
+    atomic_size_t    next;
+};
+
+static void *work(void *arg)
+{
+    struct team *w = arg;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
+        if (w->docs[i].rc == BKT_OK && w->docs[i].what == BKT_IS_DOMAIN)
+            w->docs[i].rc = remove_domain(w->r, w->paths[i], &w->docs[i], &w->docs[i].why);
+    return NULL;
+}
+
+static void remove_domains(const struct rm *r, char **paths, struct bkt_doc *docs, size_t n)
+{
+    pthread_t   ids[TEAM];
+    struct team w       = {.r = r, .paths = paths, .docs = docs, .n = n};
+    size_t      started = 0;
+    while (started + 1 < n && started < TEAM && pthread_create(&ids[started], NULL, work, &w) == 0)
+        started++;
+    (void)work(&w);
+    while (started > 0)
+        (void)pthread_join(ids[--started], NULL);
+}
+
+/* ---- folders ---- */
+
+static int on_name(const char *path, void *names) { return bkt_strs_add(names, path); }
+
+static void remove_path(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth);
+
+static void remove_batch(struct rm *r, char **paths, size_t n, unsigned depth)
+{
+    struct bkt_doc *docs = calloc(n, sizeof *docs);
+    if (!docs) {
+        told(r, "folder", paths[0], &(struct bkt_err){.code = BKT_ENOMEM});
+        return;
+    }
+    bkt_docs_get(r->st, paths, n, docs);
+    remove_domains(r, paths, docs, n);
+    for (size_t i = 0; i < n; i++) {
+        if (docs[i].what == BKT_IS_ABSENT && docs[i].rc == BKT_OK)
+            docs[i].what = BKT_IS_PREFIX; /* it was listed */
+        remove_path(r, paths[i], &docs[i], depth + 1);
+        bkt_doc_fini(&docs[i]);
+    }
+    free(docs);
+}
+
+/* Whether all that is in the folder may go. */
+static bool confirmed(const struct rm *r, const char *path, size_t n)
+{
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    char                                     answer[16] = "";
+    if (r->dry_run || bkt_tool_has(r->t, "yes"))
+        return true;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return false;
+    bkt_show_name(&b, name ? name : path);
+    fprintf(stderr, "h5bucket rm: %s holds %zu folders or domains. Remove them and all that is in them? [y/N] ", bkt_buf_str(&b), n);
+    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs in = {0};
+    BKT_PASS(interrupt_check(err));
     if (!*path)
         BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not removed");
+    if (depth > MAX_DEPTH)
+        BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", MAX_DEPTH);
     if (doc->what == BKT_IS_FOLDER)
-        BKT_PASS(bkt_doc_may(&doc->doc, path, &t->set, BKT_ACL_DELETE, err));
-    BKT_PASS(bkt_place_list(st, path, on_name, &in, err));
-    if (in.n && !asked(t, "recursive"))
-        BKT_FAIL(err, BKT_EEXIST, "%s is not empty; -r removes all that is in it", path);
-    if (in.n && !asked(t, "yes") && !asked(t, "dry-run"))
-        BKT_FAIL(err, BKT_EEXIST, "%s holds %zu folders or domains; -r wants --yes too, -n shows what would go", path, in.n);
-    BKT_PASS(remove_members(t, st, &in, depth, err));
-    if (doc->what == BKT_IS_FOLDER && !asked(t, "dry-run")) {
-        if (bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
-            BKT_NOMEM(err);
-        const char *one = bkt_buf_str(&key);
-        BKT_PASS(bkt_store_delete(st, &one, 1, err));
-    }
-    told(t, "folder", path);
-    return BKT_OK;
+        BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
+    BKT_PASS(bkt_place_list(r->st, path, on_name, &in, err));
+    if (in.n && !r->recursive)
+        BKT_FAIL(err, BKT_EEXIST, "not empty; -r removes all that is in it");
+    if (!in.n && doc->what == BKT_IS_PREFIX && depth == 0)
+        BKT_FAIL(err, BKT_ENOENT, "neither a folder with a document nor is a domain in it");
+    if (in.n && depth == 0 && !confirmed(r, path, in.n))
+        BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r wants --yes too, -n shows what would go", in.n);
+    unsigned before = r->n_failed;
+    for (size_t i = 0; i < in.n; i += BATCH)
+        remove_batch(r, in.v + i, in.n - i < BATCH ? in.n - i : BATCH, depth);
+    if (r->n_failed > before)
+        BKT_FAIL(err, BKT_EEXIST, "it stays: not everything in it was removed");
+    return doc->what == BKT_IS_FOLDER && !r->dry_run ? delete_doc(r->st, path, err) : BKT_OK;
 }
 
-static int remove_path(const struct bkt_tool *t, struct bkt_store *st, const char *path, struct bkt_doc *doc, unsigned depth,
-                       struct bkt_err *err)
+/* ---- one name ---- */
+
+static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
 {
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
         BKT_FAIL(err, BKT_EINVAL, "the folder db is where the objects of all domains lie");
-    if (doc->what == BKT_IS_DOMAIN)
-        return remove_domain(t, st, path, doc, err);
+    if (doc->rc == BKT_EFORMAT && r->force)
+        return r->dry_run ? BKT_OK : delete_doc(r->st, path, err);
+    if (doc->rc == BKT_EFORMAT)
+        BKT_TRY(err, bkt_err_copy(err, doc->rc, &doc->why), "its document can't be understood (--force removes it)");
+    if (doc->rc < 0)
+        return bkt_err_copy(err, doc->rc, &doc->why);
     if (doc->what == BKT_IS_ABSENT)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such domain or folder", path);
-    return remove_folder(t, st, path, doc, depth, err);
+        BKT_FAIL(err, BKT_ENOENT, "no such domain or folder");
+    if (doc->what == BKT_IS_DOMAIN) /* in a folder it is done already */
+        return depth ? BKT_OK : remove_domain(r, path, doc, err);
+    return remove_folder(r, path, doc, depth, err);
+}
+
+static void remove_path(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth)
+{
+    struct bkt_err err = {.n = 0};
+    int            rc  = remove_any(r, path, doc, depth, &err);
+    if (rc == BKT_ENOENT && r->force && depth == 0)
+        return;
+    err.code = rc;
+    told(r, doc->what == BKT_IS_DOMAIN ? "domain" : "folder", path, rc < 0 ? &err : NULL);
+}
+
+static int remove_name(struct rm *r, const char *name, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
+    BKT_PASS(bkt_place_open(name, &r->t->set, &p, err));
+    if (bkt_store_is_readonly(p.store))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
+    int rc = bkt_doc_get(p.store, p.path, &doc, NULL);
+    if (rc < 0 && doc.rc == BKT_OK)
+        return BKT_ERR(err, rc, "%s can't be listed", name);
+    r->st = p.store;
+    remove_path(r, p.path, &doc, 0);
+    return BKT_OK;
 }
 
 static int run(struct bkt_tool *t)
 {
-    int rc = BKT_EXIT_OK;
+    struct rm r = {
+        .t         = t,
+        .recursive = bkt_tool_has(t, "recursive") > 0,
+        .dry_run   = bkt_tool_has(t, "dry-run") > 0,
+        .force     = bkt_tool_has(t, "force") > 0,
+        .keep      = bkt_tool_has(t, "keep-objects") > 0,
+        .verbose   = bkt_tool_has(t, "verbose") > 0,
+    };
+    interrupt_catch();
+    bkt_jout_init(&r.j, stdout);
+    if (t->json)
+        bkt_jout_open(&r.j, NULL, '[');
     for (int i = 0; i < t->n_args; i++) {
-        BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
-        BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
-        struct bkt_err                               err = {.n = 0};
-        int one = bkt_place_open(t->args[i], &t->set, &p, &err);
-        if (one == BKT_OK && bkt_store_is_readonly(p.store))
-            one = BKT_ERR(&err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));
-        if (one == BKT_OK)
-            one = bkt_doc_get(p.store, p.path, &doc, &err);
-        if (one == BKT_OK)
-            one = remove_path(t, p.store, p.path, &doc, 0, &err);
-        if (one < 0)
-            rc = bkt_tool_error(t, t->args[i], &err);
+        struct bkt_err err = {.n = 0};
+        int            rc  = remove_name(&r, t->args[i], &err);
+        if (rc < 0 && !(rc == BKT_ENOENT && r.force)) {
+            r.n_failed++;
+            bkt_tool_error(t, t->args[i], &err);
+        }
     }
-    return rc;
+    if (t->json)
+        bkt_jout_close(&r.j);
+    return r.n_failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
 }
 
 static const struct bkt_opt opts[] = {
-    {'r', "recursive", NULL, "folders with all that is in them; wants --yes", NULL},
+    {'r', "recursive", NULL, "folders with all that is in them; asks first, or wants --yes", NULL},
     {'y', "yes", NULL, "yes, remove what is in the folders", NULL},
     {'n', "dry-run", NULL, "only tell what would be removed", NULL},
+    {'f', "force", NULL, "say nothing of what isn't there; remove documents that can't be understood, too", NULL},
     {0, "keep-objects", NULL, "remove the domain's name, not its objects (another domain shares them)", NULL},
     {'v', "verbose", NULL, "tell what is removed", NULL},
 };
@@ -140,6 +258,11 @@ const struct bkt_verb bkt_verb_rm = {
     .name = "rm", .args = "NAME...", .min_args = 1, .max_args = -1,
     .help = "remove domains with all their objects, and folders",
     .text = "A domain's document is deleted first, then its groups, datasets and chunks. Files that its chunks refer to are not\n"
-            "touched. What access lists deny to the user is refused.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+            "touched. What access lists deny to the user is refused. What can't be removed is told, the rest goes on, and\n"
+            "folders that hold something still stay. After Ctrl-C the domains under way are finished; what a removal that was\n"
+            "killed leaves is found by h5bucket verify BUCKET.\n\n"
+            "  h5bucket rm -rn s3://b/home/old        # what would go\n"
+            "  h5bucket rm -r --yes s3://b/home/old\n\n"
+            "JSON: [{\"kind\": \"domain\" or \"folder\", \"name\", \"removed\", \"error\" (where it failed)}].",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -7,6 +7,7 @@
 
 #include "buf.h"
 #include "help.h"
+#include "show.h"
 #include "tool.h"
 
 const struct bkt_opt bkt_tool_common[] = {
@@ -69,12 +70,21 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 
 /* ---- messages ---- */
 
+/* What names and stored text have in them must not move the terminal's cursor. */
+static void put_line(const struct bkt_tool *t, const char *text)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_name(&b, text);
+    fflush(stdout);
+    fprintf(stderr, "h5bucket %s: %s\n", t->verb->name, bkt_buf_str(&b));
+}
+
 static void __attribute__((format(printf, 2, 0))) say(const struct bkt_tool *t, const char *fmt, va_list ap)
 {
-    fflush(stdout);
-    fprintf(stderr, "h5bucket %s: ", t->verb->name);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    BKT_CLEANUP(bkt_freep) char *text = NULL;
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    put_line(t, text ? text : fmt);
 }
 
 int bkt_tool_fail(const struct bkt_tool *t, const char *fmt, ...)
@@ -99,16 +109,15 @@ int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...)
 
 int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_err *err)
 {
-    fflush(stdout);
-    fprintf(stderr, "h5bucket %s", t->verb->name);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     /* the root cause often names the thing itself */
     if (what && !(err->n && strstr(err->frame[err->n - 1].msg, what)))
-        fprintf(stderr, ": %s", what);
+        bkt_say(&b, "%s: ", what);
     for (unsigned i = err->n; i > 0; i--)
-        fprintf(stderr, ": %s", err->frame[i - 1].msg);
+        bkt_say(&b, "%s%s", err->frame[i - 1].msg, i > 1 ? ": " : "");
     if (err->n == 0)
-        fprintf(stderr, ": %s", bkt_err_text(err->code));
-    fputc('\n', stderr);
+        bkt_say_str(&b, bkt_err_text(err->code));
+    put_line(t, bkt_buf_str(&b));
     return BKT_EXIT_FAIL;
 }
 

@@ -327,11 +327,9 @@ int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struc
 int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
                 struct bkt_err *err)
 {
-    if (!set->user || !*set->user || !need)
+    if (bkt_domain_doc_lets(doc, set->user, need))
         return BKT_OK;
-    if ((bkt_domain_doc_allows(doc, set->user) & need) == need)
-        return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies that to user %s", *path ? path : "/", set->user);
+    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies that to user %s (setting user)", *path ? path : "/", set->user);
 }
 
 /* ---- lists ---- */

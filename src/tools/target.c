@@ -7,6 +7,7 @@
 
 #include "acl.h"
 #include "edit.h"
+#include "folder.h"
 
 /* DST is a folder, or ends with '/': the domain goes into it under its own name. */
 static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
@@ -26,40 +27,47 @@ static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Whether the user may create something in the folder above; one without a document is nobody's. */
-static int may_create(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
+/* There is no domain at the target, or one that may be replaced. */
+static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
-    BKT_CLEANUP(bkt_freep) char             *up  = strdup(p->path);
-    char                                    *cut = up ? strrchr(up, '/') : NULL;
-    if (!up)
-        BKT_NOMEM(err);
-    if (!cut)
-        return BKT_OK;
-    *cut = 0;
-    bkt_docs_get(p->store, &up, 1, &doc);
-    if (doc.rc < 0)
-        return bkt_err_copy(err, doc.rc, &doc.why);
-    if (doc.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_EEXIST, "%s is a domain, not a folder", up);
-    return doc.what == BKT_IS_FOLDER ? bkt_doc_may(&doc.doc, up, &t->set, BKT_ACL_CREATE, err) : BKT_OK;
-}
-
-static int make_room(const struct bkt_tool *t, const struct bkt_place *p, bool replace, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
-    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(p->store, p->path);
+    const struct bkt_place      *p    = &g->to;
+    struct bkt_doc              *doc  = &g->in_the_way;
+    BKT_CLEANUP(bkt_freep) char *name = bkt_place_name(p->store, p->path);
     if (!name)
         BKT_NOMEM(err);
     if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0 || !*p->path)
         BKT_FAIL(err, BKT_EINVAL, "%s can't be a domain", name);
-    BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
-    if (doc.what == BKT_IS_ABSENT)
+    BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
+    if (doc->what == BKT_IS_ABSENT)
         return BKT_OK;
-    if (doc.what != BKT_IS_DOMAIN || !replace)
-        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name, doc.what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
-    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_DELETE, err));
-    return bkt_domain_delete(name, &t->set, false, err);
+    if (doc->what != BKT_IS_DOMAIN || !replace)
+        BKT_FAIL(err, BKT_EEXIST, "%s exists%s", name, doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
+    BKT_PASS(bkt_doc_may(&doc->doc, p->path, &t->set, BKT_ACL_DELETE, err));
+    return bkt_domain_open(name, &t->set, &g->old, err);
+}
+
+int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_CLEANUP(bkt_freep) char             *up  = strdup(g->to.path);
+    char                                    *cut = up ? strrchr(up, '/') : NULL;
+    const char                              *was = g->old && g->in_the_way.etag[0] ? g->in_the_way.etag : NULL;
+    if (!up || bkt_buf_addf(&key, "%s/.domain.json", g->to.path) < 0)
+        BKT_NOMEM(err);
+    if (cut) {
+        *cut = 0;
+        BKT_PASS(bkt_folder_make(g->to.store, up, NULL, &t->set, err));
+    }
+    int rc = bkt_store_put(g->to.store, bkt_buf_str(&key), json->ptr, json->len, was, g->old ? NULL : "*", NULL, err);
+    if (rc == BKT_EPRECOND) {
+        bkt_err_clear(err);
+        BKT_FAIL(err, BKT_EEXIST, "%s: somebody else %s it meanwhile", g->to.path, g->old ? "changed" : "made");
+    }
+    BKT_PASS(rc);
+    /* a second name of the source's own objects (linked domains) has nothing that may go */
+    if (g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) != 0)
+        BKT_TRY(err, bkt_domain_delete_objects(g->old, err), "%s is there, but not all of what it replaces was deleted", g->to.path);
+    return BKT_OK;
 }
 
 static int open_source(const struct bkt_tool *t, const char *from, struct bkt_ends *g, struct bkt_err *err)
@@ -87,15 +95,17 @@ int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bo
     if (strcmp(bkt_store_uri(out->to.store), bkt_store_uri(bkt_domain_store(out->src))) == 0 &&
         strcmp(out->from.path, out->to.path) == 0)
         BKT_FAIL(err, BKT_EINVAL, "%s and %s are the same", from, to);
-    BKT_PASS(may_create(t, &out->to, err));
-    return make_room(t, &out->to, replace, err);
+    BKT_PASS(bkt_folder_may_create(out->to.store, out->to.path, &t->set, err));
+    return look_there(t, out, replace, err);
 }
 
 void bkt_ends_fini(struct bkt_ends *g)
 {
     bkt_domain_close(g->src);
-    g->src = NULL;
+    bkt_domain_close(g->old);
+    g->src = g->old = NULL;
     bkt_doc_fini(&g->doc);
+    bkt_doc_fini(&g->in_the_way);
     bkt_place_fini(&g->from);
     bkt_place_fini(&g->to);
 }

@@ -1,0 +1,36 @@
+"""Claims about h5bucket: catalog.  Run by tool.py."""
+import json, os
+
+from bed import fails, ok, own_bucket
+
+
+@own_bucket
+def test_catalog_counts_as_hsds_does(b):
+    for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
+        info = b.path(d["root_key"].replace(".group.json", ".info.json"))
+        if "schema1" in d["domain"] or not os.path.exists(info) or "fastlinked" in d["domain"]:
+            continue
+        want = json.load(open(info))
+        ok(b.run("catalog", b.bucket + d["domain"]))
+        got = json.load(open(info))
+        for k in ("num_groups", "num_datatypes", "num_chunks", "allocated_bytes", "metadata_bytes", "logical_bytes", "md5_sum"):
+            assert got[k] == want[k], (d["domain"], k, got[k], want[k])
+        for i, w in want["datasets"].items():
+            for k in ("num_chunks", "allocated_bytes", "logical_bytes"):
+                assert got["datasets"][i][k] == w[k], (d["domain"], i, k)
+        lines = open(b.bucket + d["domain"] + "/.datasets.txt").read().splitlines()
+        assert [len(x.split()) for x in lines] == [6] * len(want["datasets"])
+        for line in lines:
+            i, etag, when, size, n, total = line.split()
+            chunks = b.bucket + d["domain"] + f"/.{i}.chunks.txt"
+            rows = open(chunks).read().splitlines() if os.path.exists(chunks) else []
+            assert len(rows) == int(n) and sum(int(r.split()[3]) for r in rows) == int(total) and len(etag) == 32
+
+
+def test_catalog_into_a_folder(b):
+    out = os.path.join(b.tmp, "cat")
+    os.makedirs(out)
+    ok(b.run("catalog", "-o", out, b.fx("groups.h5")))
+    assert {".groups.txt", ".datasets.txt", ".datatypes.txt", ".info.json"} <= set(os.listdir(out))
+    assert json.load(open(out + "/.info.json"))["num_groups"] == b.json("info", b.fx("groups.h5"))[0]["num_groups"]
+    fails(b.run("catalog", "-o", out, b.fx("schema1.h5")), "version 1")

@@ -1,0 +1,40 @@
+"""Claims about h5bucket: diff.  Run by tool.py."""
+import json, os
+
+from bed import dir_only, fails
+
+
+def test_diff_finds_sample_domains_equal_to_their_twins(b):
+    for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
+        name = os.path.basename(d["domain"])
+        if not d.get("native") or name in ("big.h5", "sparse.h5"):  # extents that nobody reads whole
+            continue
+        r = b.run("diff", "--json", b.bucket + d["domain"], os.path.join(b.fixtures, d["native"]))
+        # hsload lets extents grow otherwise, and changes some types
+        other = {x["what"] for x in json.loads(r.stdout)} - {"maxdims"} - ({"type", "attribute"} if "hsload" in d["domain"] or d.get("type_differences") else set())
+        assert r.returncode < 2 and not other, (d["domain"], r.stdout[:500], r.stderr)
+
+
+@dir_only
+def test_diff_tells_what_differs(b):
+    a, d = b.fx("groups.h5"), b.copy("groups.h5")
+    assert b.json("diff", a, d) == [], b.json("diff", a, d)
+    key = b.object_of(d, "/a")
+    doc = json.load(open(key))
+    doc["links"]["more"] = {"class": "H5L_TYPE_SOFT", "h5path": "/x", "created": 9}
+    doc["links"].pop("ds1")
+    doc["attributes"]["new"] = {"type": {"class": "H5T_INTEGER", "base": "H5T_STD_I32LE"}, "shape": {"class": "H5S_SCALAR"},
+                                "value": 5, "created": 9}
+    json.dump(doc, open(key, "w"))
+    chunk = os.path.dirname(b.object_of(d, "/a/b/ds2")) + "/0_0"
+    data = bytearray(open(chunk, "rb").read())
+    data[4] ^= 1
+    open(chunk, "wb").write(data)
+    got = {(x["path"], x["what"]): x["text"] for x in b.json("diff", a, d, rc=1)}
+    assert got == {("/a", "attribute"): "attribute new only in the second", ("/a", "link"): got[("/a", "link")],
+                   ("/a/b/ds2", "data"): "1 of 6 elements differ, first at (0, 1)"}, got
+    r = b.run("diff", "-q", a, d)
+    assert r.returncode == 1 and r.stdout == ""
+    assert b.run("diff", a, d, "/a/b/ds2").stdout == "/a/b/ds2: 1 of 6 elements differ, first at (0, 1)\n"
+    assert b.run("diff", "-n", a, d, "/a/b/ds2").returncode == 0
+    fails(b.run("diff", a, b.fx("nothing.h5")), "nothing.h5", rc=2)

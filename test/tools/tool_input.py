@@ -1,0 +1,101 @@
+"""Claims about h5bucket: plain web servers, bad input, usage.  Run by tool.py."""
+import functools, http.server, json, os, threading
+
+from bed import FX, dir_only, fails, ok
+
+
+# ---- a plain web server ----
+@dir_only
+def test_domains_on_a_plain_web_server_are_read_and_not_written(b):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *a):
+            pass
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 256
+
+        def handle_error(self, *a):  # the client hangs up when it has its bytes: ranges aren't known here
+            pass
+    Quiet.protocol_version = "HTTP/1.1"
+    server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=b.bucket))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        web = f"http://127.0.0.1:{server.server_port}"
+        of = lambda n: f"{web}/{FX}/{n}"
+        assert b.json("ls", "-rv", of("groups.h5"))[0]["objects"] == b.json("ls", "-rv", b.fx("groups.h5"))[0]["objects"]
+        assert b.json("info", of("types.h5"))[0]["num_chunks"] == b.json("info", b.fx("types.h5"))[0]["num_chunks"]
+        assert b.json("stat", of("groups.h5"), "/a/ds1")["storage"]["chunks"] == 1
+        got = b.json("verify", "--deep", of("types.h5"))[0]
+        assert got["n_problems"] == 0 and got["chunks_decoded"] == 30 and got["problems"][0]["kind"] == "unchecked"
+        assert "owner" in b.json("acl", of("acl.h5"))
+        d = b.new()
+        ok(b.run("cp", of("highlevel.h5"), d))
+        assert b.json("diff", of("highlevel.h5"), d) == []
+        fails(b.run("ls", f"{web}/home"), "can't be listed")
+        fails(b.run("catalog", of("types.h5")), "can't be written to")
+        for argv in (["rm", of("acl.h5")], ["touch", f"{web}/home/x"], ["acl", of("acl.h5"), "+r", "ted"],
+                     ["cp", b.fx("acl.h5"), f"{web}/home/x.h5"], ["mv", of("acl.h5"), d + "x"], ["verify", "--repair", of("acl.h5")]):
+            assert b.run(*argv).returncode == 1, argv
+    finally:
+        server.shutdown()
+
+# ---- bad input ----
+@dir_only
+def test_hostile_metadata_is_an_error_and_no_more(b):
+    root = b.path("home/bad")
+    hostile = ['{"root": "../../etc"}', "[]", "{" * 100000, '{"root": 7}', "", '{"acls": 5, "owner": "x"}',
+               '{"root": "g-00000000-00000000-8888-888888-888888", "acls": {"\\u0000": {}}}', '{"acls": {"a": {"read": "yes"}}}']
+    for i, text in enumerate(hostile):
+        os.makedirs(f"{root}/{i}")
+        open(f"{root}/{i}/.domain.json", "w").write(text)
+        for argv in (["ls"], ["info"], ["stat"], ["verify"], ["acl"], ["catalog"], ["rm", "-n"], ["cp", f"{root}/{i}", b.new()]):
+            r = b.run(argv[0], *argv[1:], *([] if argv[0] == "cp" else [f"{root}/{i}"]))
+            assert r.returncode in (0, 1), (text[:40], argv, r.returncode, r.stderr)
+    r = b.run("ls", root, "--json")
+    assert r.returncode == 1 and len(json.loads(r.stdout)[0]["entries"]) >= 1
+    assert b.run("rm", "-r", "--yes", root).returncode in (0, 1)
+
+
+@dir_only
+def test_deep_and_cyclic_links_end(b):
+    d = b.copy("acl.h5")
+    key = b.object_of(d)
+    doc = json.load(open(key))
+    gid = doc["id"]
+    doc["links"]["me"] = {"class": "H5L_TYPE_HARD", "id": gid, "created": 1}
+    doc["links"]["\x1b[31m\n"] = {"class": "H5L_TYPE_SOFT", "h5path": "/me/me", "created": 2}
+    base, last = gid[2:19], doc
+    for i in range(1500):  # deeper than anybody's stack likes
+        new = f"g-{base}-{i:04x}-000000-000001"
+        last["links"]["n"] = {"class": "H5L_TYPE_HARD", "id": new, "created": 3}
+        path = os.path.dirname(key) + f"/g/{i:04x}-000000-000001"
+        if last is not doc:
+            os.makedirs(folder)
+            json.dump(last, open(folder + "/.group.json", "w"))
+        folder, last = path, {"id": new, "root": gid, "created": 1, "lastModified": 1, "links": {}, "attributes": {}}
+    os.makedirs(folder)
+    json.dump(last, open(folder + "/.group.json", "w"))
+    json.dump(doc, open(key, "w"))
+    r = b.run("ls", "-r", d)
+    fails(r, "nested deeper")
+    assert "\x1b" not in r.stdout and "\\x1b[31m\\x0a" in r.stdout
+    assert json.loads(b.run("ls", "-r", d, "--json").stdout)
+    assert b.json("info", d)[0]["num_groups"] == 1501
+    assert b.json("verify", d)[0]["n_problems"] == 0
+
+
+def test_wrong_usage_says_so(b):
+    for argv in (["ls", "--nonsense"], ["info"], ["stat"], ["stat", "a", "b", "c"], ["cp", "a"], ["rm"], ["touch"], ["acl"],
+                 ["verify", "--min-age=soon", b.fx("acl.h5")], ["ls", "--set", "nonsense"], ["ls", "--set", "nonsense=1"],
+                 ["help", "nonsense"], ["nonsense"], ["ls", "--pattern"]):
+        r = b.run(*argv)
+        assert r.returncode == 2 and "h5bucket" in r.stderr, (argv, r.returncode, r.stderr)
+    fails(b.run("ls", f"{b.bucket}/nothing/here"), "no such")
+    assert b.run().returncode == 2 and b.run("--help").returncode == 0
+    assert "connections = 5" in ok(b.run("settings", "--set", "connections=5"))
+    assert "bucket = x" in ok(b.run("settings", "-b", "x"))
+
+
+def test_default_bucket_names_folders_and_domains(b):
+    for name in ("hdf5:/" + "/" + FX, "/" + FX, FX):
+        assert b.json("ls", "-b", b.bucket, name)[0]["folder"].strip("/") == FX
+    assert b.json("info", "-b", b.bucket, f"hdf5://{FX}/acl.h5")[0]["num_datasets"] == 1

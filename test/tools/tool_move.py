@@ -1,0 +1,197 @@
+"""Claims about h5bucket: rm, cp, mv.  Run by tool.py."""
+import json, os, shutil, signal, subprocess, time
+
+from bed import dir_only, fails, ok, own_bucket
+
+
+def test_rm_removes_domains_and_folders(b):
+    d, f = b.copy("groups.h5"), b.new()
+    assert "would remove domain" in ok(b.run("rm", "-n", d)) and b.json("info", d)
+    assert "removed domain" in ok(b.run("rm", "-v", d))
+    fails(b.run("ls", d), "no such")
+    fails(b.run("rm", d), "no such")
+    ok(b.run("touch", f))
+    ok(b.run("touch", f + "/sub"))
+    ok(b.run("cp", b.fx("acl.h5"), f + "/sub/"))
+    ok(b.run("cp", b.fx("schema1.h5"), f + "/sub"))
+    fails(b.run("rm", f), "not empty")
+    fails(b.run("rm", "-r", f), "--yes")
+    assert "/sub/acl.h5" in ok(b.run("rm", "-rn", f))
+    ok(b.run("rm", "-r", "--yes", f))
+    fails(b.run("ls", f), "no such")
+    fails(b.run("rm", "-r", "--yes", b.bucket), "whole bucket")
+    fails(b.run("rm", f"{b.bucket}/db"), "objects of all")
+
+
+def test_rm_leaves_nothing(b):
+    d = b.copy("partition.h5")
+    root = b.json("info", d)[0]["root"]
+    ok(b.run("catalog", d))
+    ok(b.run("rm", d))
+    if b.store == "dir":
+        assert not os.path.exists(b.path(f"db/{root[2:19]}")) and not os.path.exists(d)
+
+
+@own_bucket
+def test_rm_of_version_1_leaves_nothing(b):
+    keys = set(os.listdir(b.bucket))
+    ok(b.run("rm", b.fx("schema1.h5")))
+    left = [k for k in os.listdir(b.bucket) if k[5:6] == "-"]
+    assert len(left) <= 1, left  # the root is another's too, in this sample
+    assert not keys <= set(os.listdir(b.bucket))
+
+
+def test_cp_within_a_bucket_and_into_another(b):
+    other = os.path.join(b.tmp, "other")
+    os.makedirs(other, exist_ok=True)
+    for name in ("attrs.h5", "groups.h5", "types.h5", "special.h5", "highlevel.h5", "partition.h5", "strings.h5", "schema1.h5", "linked.h5"):
+        a = b.copy(name)
+        c = f"{other}/{name}"
+        ok(b.run("cp", b.fx(name), c))
+        want, got = b.json("info", b.fx(name))[0], b.json("info", a)[0]
+        for key in ("num_groups", "num_datasets", "num_datatypes", "num_links", "num_attributes", "num_linked_chunks"):
+            assert got[key] == want[key], (name, key)
+        assert got["root"] != want["root"] and b.json("info", c)[0]["num_links"] == want["num_links"]
+        old, new = want["root"][2:19], got["root"][2:19]
+        text = json.dumps(b.json("ls", "-r", "--showattrs", a))
+        assert old not in text or want["schema"] == "v1", name
+        assert b.json("verify", "--deep", "--min-age", "0", a, rc=1 if name == "special.h5" else 0)[0]["n_problems"] == 0
+        assert new in text
+        fails(b.run("cp", b.fx(name), a), "--force")
+    ok(b.run("cp", "--force", b.fx("attrs.h5"), a))
+    assert b.json("info", a)[0]["num_attributes"] == b.json("info", b.fx("attrs.h5"))[0]["num_attributes"]
+    fails(b.run("cp", a, a), "same")
+    fails(b.run("cp", b.fx("nothing.h5"), b.new()), "nothing.h5")
+
+
+def test_cp_follows_references(b):
+    d = b.copy("highlevel.h5")
+    old, new = b.json("info", b.fx("highlevel.h5"))[0]["root"][2:19], b.json("info", d)[0]["root"][2:19]
+
+    def named(domain):
+        return [a["value"] for o in b.json("ls", "-r", "--showattrs", domain)[0]["objects"] for a in o.get("attributes", [])
+                if "reference" in a["type"]]
+    want, got = json.dumps(named(b.fx("highlevel.h5"))), json.dumps(named(d))
+    assert old in want and want.replace(old, new) == got
+
+
+def test_mv_renames_and_moves(b):
+    d, to = b.copy("groups.h5"), b.new()
+    root = b.json("info", d)[0]["root"]
+    ok(b.run("mv", d, to))
+    fails(b.run("ls", d), "no such")
+    assert b.json("info", to)[0]["root"] == root
+    ok(b.run("touch", b.mine + "/into"))
+    ok(b.run("mv", to, b.mine + "/into"))
+    name = to.rsplit("/", 1)[1]
+    assert b.json("info", f"{b.mine}/into/{name}")[0]["root"] == root
+    away = os.path.join(b.tmp, "away")
+    os.makedirs(away)
+    ok(b.run("mv", f"{b.mine}/into/{name}", away + "/x.h5"))
+    fails(b.run("ls", f"{b.mine}/into/{name}"), "no such")
+    assert b.json("verify", "--deep", away + "/x.h5")[0]["n_problems"] == 0
+    fails(b.run("mv", away + "/x.h5", b.fx("acl.h5")), "exists")
+
+
+def test_rm_goes_on_after_what_it_may_not_remove(b):
+    f = b.new()
+    ok(b.run("touch", f))
+    for n in ("a.h5", "kept.h5", "z.h5"):
+        ok(b.run("cp", b.fx("acl.h5"), f"{f}/{n}"))
+    ok(b.run("acl", f"{f}/kept.h5", "--revoke=crudep", "default", "bob"))
+    for n in ("a.h5", "z.h5"):
+        ok(b.run("acl", f"{f}/{n}", "+d", "bob"))
+    ok(b.run("acl", f, "+d", "bob"))
+    r = b.run("rm", "-r", "--yes", "-u", "bob", "--json", f)
+    fails(r, "kept.h5", "bob", "it stays")
+    got = {x["name"].rsplit("/", 1)[1]: x["removed"] for x in json.loads(r.stdout)}
+    assert got == {"a.h5": True, "kept.h5": False, "z.h5": True, f.rsplit("/", 1)[1]: False}, got
+    assert [e["path"].rsplit("/", 1)[1] for e in b.json("ls", f)[0]["entries"]] == ["kept.h5"]
+    got = b.json("rm", "-rn", f)
+    assert len(got) == 2 and not [x for x in got if x["removed"]], got
+    fails(b.run("rm", "-r", f), "--yes")
+    ok(b.run("rm", "-r", "--yes", f))
+    ok(b.run("rm", "-f", f))
+    fails(b.run("rm", f), "no such")
+
+
+@dir_only
+def test_rm_takes_what_is_damaged(b):
+    d = b.copy("groups.h5")
+    root = b.object_of(d)
+    os.remove(root)
+    fails(b.run("ls", d), "root group")
+    ok(b.run("rm", d))
+    assert not os.path.exists(d) and not os.path.exists(os.path.dirname(root))
+    d = b.copy("acl.h5")
+    open(d + "/.domain.json", "w").write("{")
+    fails(b.run("rm", d), "--force")
+    ok(b.run("rm", "--force", d))
+    assert not os.path.exists(d)
+
+
+@dir_only
+def test_force_replaces_only_when_the_copy_is_whole(b):
+    d = b.copy("acl.h5")
+    src = b.copy("groups.h5")
+    os.remove(b.object_of(src, "/a/b/ds2"))
+    before = b.json("ls", "-r", d)
+    fails(b.run("cp", "--force", src, d))
+    assert b.json("ls", "-r", d) == before
+    old = os.path.dirname(b.object_of(d))
+    ok(b.run("mv", "--force", b.copy("attrs.h5"), d))
+    assert not os.path.exists(old), "what was replaced is gone"
+    assert b.json("info", d)[0]["num_attributes"] == b.json("info", b.fx("attrs.h5"))[0]["num_attributes"]
+    assert b.json("verify", "--deep", d)[0]["n_problems"] == 0
+
+
+@dir_only
+def test_names_that_share_objects_keep_them(b):
+    a, c = b.copy("acl.h5"), b.new("_second.h5")
+    shutil.copytree(a, c)  # as HSDS's linked domains: a second document with the same root
+    want = b.json("info", a)[0]["num_datasets"]
+    ok(b.run("cp", "--force", a, c))
+    assert b.json("info", a)[0]["num_datasets"] == want == b.json("info", c)[0]["num_datasets"]
+    shutil.copy(a + "/.domain.json", c + "/.domain.json")
+    ok(b.run("mv", "--force", a, c))
+    assert b.json("verify", c)[0]["n_problems"] == 0 and b.json("info", c)[0]["num_datasets"] == want
+    shutil.copytree(c, a)
+    ok(b.run("rm", "--keep-objects", c))
+    assert b.json("info", a)[0]["num_datasets"] == want
+
+
+def test_mv_says_what_it_did_as_json(b):
+    d, to = b.copy("acl.h5"), b.new()
+    got = b.json("mv", d, to)
+    assert got["domain"].endswith(to.split("/")[-1]) and got["objects"] == got["chunks"] == 0, got
+    got = b.json("mv", to, os.path.join(b.tmp, "x.h5"))
+    assert got["objects"] > 0, got
+
+
+def test_cp_makes_the_folders_above(b):
+    f = b.new()
+    ok(b.run("touch", "-o", "joe", f))
+    ok(b.run("acl", f, "+c", "ann"))
+    ok(b.run("cp", "-u", "ann", b.fx("acl.h5"), f + "/p/q/x.h5"))
+    assert b.json("acl", f + "/p/q")["owner"] == "ann" and b.json("acl", f + "/p")["acls"]["joe"]["delete"]
+    fails(b.run("cp", "-u", "bob", b.fx("acl.h5"), f + "/p/q/y.h5"), "bob")
+    fails(b.run("cp", b.fx("acl.h5"), f + "/p/q/x.h5/inner.h5"), "is a domain")
+
+
+@own_bucket
+def test_ctrl_c_leaves_nothing_half_done(b):
+    d = b.copy("filters.h5")
+    trees = set(os.listdir(b.path("db")))
+    to = b.new("_stopped.h5")
+    for wait in (0.02, 0.05, 0.1, 0.2):
+        p = subprocess.Popen([b.tool, "cp", d, to], stderr=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        p.send_signal(signal.SIGINT)
+        err = p.communicate(timeout=60)[1]
+        assert p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
+        if p.returncode == 130:
+            assert "stopped" in err and not os.path.exists(to) and set(os.listdir(b.path("db"))) == trees, err
+        elif p.returncode == 0:
+            assert b.json("verify", "--deep", to)[0]["n_problems"] == 0
+            ok(b.run("rm", to))
+    assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0

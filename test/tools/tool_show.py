@@ -1,0 +1,93 @@
+"""Claims about h5bucket: ls, info, stat.  Run by tool.py."""
+import json, os
+
+from bed import FX, fails, ok
+
+
+def test_ls_lists_a_folder(b):
+    got = {e["name"].rsplit("/", 1)[1]: e for e in b.json("ls", f"{b.bucket}/{FX}")[0]["entries"]}
+    assert got["groups.h5"]["kind"] == "domain" and got["groups.h5"]["owner"] == "test_user1"
+    assert got["groups.h5"]["root"].startswith("g-1eba0da4")
+    assert got["hsload"]["kind"] == "folder"
+    assert "db" not in {e["path"] for e in b.json("ls", b.bucket)[0]["entries"]}
+    text = ok(b.run("ls", f"{b.bucket}/{FX}"))
+    assert f"{FX}/groups.h5\n" in text and f"{FX}/hsload/\n" in text
+
+
+def test_ls_goes_into_folders(b):
+    names = [e["name"] for e in b.json("ls", "-r", f"{b.bucket}/home/test_user1")[0]["entries"]]
+    assert b.fx("hsload/charsets.h5") in [n.replace("file://", "") for n in names]
+    assert not [n for n in names if "/db/" in n]
+
+
+def test_ls_pattern(b):
+    got = b.json("ls", "--pattern", "g*.h5", f"{b.bucket}/{FX}")[0]["entries"]
+    assert [e["path"] for e in got] == [f"{FX}/groups.h5"], got
+
+
+def test_ls_shows_every_link_once_and_ends(b):
+    got = b.json("ls", "-r", b.fx("groups.h5"))[0]["objects"]
+    paths = [o["path"] for o in got]
+    assert len(paths) == len(set(paths))
+    by = {o["path"]: o for o in got}
+    assert by["/a/b/c/up"]["same_as"] == "/a" and by["/links/root_again"]["same_as"] == "/"
+    assert by["/links/s_abs"] | {"link": "soft", "target": "/a/ds1"} == by["/links/s_abs"]
+    assert by["/links/e_rel"] | {"link": "external", "file": "numeric.h5", "target": "/float"} == by["/links/e_rel"]
+    assert by["/a/b/ds2"]["shape"]["dims"] == [2, 3] and by["/a/b/ds2"]["type"] == "H5T_STD_I32LE"
+    assert len(b.json("ls", b.fx("groups.h5"))[0]["objects"]) < len(got)
+
+
+def test_ls_of_an_object_in_a_domain(b):
+    assert [o["path"] for o in b.json("ls", b.fx("groups.h5") + "/a/b")[0]["objects"]] == ["/a/b", "/a/b/c", "/a/b/ds2"]
+    fails(b.run("ls", b.fx("groups.h5") + "/a/nothing"), "nothing")
+
+
+def test_ls_tells_where_chunks_lie(b):
+    by = {o["path"]: o for o in b.json("ls", "-rv", b.fx("linked.h5"))[0]["objects"]}
+    few, small = by["/few_chunks"], by["/small"]
+    assert few["layout"] == "H5D_CHUNKED_REF" and few["chunk"] == [30, 40]
+    assert few["storage"]["where"] == "files" and few["storage"]["chunks"] == 2
+    assert few["storage"]["files"] == [{"uri": "hsopen/ext/linksrc.h5", "chunks": 2, "bytes": few["storage"]["bytes"]}]
+    assert by["/many_chunks"]["filters"] == [{"id": 2, "name": "shuffle"}, {"id": 1, "name": "gzip", "level": 4}]
+    assert by["/many_chunks"]["storage"]["chunks"] == 32
+    assert small["storage"] == {"where": "objects", "chunks": 1, "bytes": 160}
+    text = ok(b.run("ls", "-v", b.fx("linked.h5")))
+    assert "H5D_CHUNKED_REF_INDIRECT [8,16] shuffle, gzip 4" in text and "2 chunks" in text and "in hsopen/ext/linksrc.h5" in text
+
+
+def test_ls_human_sizes(b):
+    assert "K" in ok(b.run("ls", "-rvH", b.fx("linked.h5"))) and "bytes" not in ok(b.run("ls", "-rvH", b.fx("linked.h5")))
+
+
+def test_ls_shows_attributes_and_access_lists(b):
+    by = {o["path"]: o for o in b.json("ls", "--showattrs", b.fx("linked.h5"))[0]["objects"]}
+    assert {"name": "kind", "type": "string utf-8", "shape": {"class": "H5S_SCALAR"}, "value": "link source"} in by["/"]["attributes"]
+    assert '@kind: string utf-8 scalar = "link source"' in ok(b.run("ls", "--showattrs", b.fx("linked.h5")))
+    got = b.json("ls", "--showacls", b.fx("acl.h5"))[0]
+    assert got["acls"]["test_user1"]["updateACL"] is True
+    assert "crudep  test_user1" in ok(b.run("ls", "--showacls", b.fx("acl.h5")))
+
+
+def test_every_sample_domain_is_listed_with_all_options(b):
+    for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
+        got = b.json("ls", "-rv", "--showattrs", "--showacls", b.bucket + d["domain"])[0]
+        assert got["objects"][0]["path"] == "/" and got["objects"][0]["id"] == d["root"]
+        assert not ok(b.run("ls", "-rvH", "--showattrs", b.bucket + d["domain"])) == ""
+
+
+def test_info_counts(b):
+    got = b.json("info", b.fx("filters.h5"), b.fx("schema1.h5"))
+    assert (got[0]["num_datasets"], got[0]["num_chunks"], got[0]["allocated_bytes"]) == (41, 239, 148797)
+    assert got[1]["schema"] == "v1" and got[1]["num_chunks"] == 13 and got[1]["num_datatypes"] == 1
+    assert "chunk objects    239" in ok(b.run("info", "-H", b.fx("filters.h5")))
+
+
+def test_stat_of_objects(b):
+    got = b.json("stat", "-l", b.fx("groups.h5"), "/a/ds1")
+    assert got["hard_links"] == 3 and got["kind"] == "dataset" and got["storage"]["chunks"] == 1
+    assert b.json("stat", b.fx("groups.h5"), got["id"])["id"] == got["id"]
+    assert b.json("stat", b.fx("groups.h5") + "/links/s_via")["shape"]["dims"] == [2, 3]
+    assert b.json("stat", b.fx("groups.h5"))["kind"] == "group"
+    fails(b.run("stat", b.fx("groups.h5"), "/links/s_self"), "circle")
+    fails(b.run("stat", b.fx("groups.h5"), "/links/e_rel/x"), "out of the domain")
+    fails(b.run("stat", b.mine), "folder")

@@ -1,0 +1,81 @@
+"""Claims about h5bucket: verify.  Run by tool.py."""
+import json, os
+
+from bed import dir_only, fails, ok, own_bucket
+
+
+def test_verify_finds_sample_domains_whole(b):
+    for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
+        got = b.json("verify", "--deep", b.bucket + d["domain"], rc=1 if "special" in d["domain"] and b.store == "dir" else 0)[0]
+        assert got["n_problems"] == 0 and got["objects"] > 0, (d["domain"], got)
+
+
+@dir_only
+def test_verify_names_what_is_wrong(b):
+    d = b.copy("groups.h5")
+    os.remove(b.object_of(d, "/a/b/ds2"))
+    got = b.json("verify", d, rc=1)[0]
+    assert [(p["kind"], p["path"]) for p in got["problems"]] == [("missing", "/a/b/ds2")], got
+    open(b.object_of(d, "/empty"), "w").write('{"id": 7}')
+    kinds = {p["path"]: p["kind"] for p in b.json("verify", d, rc=1)[0]["problems"]}
+    assert kinds == {"/a/b/ds2": "missing", "/empty": "malformed"}, kinds
+    fails(b.run("verify", "--repair", "--min-age=0", d), "nothing is removed")
+    assert "problem: /empty" in b.run("verify", d).stdout
+    # ls goes on past them and says so
+    r = b.run("ls", "-r", d, "--json")
+    assert r.returncode == 1 and "/many" in r.stdout and "/a/b/ds2" in r.stderr and json.loads(r.stdout)
+
+
+@dir_only
+def test_verify_finds_broken_chunks(b):
+    d = b.copy("filters.h5")
+    o = next(o for o in b.json("ls", "-rv", d)[0]["objects"] if any(f["name"] in ("gzip", "deflate") for f in o.get("filters", []))
+             and o["storage"]["chunks"])
+    folder = os.path.dirname(b.path(b.json("stat", d, o["path"])["key"]))
+    chunk = next(os.path.join(folder, f) for f in sorted(os.listdir(folder)) if not f.startswith("."))
+    data = open(chunk, "rb").read()
+    open(chunk, "wb").write(data[:len(data) // 2])
+    assert b.json("verify", d)[0]["n_problems"] == 0
+    got = b.json("verify", "--deep", d, rc=1)[0]
+    assert [p["path"] for p in got["problems"]] == [o["path"]] and got["problems"][0]["kind"] == "chunk", got
+
+
+@own_bucket
+def test_verify_checks_references(b):
+    ext = b.path("ext/linksrc.h5")
+    data = open(ext, "rb").read()
+    open(ext, "wb").write(data[:5000])
+    got = b.json("verify", b.fx("linked.h5"), rc=1)[0]
+    assert {p["kind"] for p in got["problems"]} == {"reference"} and "has 5000" in got["problems"][0]["message"], got
+    os.rename(ext, ext + ".away")
+    assert b.json("verify", b.fx("linked.h5"), rc=1)[0]["n_problems"] > 0
+    os.rename(ext + ".away", ext)
+    open(ext, "wb").write(data)
+    assert b.json("verify", b.fx("linked.h5"))[0]["n_problems"] == 0
+
+
+def test_verify_repairs_orphans_that_are_old_enough(b):
+    d = b.copy("groups.h5")
+    assert b.json("verify", "--min-age=0", d)[0]["n_orphans"] == 0
+    s = b.copy("special.h5")
+    got = b.json("verify", s)[0]
+    assert got["n_fresh"] == 2 and got["n_orphans"] == 0
+    got = b.json("verify", "--repair", s)[0]
+    assert got["n_removed"] == 0 and got["n_fresh"] == 2
+    assert b.json("verify", "--min-age=0", s, rc=1)[0]["n_orphans"] == 2
+    assert b.json("verify", "--min-age=0", "--repair", s)[0]["n_removed"] == 2
+    assert b.json("verify", "--min-age=0", s)[0]["n_orphans"] == 0
+
+
+@own_bucket
+def test_verify_finds_chunks_outside_and_trees_without_domain(b):
+    d = b.copy("groups.h5")
+    folder = os.path.dirname(b.object_of(d, "/a/ds1"))
+    open(folder + "/7", "wb").write(b"x")
+    got = b.json("verify", "--min-age=0", "--repair", d)[0]
+    assert [o.get("chunk") for o in got["orphans"]] == ["7"] and not os.path.exists(folder + "/7")
+    ok(b.run("rm", "--keep-objects", d))
+    trees = b.json("verify", "--min-age=0", b.bucket, rc=1)[0]["orphans"]
+    assert len(trees) == 1 and trees[0]["tree"].startswith("db/")
+    assert b.json("verify", "--min-age=0", "--repair", b.bucket)[0]["n_removed"] == 1
+    assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0
