@@ -1,4 +1,5 @@
 /* h5bucket acl: access lists, shown and changed. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,21 +78,55 @@ static bool wanted(const struct bkt_tool *t, int first, const char *user)
     return first >= t->n_args;
 }
 
-static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, struct bkt_err *err)
+/* One's own entry, and that of all others, may be seen by whoever may read; the list needs the right to it (HSDS's rule). */
+static unsigned right_to_see(const struct bkt_tool *t, int first)
+{
+    for (int i = first; i < t->n_args; i++)
+        if (strcmp(t->args[i], "default") != 0 && (!t->set.user || strcmp(t->args[i], t->set.user) != 0))
+            return BKT_ACL_READ_ACL;
+    return first < t->n_args ? BKT_ACL_READ : BKT_ACL_READ_ACL;
+}
+
+static int show_json(const struct bkt_tool *t, int first, const struct bkt_domain_doc *doc, struct bkt_err *err)
+{
+    struct bkt_domain_doc some = *doc; /* the entries that are wanted */
+    struct bkt_jout       j;
+    some.n_acls = 0;
+    some.acls   = calloc(doc->n_acls + 1, sizeof *some.acls);
+    if (!some.acls)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < doc->n_acls; i++)
+        if (wanted(t, first, doc->acls[i].user))
+            some.acls[some.n_acls++] = doc->acls[i];
+    bkt_jout_init(&j, stdout);
+    bkt_jout_open(&j, NULL, '{');
+    bkt_jout_str(&j, "owner", doc->owner);
+    bkt_jout_acls(&j, &some);
+    bkt_jout_close(&j);
+    free(some.acls);
+    return BKT_OK;
+}
+
+static bool has_entry(const struct bkt_domain_doc *doc, const char *user)
+{
+    for (size_t i = 0; i < doc->n_acls; i++)
+        if (strcmp(doc->acls[i].user, user) == 0)
+            return true;
+    return false;
+}
+
+/* @p need: rights to it */
+static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, unsigned need, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
-    struct bkt_jout                          j;
     BKT_PASS(get_doc(p, t->args[0], &doc, err));
-    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_READ_ACL, err));
-    if (t->json) {
-        bkt_jout_init(&j, stdout);
-        bkt_jout_open(&j, NULL, '{');
-        bkt_jout_str(&j, "owner", doc.doc.owner);
-        bkt_jout_acls(&j, &doc.doc);
-        bkt_jout_close(&j);
-        return BKT_OK;
-    }
+    BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, need, err));
+    for (int i = first; need && i < t->n_args; i++)
+        if (!has_entry(&doc.doc, t->args[i]))
+            BKT_FAIL(err, BKT_ENOENT, "no entry of %s in its access list", t->args[i]);
+    if (t->json)
+        return show_json(t, first, &doc.doc, err);
     for (size_t i = 0; i < doc.doc.n_acls; i++) {
         if (!wanted(t, first, doc.doc.acls[i].user))
             continue;
@@ -102,6 +137,16 @@ static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, 
         puts(bkt_buf_str(&b));
     }
     return BKT_OK;
+}
+
+/* -PERMS, as hsacl has it; but -r, -u and -e by themselves are options. */
+static char *minus_perms(const char *word)
+{
+    size_t n   = strlen(word);
+    char  *out = NULL;
+    if (word[0] != '-' || n < 2 || strspn(word + 1, "crudep") != n - 1 || (n == 2 && strchr("rue", word[1])))
+        return NULL;
+    return asprintf(&out, "--revoke=%s", word + 1) < 0 ? NULL : out;
 }
 
 /* What is asked for: args[1] may be +PERMS or -PERMS, as hsacl has it. */
@@ -146,8 +191,10 @@ static int run(struct bkt_tool *t)
         }
         rc = v ? change(t, &p, v, n, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
         free(v);
+        if (rc == BKT_OK && t->json)
+            rc = show(t, &p, first, 0, &err);
     } else if (rc == BKT_OK) {
-        rc = show(t, &p, first, &err);
+        rc = show(t, &p, first, right_to_see(t, first), &err);
     }
     return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
 }
@@ -158,15 +205,20 @@ static const struct bkt_opt opts[] = {
     {0, "remove", NULL, "remove the entry of USER: then the default counts", NULL},
 };
 const struct bkt_verb bkt_verb_acl = {
-    .name = "acl", .args = "NAME [+PERMS] [USER]...", .min_args = 1, .max_args = -1,
+    .name = "acl", .args = "NAME [+PERMS] [-PERMS] [USER]...", .min_args = 1, .max_args = -1,
     .help = "show or change the access list of a domain or folder",
     .text = "PERMS are letters: c create, r read, u update, d delete, e read the list, p change the list. +PERMS is short for\n"
-            "--grant=PERMS, and -PERMS (behind --) for --revoke=PERMS. USER is a name, g:GROUP, or default for those\n"
-            "without an entry.\n\n"
+            "--grant=PERMS, and -PERMS for --revoke=PERMS, but for -r, -u and -e alone, which are options. USER is a name,\n"
+            "g:GROUP, or default for those without an entry.\n\n"
+            "A domain's list: c makes objects, links and attributes, u changes values, extents and names of attributes, d\n"
+            "deletes links, attributes and the domain. A folder's: c makes domains and folders in it, d removes it. A user's own\n"
+            "entry counts alone; who has none has what default has. A new folder or domain has the entries of the nearest\n"
+            "folder above it that grant anything, and its owner may do all. Of groups h5bucket knows nothing.\n\n"
             "The lists are advice to well-behaved programs: HSDS enforces them, h5bucket and the connector keep to them for\n"
             "the user that they are told (--user), but whoever has the bucket's keys has its data.\n\n"
             "  h5bucket acl s3://b/home/run7.h5 +r default\n"
             "  h5bucket acl s3://b/home/run7.h5 --revoke=ud ted\n\n"
-            "JSON: {\"owner\", \"acls\": {USER: {\"create\", \"read\", \"update\", \"delete\", \"readACL\", \"updateACL\"}}}.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
+            "JSON: {\"owner\", \"acls\": {USER: {\"create\", \"read\", \"update\", \"delete\", \"readACL\", \"updateACL\"}}}; of\n"
+            "the USERs alone where there are some, and after a change.",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .reword = minus_perms, .run = run,
 };

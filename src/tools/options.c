@@ -113,10 +113,7 @@ int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_
     /* the root cause often names the thing itself */
     if (what && !(err->n && strstr(err->frame[err->n - 1].msg, what)))
         bkt_say(&b, "%s: ", what);
-    for (unsigned i = err->n; i > 0; i--)
-        bkt_say(&b, "%s%s", err->frame[i - 1].msg, i > 1 ? ": " : "");
-    if (err->n == 0)
-        bkt_say_str(&b, bkt_err_text(err->code));
+    bkt_say_err(&b, err);
     put_line(t, bkt_buf_str(&b));
     return BKT_EXIT_FAIL;
 }
@@ -231,6 +228,31 @@ static int parse(struct bkt_tool *t, int argc, char **argv)
     return -1;
 }
 
+/* Whether the next word belongs to it. */
+static bool takes_next(const struct bkt_verb *v, const char *word)
+{
+    if (word[0] == '-' && word[1] && word[1] != '-' && !word[2]) {
+        const struct bkt_opt *o = option_of(v, word[1]);
+        return o && o->arg;
+    }
+    for (size_t i = 0; strncmp(word, "--", 2) == 0 && bkt_verb_opt(v, i); i++)
+        if (strcmp(bkt_verb_opt(v, i)->name, word + 2) == 0)
+            return bkt_verb_opt(v, i)->arg != NULL;
+    return false;
+}
+
+static int reword(struct bkt_tool *t, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        char *other = takes_next(t->verb, argv[i - 1]) && i > 1 ? NULL : t->verb->reword(argv[i]);
+        if (other && bkt_strs_take(&t->words, other) < 0)
+            return bkt_tool_fail(t, "out of memory");
+        if (other)
+            argv[i] = other;
+    }
+    return -1;
+}
+
 int bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char **argv)
 {
     *t = (struct bkt_tool){.verb = v};
@@ -240,7 +262,9 @@ int bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char *
     t->given = calloc(most + 1, sizeof *t->given); /* an option is a letter at least */
     if (!t->given)
         return bkt_tool_fail(t, "out of memory");
-    int rc = parse(t, argc, argv);
+    int rc = v->reword ? reword(t, argc, argv) : -1;
+    if (rc < 0)
+        rc = parse(t, argc, argv);
     if (rc >= 0)
         return rc;
     if (bkt_tool_has(t, "help")) {
@@ -257,5 +281,6 @@ int bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char *
 void bkt_tool_fini(struct bkt_tool *t)
 {
     bkt_settings_fini(&t->set);
+    bkt_strs_fini(&t->words);
     free(t->given);
 }

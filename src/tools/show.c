@@ -24,6 +24,14 @@ void bkt_say(struct bkt_buf *b, const char *fmt, ...)
     bkt_say_str(b, text ? text : "");
 }
 
+void bkt_say_err(struct bkt_buf *b, const struct bkt_err *err)
+{
+    for (unsigned i = err->n; i > 0; i--)
+        bkt_say(b, "%s%s", err->frame[i - 1].msg, i > 1 ? ": " : "");
+    if (err->n == 0)
+        bkt_say_str(b, bkt_err_text(err->code));
+}
+
 static void add(struct bkt_buf *b, const char *text) { bkt_say_str(b, text); }
 
 /* ---- words ---- */

@@ -12,6 +12,7 @@
 /* Append; where memory is short the text is left out, for it is only shown. */
 void bkt_say(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void bkt_say_str(struct bkt_buf *b, const char *text);
+void bkt_say_err(struct bkt_buf *b, const struct bkt_err *err); /* what went wrong, root cause last */
 
 /* Appended to @p b. */
 void bkt_show_type(struct bkt_buf *b, const struct bkt_type *t);   /* H5T_STD_I32LE, {a: …, b: …} */

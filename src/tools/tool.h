@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "list.h"
 #include "settings.h"
 
 /* In the order in which help and README list them. */
@@ -55,6 +56,8 @@ struct bkt_verb {
     const struct bkt_opt *opts;     /* n_opts, in the order of help */
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
+    char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap; NULL: it stays.
+                                          May itself be NULL */
     int (*run)(struct bkt_tool *t); /* an exit code */
 };
 
@@ -73,6 +76,7 @@ struct bkt_tool {
         const char           *value; /* NULL for a flag */
     }     *given; /* options in the order given */
     size_t n_given;
+    struct bkt_strs words; /* words of the command line that were replaced */
 };
 
 /* ---- what was asked for ---- */

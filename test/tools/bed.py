@@ -8,7 +8,7 @@ class Bed:
     """Where the tests work: names of sample domains, and a folder to write into."""
 
     def __init__(self, args):
-        self.tool, self.store, self.bin, self.plugin = args.tool, args.store, args.bin, args.plugin
+        self.tool, self.store, self.bin, self.plugin, self.rights = args.tool, args.store, args.bin, args.plugin, args.rights
         self.tmp = tempfile.mkdtemp(prefix="tool-")
         self.fixtures = os.environ["BKT_FIXTURES"]
         if self.store == "dir":
@@ -83,6 +83,11 @@ def fails_without(r, *words):
 
 def dir_only(f):
     f.dir_only = True
+    return f
+
+
+def s3_only(f):
+    f.s3_only = True
     return f
 
 

@@ -17,11 +17,12 @@ def main():
     p.add_argument("--only")
     p.add_argument("--bin", help="where HDF5's tools are, to try the connector too")
     p.add_argument("--plugin")
+    p.add_argument("--rights", help="the program rights.c")
     args = p.parse_args()
     bad = n = 0
     shared = None
     for name, f in list(vars(importlib.import_module("tool_" + args.about)).items()):
-        if not name.startswith("test_") or (args.only and args.only not in name) or (args.store == "s3" and hasattr(f, "dir_only")):
+        if not name.startswith("test_") or (args.only and args.only not in name) or hasattr(f, {"s3": "dir_only", "dir": "s3_only"}[args.store]):
             continue
         own = hasattr(f, "own_bucket")
         shared = shared or Bed(args)

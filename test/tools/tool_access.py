@@ -1,5 +1,5 @@
 """Claims about h5bucket: touch and acl; what access lists deny.  Run by tool.py."""
-import json, time
+import json, os, time
 
 from bed import fails, fails_without, ok
 
@@ -86,3 +86,124 @@ def test_access_lists_bind_the_connector(b):
     r = b.hdf5("h5mkgrp", d, "/new", user="ann")
     assert r.returncode == 0, (r.stdout, r.stderr)
     assert "/new" in ok(b.run("ls", d)) and b.json("acl", d)["acls"] == before
+
+
+READ = {"open", "read"}
+CREATE = {"make-group", "make-dataset", "make-attribute", "make-link", "copy"}
+UPDATE = {"write", "resize", "write-attribute", "comment", "rename-attribute"}
+DELETE = {"delete-attribute", "delete-link", "replace", "remove"}
+BOTH = {"rename-link"}  # a new link, and the old one gone
+WRITES = {"open-to-write", "flush"}
+GRANTED = [("r", READ), ("rc", READ | WRITES | CREATE), ("ru", READ | WRITES | UPDATE), ("rd", READ | WRITES | DELETE),
+           ("rcd", READ | WRITES | CREATE | DELETE | BOTH), ("crud", READ | WRITES | CREATE | UPDATE | DELETE | BOTH),
+           ("cud", {"replace", "remove"}), ("ep", set()), ("", set())]
+
+
+def test_each_right_lets_a_program_do_its_part_and_no_more(b):
+    if not b.bin:
+        print("without HDF5's library beside a sanitizer: not tried")
+        return
+    for entry in ("ann", "default"):  # the user's own entry, and the default where there is none
+        for rights, want in GRANTED:
+            f = b.new()
+            ok(b.run("touch", f))
+            ok(b.run("acl", f, "+c", "ann"))
+            ok(b.hdf5(b.rights, "make", f + "/x.h5", user=""))
+            ok(b.run("acl", f + "/x.h5", "--remove", "default") if entry == "default" and
+               "default" in b.json("acl", f + "/x.h5")["acls"] else b.run("acl", f + "/x.h5"))
+            ok(b.run("acl", f + "/x.h5", "--revoke=crudep", entry, "eve"))
+            if rights:
+                ok(b.run("acl", f + "/x.h5", "+" + rights, entry))
+            if entry == "default" and "ann" in b.json("acl", f + "/x.h5")["acls"]:
+                ok(b.run("acl", f + "/x.h5", "--remove", "ann"))
+            lines = ok(b.hdf5(b.rights, f + "/x.h5", user="ann")).splitlines()
+            did = {x.split()[0] for x in lines if x.split()[1] == "yes"}
+            if "replace" in did:  # then it is her own, to be removed
+                want = want | {"remove"}
+            assert did == want, (entry, rights, "too much", did - want, "too little", want - did, lines)
+            for x in lines:
+                what, how = x.split(" ", 1)
+                assert how == "yes" or what == "read" or "ann" in how, x
+
+
+def test_each_right_lets_the_tool_do_its_part_and_no_more(b):
+    needs = {  # verb -> rights
+        ("ls",): "r", ("info",): "r", ("stat",): "r", ("verify",): "r", ("ls", "--showacls"): "re", ("acl",): "e",
+        ("acl", "+r", "bob"): "p", ("catalog",): "ru", ("verify", "--repair"): "rd", ("cp",): "r", ("mv",): "rd", ("get",): "r",
+        ("diff",): "r", ("rm",): "d"}
+    f = b.new()
+    ok(b.run("touch", f))
+    ok(b.run("acl", f, "+c", "ann"))
+    for i, rights in enumerate(["", "r", "e", "re", "p", "ru", "rd", "d", "crudep"]):
+        for k, (verb, need) in enumerate(needs.items()):
+            d = f"{f}/{i}-{k}.h5"
+            ok(b.run("cp", b.fx("acl.h5"), d))
+            ok(b.run("acl", d, "--revoke=crudep", "default", "ann"))
+            if rights:
+                ok(b.run("acl", d, "+" + rights, "ann"))
+            more = {"cp": [d + ".copy"], "mv": [d + ".moved"], "get": [f"{b.tmp}/{i}-{k}.h5"], "diff": [d]}.get(verb[0], [])
+            r = b.run(verb[0], "-u", "ann", *([d] if verb[0] != "acl" else [d, *verb[1:]]), *more, *(verb[1:] if verb[0] != "acl" else []))
+            may = set(need) <= set(rights)
+            assert (r.returncode == 0) == may, (rights, verb, r.returncode, r.stdout[:300], r.stderr)
+            assert may or "ann" in r.stderr, (rights, verb, r.stderr)
+
+
+def test_a_user_sees_her_own_entry(b):
+    d = b.copy("acl.h5")
+    ok(b.run("acl", d, "--revoke=crudep", "default"))
+    ok(b.run("acl", d, "--revoke=crudep", "ann"))
+    ok(b.run("acl", d, "+r", "ann"))
+    assert ok(b.run("acl", "-u", "ann", d, "ann")) == "-r----  ann\n"
+    assert list(b.json("acl", d, "ann", "-u", "ann")["acls"]) == ["ann"]
+    fails(b.run("acl", "-u", "ann", d), "ann")
+    fails(b.run("acl", "-u", "ann", d, "test_user1"), "ann")
+    fails(b.run("acl", d, "nobody"), "no entry")
+
+
+def test_acl_takes_what_hsacl_takes(b):
+    d = b.copy("acl.h5")
+    ok(b.run("acl", d, "+crud", "ted"))
+    ok(b.run("acl", d, "-ud", "ted"))
+    assert ok(b.run("acl", d, "ted")) == "cr----  ted\n"
+    ok(b.run("acl", d, "+e", "-c", "ted"))
+    assert ok(b.run("acl", d, "ted")) == "-r--e-  ted\n"
+    assert b.json("acl", d, "+u", "ted")["acls"]["ted"]["update"]
+
+
+def test_new_things_inherit_from_the_nearest_folder(b):
+    """HSDS's rules: whoever the folder lets do something keeps that; default and the new owner have their own."""
+    f = b.new()
+    ok(b.run("touch", "-o", "joe", f))
+    ok(b.run("acl", f, "+cr", "ann"))
+    ok(b.run("acl", f, "--revoke", "crudep", "eve"))
+    ok(b.run("touch", "-u", "ann", f + "/sub"))
+    acls = b.json("acl", f + "/sub")["acls"]
+    assert acls["ann"]["updateACL"] and acls["joe"]["delete"] and "eve" not in acls and acls["default"]["read"], acls
+    fails(b.run("touch", "-u", "eve", f + "/other"), "eve")
+    fails(b.run("touch", "-p", "-u", "eve", f + "/other/deep"), "eve")
+    fails(b.run("touch", "-u", "bob", f + "/other"), "bob")
+    if b.bin:
+        if b.store == "dir":  # HDF5 makes no directories
+            os.makedirs(f + "/p/q")
+        ok(b.hdf5(b.rights, "make", f + "/p/q/x.h5", user="ann"))
+        acls = b.json("acl", f + "/p/q/x.h5")["acls"]
+        assert acls["ann"]["delete"] and acls["joe"]["delete"] and "eve" not in acls and "default" not in acls, acls
+        acls = b.json("acl", f + "/p/q")["acls"]
+        assert acls["ann"]["delete"] and acls["joe"]["delete"] and acls["default"]["read"], acls
+        assert b.hdf5(b.rights, "make", f + "/y.h5", user="eve").returncode != 0
+        assert b.hdf5(b.rights, "make", f + "/y.h5", user="bob").returncode != 0
+
+
+def test_load_asks_the_access_list_too(b):
+    if not b.bin:
+        print("without HDF5's library beside a sanitizer: not tried")
+        return
+    d = b.copy("acl.h5")
+    src = os.path.join(b.fixtures, "native", "groups.h5")
+    ok(b.run("acl", d, "--revoke=crudep", "default"))
+    fails(b.run("load", "-u", "eve", src, d), "eve")
+    assert b.json("info", d)[0]["num_datasets"] == 1
+    f = b.new()
+    ok(b.run("touch", "-o", "joe", f))
+    fails(b.run("load", "-u", "eve", src, f + "/x.h5"), "eve")
+    fails(b.run("ls", f + "/x.h5"), "no such")
