@@ -73,6 +73,17 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
     return BKT_OK;
 }
 
+int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err)
+{
+    *some = true;
+    BKT_PASS(open_table(io, err));
+    for (unsigned d = 0; d < io->rank; d++) {
+        grid[d] = bkt_min_u64(grid[d], io->table->ds->space.dims[d]);
+        *some &= grid[d] > 0;
+    }
+    return BKT_OK;
+}
+
 /* The box around what is wanted, if that isn't mostly something else. */
 static bool choose_box(struct rows *r, size_t n_in)
 {
@@ -240,8 +251,18 @@ static int parse_rows(const struct rows *r, const struct bkt_slice *slices, stru
         size_t w = r->where[i];
         if (w == SIZE_MAX)
             continue;
-        const void *p = r->fixed ? r->fixed + w * es : slices[w].p;
-        BKT_PASS(parse_row(r->q, i, p, r->fixed ? es : slices[w].n, err));
+        const void              *p   = r->fixed ? r->fixed + w * es : slices[w].p;
+        const struct bkt_dsetio *io  = r->q->io;
+        struct bkt_err           why = {.n = 0};
+        int rc = parse_row(r->q, i, p, r->fixed ? es : slices[w].n, io->bad_place ? &why : err);
+        if (rc == BKT_EFORMAT && io->bad_place) {
+            io->bad_place(r->q->coords + i * io->rank, &why, io->bad_arg);
+            r->q->out[i].file = NULL;
+            rc                = BKT_OK;
+        } else if (rc < 0 && io->bad_place) {
+            return bkt_err_copy(err, rc, &why);
+        }
+        BKT_PASS(rc);
     }
     return BKT_OK;
 }

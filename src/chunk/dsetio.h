@@ -65,6 +65,11 @@ struct bkt_dsetio {
     struct bkt_found_chunk    *found;       /* TABLE: what stands for the table, by index; NULL: nothing does */
     size_t                     n_found;
     bool                       hdf5;        /* OBJECTS: chunk objects hold what HDF5's own filters made (pipe) */
+    /* For who only asks where chunks lie; set right after opening. */
+    bool                       places_only; /* files are named, not opened: nothing can be read */
+    void (*bad_place)(const uint64_t *coord, const struct bkt_err *why, void *arg); /* told of each chunk whose place can't be
+                                               right, which is left out then; NULL: the first of them is an error */
+    void                      *bad_arg;
 };
 
 /** "chunk 3_4 of d-…", for messages. */
@@ -114,6 +119,9 @@ struct bkt_locate { /* one dataset's question */
 };
 /** Where reference chunks lie.  Chunk tables of all questions are read as one plan. */
 BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err);
+/** Whether that range can hold a chunk at all; BKT_EFORMAT: it can't. */
+BKT_NODISCARD int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
+                                   struct bkt_err *err);
 /** A file by URI, under the domain's policy; asked once per URI.  Borrowed from @p io.
  *  @p etag: what the file's was when it was linked, or its stamp (model.h); NULL or "": unknown.  BKT_EPRECOND: it changed. */
 BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
@@ -121,6 +129,9 @@ BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t
 /** The file, or the joined pieces of files, that the layout itself names. */
 BKT_NODISCARD int bkt_locate_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out, struct bkt_err *err);
 void              bkt_chunk_file_free(void *file);
+/** @p grid: chunks per dimension, becomes no larger than the chunk table: nothing is allocated beyond it.
+ *  @p some: false: the table is empty. */
+BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
 

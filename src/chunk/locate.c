@@ -83,6 +83,15 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, st
         BKT_NOMEM(err);
     }
     bool joined = io->ds->layout.n_segments > 0;
+    if (io->places_only) {
+        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM : bkt_map_put(io->files, uri, strlen(uri), f, NULL);
+        if (bad < 0) {
+            bkt_chunk_file_free(f);
+            BKT_NOMEM(err);
+        }
+        *out = f;
+        return BKT_OK;
+    }
     int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
     if (rc == BKT_OK && !joined)
         rc = set_etag(f, etag, err);
@@ -220,27 +229,40 @@ static uint32_t unchecked(const struct bkt_dsetio *io, uint64_t size)
     return size == io->chunk_bytes ? mask : 0;
 }
 
+int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
+{
+    uint64_t end;
+    if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: reference to offset %llu, %llu bytes", bkt_chunk_label(io, coord).text,
+                 (unsigned long long)off, (unsigned long long)size);
+    /* no filter makes much more of a chunk than it was: don't make room for what can't be */
+    if (io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to a chunk of %zu", bkt_chunk_label(io, coord).text,
+                 (unsigned long long)size, io->chunk_bytes);
+    /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
+    if (!io->filtered && size != io->chunk_bytes && size - 4 != io->chunk_bytes)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to an unfiltered chunk of %zu", bkt_chunk_label(io, coord).text,
+                 (unsigned long long)size, io->chunk_bytes);
+    return BKT_OK;
+}
+
 /* Sizes that can't be right are found before anything is fetched. */
 static int check(const struct bkt_locate *q, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = q->io;
     for (size_t i = 0; i < q->n; i++) {
-        struct bkt_loc *l = &q->out[i];
-        uint64_t        end;
+        struct bkt_loc *l     = &q->out[i];
+        const uint64_t *coord = q->coords + i * io->rank;
+        struct bkt_err  why   = {.n = 0};
         if (!l->file)
             continue;
         l->mask |= unchecked(io, l->size);
-        if (!bkt_add_u64(l->off, l->size, &end) || end > INT64_MAX)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: reference to offset %llu, %llu bytes",
-                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->off, (unsigned long long)l->size);
-        /* no filter makes much more of a chunk than it was: don't make room for what can't be */
-        if (io->filtered && l->size / 4 > io->chunk_bytes + FILTER_MORE)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to a chunk of %zu",
-                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->size, io->chunk_bytes);
-        /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
-        if (!io->filtered && l->size != io->chunk_bytes && l->size - 4 != io->chunk_bytes)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to an unfiltered chunk of %zu",
-                     bkt_chunk_label(io, q->coords + i * io->rank).text, (unsigned long long)l->size, io->chunk_bytes);
+        if (!io->bad_place) {
+            BKT_PASS(bkt_locate_check(io, coord, l->off, l->size, err));
+        } else if (bkt_locate_check(io, coord, l->off, l->size, &why) < 0) {
+            io->bad_place(coord, &why, io->bad_arg);
+            l->file = NULL;
+        }
     }
     return BKT_OK;
 }

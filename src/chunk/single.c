@@ -169,10 +169,12 @@ static int each_located(struct bkt_dsetio *io, const uint64_t *grid, uint64_t *c
     return BKT_OK;
 }
 
-static int iter_table(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+static int iter_table(struct bkt_dsetio *io, uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
 {
     uint64_t                               coord[BKT_MAX_RANK] = {0};
     bool                                   more   = true;
+    if (io->where == BKT_AT_TABLE && !io->found)
+        BKT_PASS(bkt_chunk_table_clip(io, grid, &more, err));
     BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * io->rank * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_loc *locs   = malloc(TABLE_BATCH * sizeof *locs);
     if (!coords || !locs)
@@ -184,13 +186,19 @@ static int iter_table(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each
 
 static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg)
 {
-    const struct bkt_layout *l = &io->ds->layout;
+    const struct bkt_layout *l    = &io->ds->layout;
+    const unsigned           rank = io->rank;
     for (size_t i = 0; i < l->n_chunks; i++) {
-        const uint64_t       *coord  = l->chunk_coords + i * io->rank;
+        const uint64_t       *coord  = l->chunk_coords + i * rank;
         struct bkt_chunk_info info   = {true, l->chunks[i].offset, l->chunks[i].size, 0, l->file_uri};
         bool                  inside = info.size != 0;
-        for (unsigned d = 0; d < io->rank; d++)
+        struct bkt_err why = {.n = 0};
+        for (unsigned d = 0; d < rank; d++)
             inside &= coord[d] < grid[d];
+        if (inside && io->bad_place && bkt_locate_check(io, coord, info.offset, info.size, &why) < 0) {
+            io->bad_place(coord, &why, io->bad_arg);
+            inside = false;
+        }
         if (inside)
             BKT_PASS(each(coord, &info, arg));
     }

@@ -41,7 +41,9 @@ void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path
 
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
 {
-    say(v, "not checked", "unchecked", path, id, why->n ? why->frame[0].msg : bkt_err_text(why->code));
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_say_err(&b, why);
+    say(v, "not checked", "unchecked", path, id, bkt_buf_str(&b));
 }
 
 /* ---- objects ---- */
@@ -58,18 +60,47 @@ static int check_attrs(struct bkt_verify *v, const struct bkt_reached *r)
     return BKT_OK;
 }
 
+static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
+{
+    for (size_t i = 0; r->obj->kind == BKT_GROUP && i < r->obj->group.links.n; i++)
+        if (r->obj->group.links.v[i].cls == BKT_L_OTHER)
+            bkt_verify_problem(v, "malformed", r->path, r->id.text, "link %s is of no class that is known, or leads to no id or path",
+                               r->obj->group.links.v[i].name);
+}
+
+/* Somebody may be at work: whether what needed the object does so still. */
+static bool still_needed(const struct bkt_verify *v, const struct bkt_reached *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
+    if (!r->from.text[0])
+        return true;
+    if (bkt_id_key(&r->from, &key) < 0 || bkt_store_get(bkt_domain_store(v->d), bkt_buf_str(&key), 0, BKT_WHOLE, &json, NULL) < 0)
+        return false; /* gone, or told when it is looked at itself */
+    return memmem(json.ptr, json.len, r->id.text, BKT_ID_LEN) != NULL;
+}
+
+static void unreadable(struct bkt_verify *v, const struct bkt_reached *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    const int   code = r->why->code;
+    const char *kind = code == BKT_ENOENT ? "missing" : code == BKT_EFORMAT || code == BKT_EUNSUP ? "malformed" : "unreadable";
+    if (code == BKT_ENOENT && !still_needed(v, r))
+        return;
+    bkt_say_err(&b, r->why);
+    bkt_verify_problem(v, kind, r->path, r->id.text, "%s%s%s", bkt_buf_str(&b), r->from.text[0] ? ", needed by " : "", r->from.text);
+}
+
 static int on_object(const struct bkt_reached *r, void *arg)
 {
     struct bkt_verify *v = arg;
     if (!r->obj) {
-        const char *text = r->why->n ? r->why->frame[0].msg : bkt_err_text(r->why->code);
-        bkt_verify_problem(v, r->why->code == BKT_ENOENT ? "missing" : "malformed", r->path, r->id.text, "%s%s%s", text,
-                           r->from.text[0] ? ", needed by " : "", r->from.text);
+        unreadable(v, r);
         return BKT_OK;
     }
     v->n_objects++;
     BKT_PASS(bkt_verify_reached(v, r->obj));
     BKT_PASS(check_attrs(v, r));
+    check_links(v, r);
     if (r->obj->kind != BKT_DATASET)
         return BKT_OK;
     if (r->obj->dset.bad)
@@ -89,6 +120,7 @@ static int check_domain(struct bkt_verify *v)
         BKT_FAIL(v->err, BKT_EACCES, "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
     BKT_PASS(bkt_verify_list(v));
     BKT_PASS(bkt_reach(v->d, on_object, v, v->err));
+    BKT_PASS(bkt_verify_sizes(v));
     if (v->t->json) {
         bkt_jout_close(&v->j);
         bkt_jout_open(&v->j, "orphans", '[');
@@ -129,6 +161,7 @@ static void summary(struct bkt_verify *v, const char *name)
     putchar('\n');
 }
 
+/* A domain, or a bucket as a whole. */
 static int check_place(struct bkt_verify *v, const char *name)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
@@ -139,8 +172,10 @@ static int check_place(struct bkt_verify *v, const char *name)
         return check_domain(v);
     bool maybe = rc == BKT_EUNSUP || rc == BKT_ENOENT || rc == BKT_EINVAL;
     if (!maybe || bkt_place_open(name, &v->t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
-        doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT || *p.path)
+        doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
         return bkt_err_copy(v->err, rc, &why);
+    if (*p.path)
+        BKT_FAIL(v->err, BKT_EUNSUP, "%s is a folder (-r checks the domains in it)", name);
     if (v->t->json) {
         bkt_jout_close(&v->j);
         bkt_jout_open(&v->j, "orphans", '[');
@@ -169,16 +204,76 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
         bkt_jout_close(&v.j);
     if (rc == BKT_OK)
         summary(&v, name);
+    else if (t->json)
+        bkt_jout_str(&v.j, "error", err.n ? err.frame[0].msg : bkt_err_text(rc));
     if (t->json)
         bkt_jout_close(&v.j);
     *j = v.j;
     bkt_map_free(v.files, free);
     bkt_map_free(v.reached, free);
+    bkt_verify_strays_free(v.strays);
     bkt_map_free(v.listed, free);
     bkt_domain_close(v.d);
     if (rc < 0)
         return bkt_tool_error(t, name, &err);
     return v.n_problems || v.n_orphans > v.n_removed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
+}
+
+/* ---- many of them ---- */
+
+struct many {
+    struct bkt_tool  *t;
+    struct bkt_jout  *j;
+    struct bkt_store *st;
+    unsigned          depth;
+    int               rc; /* exit code so far */
+};
+
+static int on_member(const char *path, void *arg);
+
+#define MAX_DEPTH 200
+
+static void check_member(struct many *m, const char *path)
+{
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
+    BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(m->st, path);
+    struct bkt_err                           err  = {.n = 0};
+    int rc = name ? bkt_doc_get(m->st, path, &doc, &err) : BKT_ENOMEM;
+    if (rc == BKT_OK && doc.what == BKT_IS_DOMAIN) {
+        int one = run_one(m->t, name, m->j);
+        m->rc   = one ? one : m->rc;
+    } else if (rc == BKT_OK && m->depth < MAX_DEPTH) {
+        m->depth++;
+        rc = bkt_place_list(m->st, path, on_member, m, &err);
+        m->depth--;
+    }
+    if (rc < 0)
+        m->rc = bkt_tool_error(m->t, name ? name : path, &err);
+}
+
+static int on_member(const char *path, void *arg)
+{
+    struct many *m = arg;
+    check_member(m, path);
+    return m->rc == BKT_EXIT_USAGE ? BKT_ECANCEL : BKT_OK;
+}
+
+/* With -r, the domains in a folder; of a bucket, also what no domain has. */
+static int run_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
+{
+    BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
+    BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
+    struct many m = {.t = t, .j = j};
+    if (!bkt_tool_has(t, "recursive") || bkt_place_open(name, &t->set, &p, NULL) < 0 || bkt_doc_get(p.store, p.path, &doc, NULL) < 0 ||
+        doc.what == BKT_IS_DOMAIN || doc.what == BKT_IS_ABSENT)
+        return run_one(t, name, j);
+    m.st = p.store;
+    check_member(&m, p.path);
+    if (!*p.path && m.rc != BKT_EXIT_USAGE) {
+        int one = run_one(t, name, j);
+        m.rc    = one ? one : m.rc;
+    }
+    return m.rc;
 }
 
 static int run(struct bkt_tool *t)
@@ -189,7 +284,7 @@ static int run(struct bkt_tool *t)
     if (t->json)
         bkt_jout_open(&j, NULL, '[');
     for (int i = 0; i < t->n_args && rc != BKT_EXIT_USAGE; i++) {
-        int one = run_one(t, t->args[i], &j);
+        int one = run_name(t, t->args[i], &j);
         rc      = one ? one : rc;
     }
     if (t->json && rc != BKT_EXIT_USAGE)
@@ -198,6 +293,7 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
+    {'r', "recursive", NULL, "check all domains in a folder; of a bucket, its object trees too", NULL},
     {0, "deep", NULL, "read and decode every chunk, checksums included", NULL},
     {0, "repair", NULL, "remove orphans that are old enough", NULL},
     {0, "min-age", "SECONDS", "what is younger may belong to a writer at work, and is left alone (86400: a day)", NULL},
@@ -208,10 +304,13 @@ const struct bkt_verb bkt_verb_verify = {
     .text = "NAME is a domain: every object is reachable, there and well-formed, every reference lies inside its file, whose\n"
             "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told\n"
             "(orphans: a program that was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain\n"
-            "has are told.\n\n"
+            "has are told. Or, with -r, NAME is a folder or a bucket: all domains in it are checked. A domain may be written\n"
+            "meanwhile.\n\n"
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. What can't be\n"
             "looked at (a reference outside of what the setting allow names, a filter without code) is told, and no problem.\n\n"
-            "JSON: a list with an object per NAME: {\"problems\": [{\"kind\", \"path\", \"id\", \"message\"}], \"orphans\": [{\"id\" or\n"
-            "\"tree\", \"bytes\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\", \"n_problems\", ...}.",
+            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
+            "\"orphans\": [{\"id\" or \"tree\", \"bytes\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
+            "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
+            "reference, changed, and unchecked (which is no problem).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -196,8 +196,10 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
         rc = on_chunk(NULL, &(struct bkt_chunk_info){true, l->offset, l->size, 0, l->file_uri}, &c);
     if (rc == BKT_OK && !one)
         rc = bkt_dsetio_open(d, o, NULL, NULL, &io, err);
-    if (rc == BKT_OK && !one)
-        rc = bkt_chunk_iter(io, on_chunk, &c, err);
+    if (rc == BKT_OK && !one) {
+        io->places_only = true; /* whether the files may be opened doesn't matter */
+        rc              = bkt_chunk_iter(io, on_chunk, &c, err);
+    }
     bkt_dsetio_close(io);
     bkt_map_free(c.seen, NULL);
     return rc;

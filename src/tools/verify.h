@@ -14,7 +14,7 @@ struct bkt_dsetio;
 struct bkt_verify_file {
     int      rc;
     uint64_t size;
-    char     etag[BKT_ETAG_MAX];
+    char     etag[BKT_ETAG_MAX], stamp[BKT_ETAG_MAX];
 };
 
 struct bkt_verify {
@@ -27,6 +27,7 @@ struct bkt_verify {
     struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
     struct bkt_map    *reached; /* id -> struct reached */
+    struct bkt_strays *strays;  /* verify_orphans.c */
     struct bkt_err    *err;
 };
 
@@ -47,6 +48,10 @@ int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, co
 int bkt_verify_list(struct bkt_verify *v);
 /** An object that is needed. */
 int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o);
+/** Chunk objects whose size can't be right are problems, as far as that can be told without reading them; those that lie
+ *  outside of their dataset's extent are noted for bkt_verify_orphans(). */
+int  bkt_verify_sizes(struct bkt_verify *v);
+void bkt_verify_strays_free(struct bkt_strays *s);
 /** What is listed and not needed: told, removed where that is wanted and it is old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
 

@@ -16,6 +16,8 @@ struct listed { /* by id: an object, and the chunks of a dataset */
 struct reached { /* a needed dataset's grid, for chunks outside it */
     enum bkt_kind         kind;
     enum bkt_layout_class cls;
+    uint64_t              chunk_bytes; /* that every chunk object must have; 0: not known */
+    uint64_t              n_bad;
     unsigned              rank;
     uint64_t              grid[];
 };
@@ -56,6 +58,18 @@ int bkt_verify_list(struct bkt_verify *v)
     return BKT_OK;
 }
 
+/* Of a chunk object where nothing encodes it: they are all of one size. */
+static uint64_t plain_bytes(const struct bkt_dset *ds)
+{
+    uint64_t n = ds->type ? ds->type->size : 0;
+    if (ds->bad || !ds->type || ds->type->is_var || ds->n_filters || ds->layout.cls != BKT_D_CHUNKED)
+        return 0;
+    for (unsigned i = 0; i < ds->layout.rank; i++)
+        if (!bkt_mul_u64(n, ds->layout.dims[i], &n))
+            return 0;
+    return n;
+}
+
 int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 {
     unsigned        rank = o->kind == BKT_DATASET ? o->dset.layout.rank : 0;
@@ -65,6 +79,7 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     }
     *r = (struct reached){.kind = o->kind, .cls = o->kind == BKT_DATASET ? o->dset.layout.cls : BKT_D_NONE, .rank = rank};
+    r->chunk_bytes = o->kind == BKT_DATASET ? plain_bytes(&o->dset) : 0;
     for (unsigned i = 0; i < rank; i++)
         r->grid[i] = i < o->dset.space.rank && o->dset.layout.dims[i] ? bkt_ceil_div(o->dset.space.dims[i], o->dset.layout.dims[i]) : 1;
     return BKT_OK;
@@ -142,10 +157,24 @@ static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct list
 }
 
 /* Chunks of needed datasets outside of the extent, or of a layout that has none. */
-struct strays {
-    struct bkt_verify *v;
-    uint64_t           n;
+struct stray {
+    struct bkt_id id;
+    char         *key;
+    uint64_t      size;
+    double        mtime;
 };
+struct bkt_strays {
+    struct stray *v;
+    size_t        n, cap;
+};
+
+void bkt_verify_strays_free(struct bkt_strays *s)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        free(s->v[i].key);
+    free(s ? s->v : NULL);
+    free(s);
+}
 
 static bool is_stray(const struct reached *r, const char *name)
 {
@@ -160,31 +189,65 @@ static bool is_stray(const struct reached *r, const char *name)
     return false;
 }
 
-static int on_stray(const struct bkt_scanned *s, void *arg)
+static int note_stray(struct bkt_verify *v, const struct bkt_scanned *s)
 {
-    struct strays        *st = arg;
-    struct bkt_verify    *v  = st->v;
-    const struct reached *r  = s->what == BKT_SCAN_CHUNK ? bkt_map_get(v->reached, s->id.text, BKT_ID_LEN) : NULL;
-    if (!r || !is_stray(r, s->chunk))
+    struct bkt_strays *l = v->strays;
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
+    l->v[l->n] = (struct stray){s->id, strdup(s->entry->key), s->entry->size, s->entry->mtime};
+    return l->v[l->n].key ? (l->n++, BKT_OK) : BKT_ENOMEM;
+}
+
+#define MOST_TOLD 100 /* chunks of one dataset */
+
+static int on_sized(const struct bkt_scanned *s, void *arg)
+{
+    struct bkt_verify *v = arg;
+    struct reached    *r = s->what == BKT_SCAN_CHUNK ? bkt_map_get(v->reached, s->id.text, BKT_ID_LEN) : NULL;
+    if (!r)
         return BKT_OK;
-    bool fresh = bkt_now() - s->entry->mtime < v->min_age;
+    if (is_stray(r, s->chunk))
+        return note_stray(v, s);
+    if (s->entry->size == 0 && r->n_bad++ < MOST_TOLD)
+        bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s is empty", s->chunk);
+    else if (s->entry->size && r->chunk_bytes && s->entry->size != r->chunk_bytes && r->n_bad++ < MOST_TOLD)
+        bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s has %llu bytes, where %llu are right", s->chunk,
+                           (unsigned long long)s->entry->size, (unsigned long long)r->chunk_bytes);
+    return BKT_OK;
+}
+
+int bkt_verify_sizes(struct bkt_verify *v)
+{
+    if (!v->listed)
+        return BKT_OK;
+    v->strays = calloc(1, sizeof *v->strays);
+    int rc    = v->strays ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_sized, v, v->err) : BKT_ENOMEM;
+    return rc == BKT_ENOMEM ? BKT_ERR(v->err, rc, "out of memory") : rc;
+}
+
+static int tell_stray(struct bkt_verify *v, const struct stray *s)
+{
+    const char *chunk = strrchr(s->key, '/');
+    bool        fresh = bkt_now() - s->mtime < v->min_age;
+    chunk             = chunk ? chunk + 1 : s->key;
     v->n_fresh += fresh;
     v->n_orphans += !fresh;
     if (v->repair && !fresh) {
-        BKT_PASS(bkt_store_delete(bkt_domain_store(v->d), &s->entry->key, 1, v->err));
+        const char *one = s->key;
+        BKT_PASS(bkt_store_delete(bkt_domain_store(v->d), &one, 1, v->err));
         v->n_removed++;
     }
     if (v->t->json) {
         bkt_jout_open(&v->j, NULL, '{');
         bkt_jout_str(&v->j, "id", s->id.text);
-        bkt_jout_str(&v->j, "chunk", s->chunk);
-        bkt_jout_u64(&v->j, "bytes", s->entry->size);
-        bkt_jout_real(&v->j, "modified", s->entry->mtime);
+        bkt_jout_str(&v->j, "chunk", chunk);
+        bkt_jout_u64(&v->j, "bytes", s->size);
+        bkt_jout_real(&v->j, "modified", s->mtime);
         bkt_jout_bool(&v->j, "fresh", fresh);
         bkt_jout_bool(&v->j, "removed", v->repair && !fresh);
         bkt_jout_close(&v->j);
     } else {
-        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", s->chunk, s->id.text,
+        printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", chunk, s->id.text,
                v->repair && !fresh ? ": removed" : "");
     }
     return BKT_OK;
@@ -201,6 +264,7 @@ int bkt_verify_orphans(struct bkt_verify *v)
         if (!bkt_map_get(v->reached, id.text, BKT_ID_LEN))
             BKT_PASS(tell(v, &id, value));
     }
-    struct strays st = {v, 0};
-    return v->listed ? bkt_scan(bkt_domain_store(v->d), bkt_domain_root(v->d), on_stray, &st, v->err) : BKT_OK;
+    for (size_t i = 0; v->strays && i < v->strays->n; i++)
+        BKT_PASS(tell_stray(v, &v->strays->v[i]));
+    return BKT_OK;
 }

@@ -6,7 +6,14 @@
 #include "num.h"
 #include "plugin.h"
 #include "reroot.h"
+#include "show.h"
 #include "verify.h"
+
+static const char *text_of(struct bkt_buf *b, const struct bkt_err *why)
+{
+    bkt_say_err(b, why);
+    return bkt_buf_str(b);
+}
 
 /* ---- files ---- */
 
@@ -24,6 +31,7 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     f->rc              = bkt_store_run(st, &req, 1, NULL);
     f->size            = req.size;
     memcpy(f->etag, req.etag, sizeof f->etag);
+    bkt_stamp(req.size, req.mtime, f->stamp);
     bkt_req_fini(&req);
     return f;
 }
@@ -38,35 +46,48 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
     else if (f->size != UINT64_MAX && end > f->size)
         bkt_verify_problem(v, "reference", path, o->id.text, "references reach to byte %llu of %s, which has %llu",
                            (unsigned long long)end, uri, (unsigned long long)f->size);
-    else if (etag && *etag && !bkt_is_stamp(etag) && f->etag[0] && strcmp(etag, f->etag) != 0)
-        bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (ETag %s, now %s)", uri, etag, f->etag);
+    const char *now = !f || f->rc < 0 ? "" : etag && bkt_is_stamp(etag) ? f->stamp : f->etag;
+    if (etag && *etag && *now && strcmp(etag, now) != 0)
+        bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s): link it again", uri,
+                           etag, now);
 }
 
-struct reach { /* of one dataset into one file */
-    uint64_t end;
-};
+#define MOST_TOLD 100 /* problems of one dataset; more are counted */
+
 struct walk {
-    struct bkt_verify *v;
-    struct bkt_map    *ends; /* URI -> struct reach */
+    struct bkt_verify       *v;
+    const char              *path;
+    const struct bkt_object *o;
+    struct bkt_dsetio       *io;
+    struct bkt_map          *ends; /* URI -> the byte behind the last one referred to, uint64_t */
+    uint64_t                 bad;
 };
+
+static void on_bad_place(const uint64_t *coord, const struct bkt_err *why, void *arg)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct walk *w = arg;
+    (void)coord;
+    if (w->bad++ < MOST_TOLD)
+        bkt_verify_problem(w->v, "reference", w->path, w->o->id.text, "%s", text_of(&b, why));
+}
 
 static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
-    struct walk  *w   = arg;
-    const char   *uri = info->uri ? info->uri : "";
-    struct reach *r   = bkt_map_get(w->ends, uri, strlen(uri));
-    uint64_t      end = UINT64_MAX;
+    struct walk *w       = arg;
+    const char  *uri     = info->uri ? info->uri : "";
+    uint64_t    *reaches = bkt_map_get(w->ends, uri, strlen(uri)), end = UINT64_MAX;
     (void)coord;
     w->v->n_refs++;
-    if (!r) {
-        r = calloc(1, sizeof *r);
-        if (!r || bkt_map_put(w->ends, uri, strlen(uri), r, NULL) < 0) {
-            free(r);
+    if (!reaches) {
+        reaches = calloc(1, sizeof *reaches);
+        if (!reaches || bkt_map_put(w->ends, uri, strlen(uri), reaches, NULL) < 0) {
+            free(reaches);
             return BKT_ENOMEM;
         }
     }
     (void)bkt_add_u64(info->offset, info->size, &end);
-    r->end = end > r->end ? end : r->end;
+    *reaches = bkt_max_u64(*reaches, end);
     return BKT_OK;
 }
 
@@ -92,54 +113,81 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
 /* The failure of something that needed the files: a reference that isn't allowed is no fault of the domain. */
 static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc, const struct bkt_err *why)
 {
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     if (rc == BKT_EACCES || rc == BKT_EUNSUP)
         bkt_verify_note(v, path, o->id.text, why);
     else
-        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s",
-                           why->n ? why->frame[0].msg : bkt_err_text(rc));
+        bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s", text_of(&b, why));
 }
 
-static void check_ends(struct bkt_verify *v, const char *path, const struct bkt_object *o, struct bkt_dsetio *io,
-                       const struct bkt_map *ends)
+/* Every file that chunks lie in, whatever becomes of the others. */
+static void check_ends(const struct walk *w)
 {
     size_t      pos = 0, n;
     const void *uri;
-    void       *reach;
-    while (bkt_map_next(ends, &pos, &uri, &n, &reach)) {
+    void       *reaches;
+    while (bkt_map_next(w->ends, &pos, &uri, &n, &reaches)) {
         struct bkt_chunk_file       *f;
+        struct bkt_store            *st   = NULL;
         struct bkt_err               err  = {.n = 0};
-        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n);
-        int rc = text ? bkt_locate_file(io, text, n, o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n), *key = NULL;
+        int rc = text ? bkt_locate_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
+        if (rc == BKT_OK) /* what a table's row says of it, or the layout */
+            rc = bkt_domain_resolve_uri(w->v->d, text, &st, &key, &err);
         if (rc < 0)
-            failed(v, path, o, rc, &err);
+            failed(w->v, w->path, w->o, rc, &err);
         else
-            check_file(v, path, o, text, f->store, f->key, ((struct reach *)reach)->end, f->etag);
+            check_file(w->v, w->path, w->o, text, st, key, *(uint64_t *)reaches, f->etag);
     }
 }
 
-static void free_reach(void *p) { free(p); }
+/* The table has a row for each chunk, or chunks are missing that nobody will miss: they read as the fill value. */
+static void check_table(const struct walk *w)
+{
+    const struct bkt_object *t  = NULL;
+    const struct bkt_dset   *ds = &w->o->dset;
+    if (w->io->where != BKT_AT_TABLE || bkt_domain_get(w->v->d, &ds->layout.chunk_table, &t, NULL) < 0)
+        return;
+    for (unsigned i = 0; t->kind == BKT_DATASET && i < w->io->rank && i < t->dset.space.rank; i++) {
+        uint64_t want = bkt_ceil_div(ds->space.dims[i], w->io->cdims[i]);
+        if (t->dset.space.dims[i] < want) {
+            bkt_verify_problem(w->v, "reference", w->path, w->o->id.text,
+                               "chunk table %s has %llu rows in dimension %u, where the dataset has %llu chunks: those read as fill values",
+                               t->id.text, (unsigned long long)t->dset.space.dims[i], i, (unsigned long long)want);
+            break;
+        }
+    }
+    bkt_object_release(t);
+}
 
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o)
 {
     const enum bkt_layout_class cls = o->dset.layout.cls;
-    struct bkt_dsetio          *io  = NULL;
     struct bkt_err              err = {.n = 0};
-    struct walk                 w   = {v, bkt_map_new()};
+    struct walk                 w   = {.v = v, .path = path, .o = o, .ends = bkt_map_new()};
     if (cls != BKT_D_CONTIGUOUS_REF && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT) {
         bkt_map_free(w.ends, NULL);
         return;
     }
-    int rc = w.ends ? bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &io, &err) : BKT_ENOMEM;
-    if (rc == BKT_OK)
-        rc = bkt_chunk_iter(io, on_chunk, &w, &err);
+    int rc = w.ends ? bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &w.io, &err) : BKT_ENOMEM;
+    if (rc == BKT_OK) {
+        w.io->places_only = true;
+        w.io->bad_place   = on_bad_place;
+        w.io->bad_arg     = &w;
+        rc                = bkt_chunk_iter(w.io, on_chunk, &w, &err);
+    }
+    if (w.bad > MOST_TOLD)
+        bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks", (unsigned long long)(w.bad - MOST_TOLD));
     if (rc < 0)
         failed(v, path, o, rc, &err);
-    else if (o->dset.layout.n_segments)
-        check_segments(v, path, o);
     else
-        check_ends(v, path, o, io, w.ends);
-    bkt_dsetio_close(io);
-    bkt_map_free(w.ends, free_reach);
+        check_table(&w);
+    if (rc == BKT_OK && o->dset.layout.n_segments)
+        check_segments(v, path, o);
+    else if (rc == BKT_OK)
+        check_ends(&w);
+    bkt_dsetio_close(w.io);
+    bkt_map_free(w.ends, free);
 }
 
 /* ---- chunks ---- */
@@ -233,6 +281,7 @@ static void flush(struct deep *d)
     struct bkt_err err = {.n = 0};
     bool           all = d->n == 0 || read_some(d, d->sel, d->n, &err) == BKT_OK;
     for (size_t i = 0; !all && i < d->n; i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_err_clear(&err);
         int rc = read_some(d, &d->sel[i], 1, &err);
         if (rc == BKT_EUNSUP || rc == BKT_EACCES) {
@@ -240,7 +289,7 @@ static void flush(struct deep *d)
                 bkt_verify_note(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
         } else if (rc < 0 && d->bad++ < 100) {
-            bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", err.n ? err.frame[0].msg : bkt_err_text(rc));
+            bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
         }
     }
     d->v->n_checked += d->n;
@@ -259,8 +308,11 @@ static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, voi
     return BKT_OK;
 }
 
+static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *arg) { (void)coord, (void)why, (void)arg; }
+
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
 {
+    struct bkt_dsetio       *places = NULL; /* where chunks lie; what can't be right was told by bkt_verify_refs() */
     const struct bkt_object *o = r->obj;
     struct deep   *d   = calloc(1, sizeof *d);
     struct bkt_err err = {.n = 0};
@@ -275,9 +327,15 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
         rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, &err);
     }
     if (rc == BKT_OK)
-        rc = bkt_chunk_iter(d->io, on_deep, d, &err);
+        rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
+    if (rc == BKT_OK) {
+        places->places_only = true;
+        places->bad_place   = skip_place;
+        rc                  = bkt_chunk_iter(places, on_deep, d, &err);
+    }
     if (d && d->io)
         flush(d);
+    bkt_dsetio_close(places);
     if (rc < 0)
         failed(v, r->path, o, rc, &err);
     if (d)

@@ -75,4 +75,5 @@ def main():
     print(f"{len(jobs)} objects uploaded")
 
 
-main()
+if __name__ == "__main__":
+    main()
