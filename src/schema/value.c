@@ -46,22 +46,42 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     return BKT_OK;
 }
 
+/* Which object: by id, or by name in another file.  Neither is an error here. */
+static int parse_object(const json_t *j, struct bkt_regref *r, struct bkt_err *err)
+{
+    const char   *id   = bkt_json_word(j, "id");
+    const json_t *file = bkt_json_get(j, "file");
+    if (id && bkt_ref_parse(id, strlen(id), &r->dset, NULL) < 0)
+        memset(&r->dset, 0, sizeof r->dset);
+    if (id || !file)
+        return BKT_OK;
+    BKT_PASS(bkt_json_dup(file, "file of a reference", &r->file, err));
+    return bkt_json_dup(bkt_json_get(j, "name"), "name in the file of a reference", &r->name, err);
+}
+
 static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *err)
 {
     static const struct bkt_word kinds[] = {{"H5S_SEL_NONE", BKT_REGION_NONE},
                                             {"H5S_SEL_ALL", BKT_REGION_ALL},
                                             {"H5S_SEL_POINTS", BKT_REGION_POINTS},
                                             {"H5S_SEL_HYPERSLABS", BKT_REGION_BLOCKS}};
-    const char   *id   = bkt_json_word(j, "id");
     const json_t *attr = bkt_json_get(j, "attr");
     int           kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "select_type"), -1);
-    if (attr && id && bkt_ref_parse(id, strlen(id), &r->dset, NULL) == BKT_OK && r->dset.text[0]) {
+    BKT_PASS(parse_object(j, r, err));
+    if (attr && (r->file || r->dset.text[0])) {
         r->kind = BKT_REGION_ATTR;
         return bkt_json_dup(attr, "attribute of a reference", &r->attr, err);
     }
+    if (r->file && !bkt_json_get(j, "select_type")) {
+        r->kind = BKT_REGION_OBJECT;
+        return BKT_OK;
+    }
     const json_t *space = bkt_json_get(j, "h5space");
-    if (!id || bkt_ref_parse(id, strlen(id), &r->dset, NULL) < 0 || bkt_id_kind(&r->dset) != BKT_DATASET || kind < 0)
+    if ((!r->file && (!r->dset.text[0] || bkt_id_kind(&r->dset) != BKT_DATASET)) || kind < 0)
         BKT_FAIL(err, BKT_EFORMAT, "region reference without dataset id or select_type");
+    if (r->file)
+        BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX, BKT_MAX_RANK, r->dims, &r->n_dims,
+                                   err));
     r->kind = (enum bkt_region)kind;
     if (json_is_string(space)) {
         r->kind = BKT_REGION_ENCODED;
@@ -97,6 +117,8 @@ void bkt_regref_fini(struct bkt_regref *r)
 {
     free(r->coords);
     free(r->attr);
+    free(r->file);
+    free(r->name);
     bkt_buf_fini(&r->space);
     memset(r, 0, sizeof *r);
 }
@@ -114,8 +136,9 @@ void bkt_ref_emit(const struct bkt_id *id, char out[48])
 
 static int emit_corner(const uint64_t *v, unsigned rank, struct bkt_buf *out)
 {
+    BKT_PASS(bkt_buf_add_str(out, "["));
     for (unsigned i = 0; i < rank; i++)
-        BKT_PASS(bkt_buf_addf(out, "%s%" PRIu64, i ? "," : "[", v[i]));
+        BKT_PASS(bkt_buf_addf(out, "%s%" PRIu64, i ? "," : "", v[i]));
     return bkt_buf_add_str(out, "]");
 }
 
@@ -137,11 +160,29 @@ static int emit_selection(const struct bkt_regref *r, struct bkt_buf *out)
     return r->n ? bkt_buf_add_str(out, "]") : BKT_OK;
 }
 
+/* Text of any bytes, as a JSON string */
+static int emit_text(const char *text, struct bkt_buf *out)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = bkt_json_new_str(text);
+    return j ? bkt_json_dump(j, out, NULL) : BKT_ENOMEM;
+}
+
+static int emit_object(const struct bkt_regref *r, struct bkt_buf *out)
+{
+    if (!r->file)
+        return bkt_buf_addf(out, "{\"id\":\"%s\"", r->dset.text);
+    BKT_PASS(bkt_buf_add_str(out, "{\"file\":"));
+    BKT_PASS(emit_text(r->file, out));
+    BKT_PASS(bkt_buf_add_str(out, ",\"name\":"));
+    return emit_text(r->name, out);
+}
+
 static int emit_attr(const struct bkt_regref *r, struct bkt_buf *out)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *name = json_string(r->attr);
-    BKT_CLEANUP(bkt_freep) char          *text = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-    return text ? bkt_buf_addf(out, "{\"id\":\"%s\",\"attr\":%s}", r->dset.text, text) : BKT_ENOMEM;
+    BKT_PASS(emit_object(r, out));
+    BKT_PASS(bkt_buf_add_str(out, ",\"attr\":"));
+    BKT_PASS(emit_text(r->attr, out));
+    return bkt_buf_add_str(out, "}");
 }
 
 static int emit(const struct bkt_regref *r, struct bkt_buf *out)
@@ -154,11 +195,20 @@ static int emit(const struct bkt_regref *r, struct bkt_buf *out)
     case BKT_REGION_NULL: return BKT_OK;
     case BKT_REGION_ATTR: return emit_attr(r, out);
     case BKT_REGION_OBJECT:
+        if (r->file) {
+            BKT_PASS(emit_object(r, out));
+            return bkt_buf_add_str(out, "}");
+        }
         bkt_ref_emit(&r->dset, object);
         return bkt_buf_add_str(out, object);
     default: break;
     }
-    BKT_PASS(bkt_buf_addf(out, "{\"id\":\"%s\",\"select_type\":\"H5S_SEL_%s\"", r->dset.text, kinds[r->kind]));
+    BKT_PASS(emit_object(r, out));
+    if (r->file) {
+        BKT_PASS(bkt_buf_add_str(out, ",\"shape\":"));
+        BKT_PASS(emit_corner(r->dims, r->n_dims, out));
+    }
+    BKT_PASS(bkt_buf_addf(out, ",\"select_type\":\"H5S_SEL_%s\"", kinds[r->kind]));
     if (r->kind == BKT_REGION_POINTS || r->kind == BKT_REGION_BLOCKS)
         BKT_PASS(emit_selection(r, out));
     if (r->kind == BKT_REGION_ENCODED) {

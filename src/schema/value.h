@@ -6,14 +6,20 @@
 
 /** Where a reference leads that is stored as text.  A dataset region is what HSDS 1.0 makes of it in JSON:
  *  {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}; a stored BKT_T_REGREF element holds that text.  References of
- *  type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …, "attr": name} for an attribute. */
+ *  type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …, "attr": name} for an attribute.  Where
+ *  one leads into another file, {"file": as it was called, "name": path there} stands in place of the id, and a region has the
+ *  "shape" of its dataset. */
 enum bkt_region {
     BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR,
     BKT_REGION_ENCODED /* what the others can't say (unlimited counts): "h5space", base64 of H5Sencode bytes, a key of ours */
 };
 struct bkt_regref {
     enum bkt_region kind;
-    struct bkt_id   dset;   /* the dataset; OBJECT, ATTR: any object */
+    struct bkt_id   dset;   /* the dataset; OBJECT, ATTR: any object; "" in another file */
+    char           *file;   /* another file, by which name; NULL: the value's own */
+    char           *name;   /* with file: the object's path there */
+    unsigned        n_dims; /* with file, of a region: the dataset's extents */
+    uint64_t        dims[BKT_MAX_RANK];
     char           *attr;   /* ATTR: its name */
     struct bkt_buf  space;  /* ENCODED */
     unsigned        rank;

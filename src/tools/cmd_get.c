@@ -16,6 +16,7 @@
 
 struct get {
     struct bkt_tool *t;
+    const char      *file; /* its name to be */
     bool             verbose;
     unsigned long    objects;
 };
@@ -66,6 +67,22 @@ static void tell(void *arg, const char *path, const char *what)
     fprintf(stderr, "h5bucket %s: %s: %s\n", g->t->verb->name, path, what);
 }
 
+/* Beside the new file, or where HDF5 would look. */
+static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
+{
+    const struct get            *g      = arg;
+    const char                  *slash  = strrchr(g->file, '/');
+    BKT_CLEANUP(bkt_freep) char *beside = NULL;
+    BKT_CLEANUP(h5_closep) hid_t fapl   = H5Pcreate(H5P_FILE_ACCESS);
+    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_file_locking(fapl, false, true) < 0)
+        return h5_fail(err, "making an access list");
+    if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) < 0)
+        BKT_NOMEM(err);
+    if (h5_open_native(beside, fapl, out, NULL) == BKT_OK)
+        return BKT_OK;
+    return h5_open_native(name, fapl, out, err);
+}
+
 static void done(void *arg, const char *path, H5I_type_t type)
 {
     struct get *g = arg;
@@ -86,7 +103,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
         return h5_fail(err, name);
-    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .tell = tell, .done = done},
+    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .tell = tell, .open_beside = open_beside, .done = done},
                              .dst_native = true,
                              .no_data    = bkt_tool_has(g->t, "nodata") > 0};
     int                 rc = tree_copy(src, dst, &o, err);
@@ -128,7 +145,7 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
 
 static int run(struct bkt_tool *t)
 {
-    struct get                    g    = {t, bkt_tool_has(t, "verbose") > 0, 0};
+    struct get                    g    = {.t = t, .verbose = bkt_tool_has(t, "verbose") > 0};
     struct bkt_err                err  = {.n = 0};
     BKT_CLEANUP(bkt_freep) char  *file = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
@@ -136,6 +153,7 @@ static int run(struct bkt_tool *t)
         return bkt_tool_fail(t, "out of memory");
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
+    g.file = file;
     int rc = run_get(&g, t->args[0], file, bkt_buf_str(&part), &err);
     if (rc < 0) {
         (void)unlink(bkt_buf_str(&part));

@@ -215,7 +215,7 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
 struct tree_options load_tree_options(struct load *l)
 {
     return (struct tree_options){.hooks      = {.arg = l, .prepare = prepare, .shape = shape, .data = data,
-                                                .tell = load_tell, .done = done},
+                                                .tell = load_tell, .open_beside = load_open_beside, .done = done},
                                  .src_native = true,
                                  .no_data    = l->o->no_data};
 }

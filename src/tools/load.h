@@ -44,6 +44,9 @@ void load_tell(void *load, const char *path, const char *what);
 /** What references in the domain call a file; free().  BKT_EACCES: the domain can't refer to it. */
 BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
 
+/** The file that references of the source call @p name; for struct tree_hooks. */
+BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err);
+
 /* ---- load_link.c ---- */
 /** Make a new dataset refer to where the source's data lie.  1: done; 0: they have to be copied (told why); negative: failed. */
 BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);

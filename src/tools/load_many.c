@@ -22,6 +22,11 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
 
 static void tell(void *arg, const char *path, const char *what) { load_tell(((struct agg *)arg)->l, path, what); }
 
+static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
+{
+    return load_open_beside(((struct agg *)arg)->l, name, out, err);
+}
+
 static int make(struct agg *a, struct bkt_err *err)
 {
     struct tree_options o = load_tree_options(a->l);
@@ -29,6 +34,7 @@ static int make(struct agg *a, struct bkt_err *err)
     o.hooks.shape         = shape;
     o.hooks.data          = data;
     o.hooks.tell          = tell;
+    o.hooks.open_beside   = open_beside;
     o.hooks.prepare       = NULL;
     o.hooks.done          = NULL;
     return tree_copy(a->l->src->file, a->l->dst, &o, err);

@@ -1,9 +1,11 @@
-/* What a domain's references call a file. */
+/* What a domain's references call a file, and where the file lies that HDF5's own references name. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "h5.h"
 #include "load.h"
+#include "vfd.h"
 
 /* A file in the domain's own bucket: by the form that HSDS knows as well, bucket/key. */
 static int in_own(const char *own, const char *uri, char **out)
@@ -46,4 +48,33 @@ int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *e
         BKT_NOMEM(err);
     tell_allow(l, *out);
     return BKT_OK;
+}
+
+static int open_as(struct load *l, const char *name, hid_t *out, struct bkt_err *err)
+{
+    struct source *s = NULL;
+    BKT_PASS(source_open(name, NULL, l->set, &s, err));
+    *out   = s->file;
+    int rc = H5Iinc_ref(s->file) < 0 ? h5_fail(err, name) : BKT_OK;
+    source_close(s);
+    return rc;
+}
+
+/* Beside the source; on this machine also where HDF5 would look.  A source elsewhere makes us open nothing elsewhere [I2]. */
+int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err)
+{
+    struct load *l     = load;
+    const char  *from  = strncmp(l->src->name, "file:///", 8) == 0 ? l->src->name + 7 : l->src->name;
+    bool         local = !vfd_takes(from);
+    const char  *slash = strrchr(from, '/');
+    if (vfd_takes(name) || (*name == '/' && !local))
+        BKT_FAIL(err, BKT_EACCES, "%s isn't opened for what %s refers to", name, from);
+    if (*name == '/')
+        return open_as(l, name, out, err);
+    BKT_CLEANUP(bkt_freep) char *beside = NULL;
+    struct bkt_err               first  = {.n = 0};
+    if (asprintf(&beside, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, name) < 0)
+        BKT_NOMEM(err);
+    int rc = open_as(l, beside, out, &first);
+    return rc == BKT_OK || (local && open_as(l, name, out, NULL) == BKT_OK) ? BKT_OK : bkt_err_copy(err, rc, &first);
 }

@@ -299,6 +299,7 @@ static void tree_fini(struct tree *t)
         free(t->pending[i].attr);
     }
     free(t->pending);
+    tree_outside_fini(t);
 }
 
 int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err *err)

@@ -23,6 +23,9 @@ struct tree_hooks {
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
     /** Something that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
     void (*tell)(void *arg, const char *path, const char *what);
+    /** Open a file that references lead into, by the name that they have, with HDF5's native connector: *out is the caller's.  What
+     *  is refused or fails makes null references of them.  May be NULL. */
+    int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
     /** An object is done: for progress.  May be NULL. */
     void (*done)(void *arg, const char *path, H5I_type_t type);
 };

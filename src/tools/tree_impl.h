@@ -14,6 +14,10 @@ struct tree_place {
 struct tree_pending { /* a value with references: written when all objects are there */
     char *path, *attr; /* attr NULL: the dataset's data */
 };
+struct tree_outside { /* a file that references lead into */
+    char *name;
+    hid_t file; /* H5I_INVALID_HID: it can't be opened */
+};
 struct tree {
     hid_t                      src, dst;
     const struct tree_options *o;
@@ -21,6 +25,9 @@ struct tree {
     struct tree_pending       *pending;
     size_t                     n_pending;
     hid_t                      src_pair, dst_pair; /* while a pending value is written: owner of it */
+    struct tree_outside       *outside;
+    size_t                     n_outside;
+    hid_t                      ours; /* access list of our connector, made when it is wanted */
 };
 
 /* ---- tree.c ---- */
@@ -50,6 +57,14 @@ void              tree_mem_fini(struct tree_mem *m);
 BKT_NODISCARD int tree_translate(struct tree *t, const struct tree_mem *m, const char *path, const void *from, void *to, size_t n,
                                  struct bkt_err *err);
 void              tree_reclaim(const struct tree_mem *m, hid_t space, void *from, void *to, size_t n);
+
+/** Make the reference @p from anew, for the object @p name at @p loc. */
+herr_t tree_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to);
+
+/* ---- tree_outside.c ---- */
+/** The reference @p from, which leads into another file, @p file, as it is to be written; H5Rdestroy(). */
+BKT_NODISCARD int tree_outside(struct tree *t, const H5R_ref_t *from, const char *file, H5R_ref_t *to, struct bkt_err *err);
+void              tree_outside_fini(struct tree *t);
 
 /* ---- tree_data.c ---- */
 BKT_NODISCARD int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);

@@ -121,7 +121,7 @@ static bool target(struct tree *t, const H5R_ref_t *ref, hid_t *loc, const char 
     return true;
 }
 
-static herr_t remade(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to)
+herr_t tree_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to)
 {
     char                         attr[4096];
     BKT_CLEANUP(h5_closep) hid_t region = H5I_INVALID_HID;
@@ -150,12 +150,23 @@ static herr_t remade_old(hid_t loc, const char *name, hid_t type, const H5R_ref_
     return region < 0 ? -1 : H5Rcreate(to, loc, name, H5R_DATASET_REGION, region);
 }
 
-/* A reference into another file names that file: kept as it is. */
-static bool is_elsewhere(const struct tree *t, const H5R_ref_t *ref)
+/* A reference into another file names that file. */
+static bool is_elsewhere(const struct tree *t, const H5R_ref_t *ref, char *there, size_t size)
 {
-    char    there[4096], here[4096];
-    ssize_t n = H5Rget_file_name(ref, there, sizeof there), m = H5Fget_name(t->src, here, sizeof here);
+    char    here[4096];
+    ssize_t n = H5Rget_file_name(ref, there, size), m = H5Fget_name(t->src, here, sizeof here);
     return n > 0 && m > 0 && strcmp(there, here) != 0;
+}
+
+static void translate_outside(struct tree *t, const char *path, const char *file, const H5R_ref_t *from, void *to)
+{
+    H5R_ref_t      made = no_reference;
+    struct bkt_err why  = {.n = 0};
+    if (tree_outside(t, from, file, &made, &why) == BKT_OK)
+        memcpy(to, &made, sizeof made);
+    else
+        tree_tell(t, path, "a reference into %s becomes a null reference: %s", file, why.n ? why.frame[0].msg : bkt_err_text(why.code));
+    (void)H5Eclear2(H5E_DEFAULT);
 }
 
 static void translate_ref(struct tree *t, hid_t out, const char *path, const void *from, void *to)
@@ -163,17 +174,20 @@ static void translate_ref(struct tree *t, hid_t out, const char *path, const voi
     H5R_ref_t   ref;
     hid_t       loc;
     const char *name;
+    char        file[4096];
     memcpy(&ref, from, sizeof ref);
     memset(to, 0, H5Tget_size(out));
     if (is_null(&ref))
         return;
     bool   old = is_old(out);
     herr_t rc  = -1;
-    if (is_elsewhere(t, &ref)) { /* HDF5 writes only what it has open; a domain refers to its own objects */
-        rc = -1;
-    } else if (target(t, &ref, &loc, &name)) {
+    if (!old && is_elsewhere(t, &ref, file, sizeof file)) {
+        translate_outside(t, path, file, &ref, to);
+        return;
+    }
+    if (target(t, &ref, &loc, &name)) {
         H5R_ref_t made = no_reference;
-        rc = old ? remade_old(loc, name, out, &ref, to) : remade(loc, name, &ref, &made);
+        rc = old ? remade_old(loc, name, out, &ref, to) : tree_ref_again(loc, name, &ref, &made);
         if (rc >= 0 && !old)
             memcpy(to, &made, sizeof made);
     }

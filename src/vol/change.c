@@ -109,7 +109,8 @@ static int flush_last(struct bkt_file *f, struct bkt_err *err)
 herr_t bkt_change_close(struct bkt_vobj *o)
 {
     struct bkt_err err = {.n = 0};
-    if (o->file && (o->type == H5I_FILE || o->file->refs == 1) && flush_last(o->file, &err) < 0)
+    bool is_file = o->type == H5I_FILE && !o->outside;
+    if (o->file && (is_file || o->file->refs == 1) && flush_last(o->file, &err) < 0)
         return bkt_h5err_publish(&err);
     bkt_vobj_free(o);
     return 0;

@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "convert_value.h"
+#include "file.h"
+#include "native.h"
 #include "num.h"
 #include "object.h"
+#include "outside.h"
 #include "token.h"
 #include "value.h"
 
@@ -63,11 +66,26 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : select_blocks(space, r);
 }
 
+/* The dataset is out of reach, and may have another extent by now; HDF5 copies the selection when it opens the dataset. */
+static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
+{
+    hsize_t dims[BKT_MAX_RANK] = {0};
+    for (unsigned d = 0; d < r->n_dims; d++)
+        dims[d] = r->dims[d];
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = r->n_dims ? H5Screate_simple((int)r->n_dims, dims, NULL) : H5Screate(H5S_SCALAR);
+    if (space < 0 || select_region(space, r) < 0)
+        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name, r->file);
+    *out = bkt_hid_take(&space);
+    return BKT_OK;
+}
+
 /* The dataset's dataspace with the region selected */
 static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_object *dset = NULL;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    if (r->file)
+        return open_outside_region(r, out, err);
     BKT_TRY(err, bkt_domain_get(in_file->file->dom, &r->dset, &dset, err), "dataset of a region reference");
     int rc = dset->kind == BKT_DATASET ? bkt_convert_space(&dset->dset.space, &space, err)
                                        : BKT_ERR(err, BKT_EFORMAT, "a region reference to %s, which is no dataset", r->dset.text);
@@ -87,8 +105,18 @@ static int make_region(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R
     return bkt_object_make_region(in_file, &r->dset, space, out, err);
 }
 
+static int make_outside(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    if (r->kind != BKT_REGION_OBJECT && r->kind != BKT_REGION_ATTR)
+        BKT_PASS(open_region(in_file, r, &space, err));
+    return bkt_outside_ref(in_file, r, space, out, err);
+}
+
 static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_ref_t *out, struct bkt_err *err)
 {
+    if (r->file)
+        return make_outside(in_file, r, out, err);
     switch (r->kind) {
         case BKT_REGION_OBJECT:
             return bkt_object_make_ref(in_file, &r->dset, out, err);
@@ -123,8 +151,8 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
     struct bkt_regref r;
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
     int rc = r.kind == BKT_REGION_NULL ? BKT_OK
-             : r.kind == BKT_REGION_OBJECT || r.kind == BKT_REGION_ATTR
-                 ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region")
+             : r.kind == BKT_REGION_OBJECT || r.kind == BKT_REGION_ATTR || r.file
+                 ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region of this file")
                  : open_region(in_file, &r, &space, err);
     if (rc == BKT_OK && space >= 0)
         rc = bkt_object_make_old_region(in_file, &r.dset, space, out, err);
@@ -143,27 +171,33 @@ static bool is_null(const H5R_ref_t *ref)
     return true;
 }
 
-/* The object that a reference leads to, open, and its id in the domain of @p in_file. */
-static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, hid_t *obj, struct bkt_id *id, struct bkt_err *err)
+/* The numbers of plain files and of ours are counted separately. */
+static bool is_of(const struct bkt_vobj *in_file, hid_t obj, unsigned long fileno)
+{
+    return fileno == in_file->file->fileno && bkt_file_is_one(in_file, H5VLobject(obj));
+}
+
+/* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" when it is of another file. */
+static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *id, struct bkt_err *err)
 {
     unsigned long fileno;
     H5O_token_t   token;
-    *obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
-    if (*obj < 0)
-        return bkt_h5err_capture(err, "following a reference that is to be stored");
-    BKT_PASS(bkt_object_identify(*obj, &fileno, &token, err));
-    if (fileno != in_file->file->fileno)
-        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object of another file");
-    if (!bkt_token_id(in_file->file->dom, &token, id))
+    BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
+                     "following a reference that is to be stored"));
+    BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
+    if (is_of(in_file, obj, fileno) && !bkt_token_id(in_file->file->dom, &token, id))
         BKT_FAIL(err, BKT_EINVAL, "a reference to no object of the domain");
     return BKT_OK;
 }
 
 int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
     memset(out, 0, sizeof *out);
-    return is_null(ref) ? BKT_OK : target(in_file, ref, &obj, out, err);
+    if (is_null(ref))
+        return BKT_OK;
+    BKT_PASS(target(in_file, ref, out, err));
+    return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference to an object of another file, where the old kind is stored");
 }
 
 static int attr_name(const H5R_ref_t *ref, char **out, struct bkt_err *err)
@@ -245,12 +279,34 @@ int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *e
     }
 }
 
+/* By id, or by name in another file; a reference into a file that isn't there can still be moved. */
+static int leads_to(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
+{
+    struct bkt_err quiet = {.n = 0};
+    int            rc    = target(in_file, ref, &r->dset, &quiet);
+    if (rc == BKT_OK && r->dset.text[0])
+        return BKT_OK;
+    int named = bkt_outside_describe(ref, r, rc < 0 ? NULL : err);
+    return named < 0 && rc < 0 ? bkt_err_copy(err, rc, &quiet) : named;
+}
+
+static int shape_of(hid_t space, struct bkt_regref *r, struct bkt_err *err)
+{
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    int     rank               = H5Sget_simple_extent_dims(space, dims, NULL);
+    if (rank < 0 || rank > BKT_MAX_RANK)
+        return bkt_h5err_capture(err, "asking for the extent of a region reference");
+    r->n_dims = (unsigned)rank;
+    for (int d = 0; d < rank; d++)
+        r->dims[d] = dims[d];
+    return BKT_OK;
+}
+
 static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t obj   = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     H5R_type_t kind = H5Rget_type(ref);
-    BKT_PASS(target(in_file, ref, &obj, &r->dset, err));
+    BKT_PASS(leads_to(in_file, ref, r, err));
     r->kind = BKT_REGION_OBJECT;
     if (kind == H5R_ATTR) {
         r->kind = BKT_REGION_ATTR;
@@ -259,7 +315,11 @@ static int describe(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_r
     if (kind != H5R_DATASET_REGION2)
         return BKT_OK;
     space = H5Ropen_region((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
-    return space < 0 ? bkt_h5err_capture(err, "opening the region of a reference") : bkt_convert_from_region(space, r, err);
+    if (space < 0)
+        return bkt_h5err_capture(err, "opening the region of a reference");
+    if (r->file)
+        BKT_PASS(shape_of(space, r, err));
+    return bkt_convert_from_region(space, r, err);
 }
 
 int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err)

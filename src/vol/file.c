@@ -190,10 +190,26 @@ static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *e
     return rc;
 }
 
+const struct bkt_file_opener *bkt_file_opener;
+
+static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_err *err)
+{
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(bkt_file_opener->open(bkt_file_opener->arg, name, &id, err));
+    BKT_PASS(bkt_native_wrap(&id, out, err));
+    (*out)->called = strdup(name);
+    if ((*out)->called)
+        return BKT_OK;
+    bkt_vobj_free(*out);
+    BKT_NOMEM(err);
+}
+
 static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
     struct bkt_file    *f = NULL;
+    if (bkt_file_opener)
+        return open_otherwise(name, out, err);
     BKT_PASS(settings_of(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
     int rc = plain_open(name, flags, out, err);
@@ -317,11 +333,12 @@ static int get_intent(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt
 
 static int get_name(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
-    H5VL_file_get_name_args_t *a = &args->args.get_name;
+    H5VL_file_get_name_args_t *a    = &args->args.get_name;
+    const char                *name = o->outside ? o->outside : o->file->name;
     (void)err;
-    *a->file_name_len = strlen(o->file->name);
+    *a->file_name_len = strlen(name);
     if (a->buf && a->buf_size)
-        (void)snprintf(a->buf, a->buf_size, "%s", o->file->name);
+        (void)snprintf(a->buf, a->buf_size, "%s", name);
     return BKT_OK;
 }
 

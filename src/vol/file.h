@@ -18,6 +18,14 @@ BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, 
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 void              bkt_file_release(struct bkt_file *f);
 
+/** For h5bucket, which knows more about the files that references lead into: while this is set, a file that is opened through the
+ *  connector is the plain one whose id open() gives (the caller's), and is known by the name that was asked for. */
+struct bkt_file_opener {
+    int (*open)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
+    void *arg;
+};
+extern const struct bkt_file_opener *bkt_file_opener;
+
 /** What H5Fget_obj_count and H5Fget_obj_ids answer (file_ids.c). */
 BKT_NODISCARD int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);

@@ -42,7 +42,7 @@ static bool is_one_file(hid_t a, hid_t b, bool local)
 static bool is_in(const struct listing *l, const void *obj)
 {
     const struct bkt_vobj *o = find_object(obj);
-    if (!o || !o->file != !l->file)
+    if (!o || o->outside || !o->file != !l->file)
         return false;
     if (!l->file)
         return is_one_file(o->native_id, l->native, l->local);
@@ -51,7 +51,7 @@ static bool is_in(const struct listing *l, const void *obj)
 
 bool bkt_file_is_one(const struct bkt_vobj *o, const void *obj)
 {
-    return is_in(&(struct listing){.file = o->file, .native = o->native_id}, obj);
+    return !o->outside && is_in(&(struct listing){.file = o->file, .native = o->native_id}, obj);
 }
 
 static herr_t list_id(hid_t id, void *arg)

@@ -163,7 +163,9 @@ int bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct b
         case H5VL_FILE_GET_INTENT:
             return PASS_ON(err, H5Fget_intent(o->native_id, args->args.get_intent.flags), "H5Fget_intent");
         case H5VL_FILE_GET_NAME:
-            n = H5Fget_name(o->native_id, name->buf, name->buf_size);
+            n = o->called ? (ssize_t)strlen(o->called) : H5Fget_name(o->native_id, name->buf, name->buf_size);
+            if (o->called && name->buf && name->buf_size)
+                (void)snprintf(name->buf, name->buf_size, "%s", o->called);
             if (n >= 0)
                 *name->file_name_len = (size_t)n;
             return PASS_ON(err, n, "H5Fget_name");

@@ -11,6 +11,7 @@
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
+#include "outside.h"
 #include "shadow.h"
 #include "trace.h"
 
@@ -163,8 +164,14 @@ static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_o
 {
     struct bkt_vobj *o = NULL;
     int              rc;
+    if (args->op_type == H5VL_OBJECT_GET_FILE && (obj->outside || obj->called)) {
+        *args->args.get_file.file = obj;
+        return BKT_OK;
+    }
     if (args->op_type == H5VL_OBJECT_GET_FILE && obj->native_id < 0)
         return get_file(obj, args->args.get_file.file, err);
+    if (args->op_type == H5VL_OBJECT_GET_NAME && obj->outside) /* known without opening the file */
+        return get_name(obj, args->args.get_name.buf, args->args.get_name.buf_size, args->args.get_name.name_len, err);
     BKT_PASS(bkt_path_locate(obj, loc, &o, err));
     if (o->native_id >= 0)
         rc = bkt_native_object_get(o, args, err);
@@ -264,6 +271,10 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
 {
     struct bkt_vobj *o = NULL;
     bool old = bkt_shadow_is_old_call();
+    if (obj->outside) {
+        bkt_outside_token(obj, out);
+        return BKT_OK;
+    }
     if (lookup_answer)
         return answer_lookup(obj, out, old, err);
     BKT_PASS(bkt_path_locate(obj, loc, &o, err));

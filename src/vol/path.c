@@ -8,6 +8,7 @@
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
+#include "outside.h"
 #include "token.h"
 #include "vol.h"
 
@@ -268,6 +269,8 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
     const struct bkt_object *found = NULL;
     if (obj->native_id >= 0)
         return bkt_native_open_by_token(obj->native_id, token, out, err);
+    if (obj->outside)
+        return bkt_outside_open(obj, out, err);
     if (!bkt_token_id(obj->file->dom, token, &id))
         BKT_FAIL(err, BKT_EINVAL, "%s: not a token of this file", obj->file->name);
     BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));

@@ -81,6 +81,8 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_object_release(o->obj);
     free(o->path);
     free(o->attr_name);
+    free(o->outside);
+    free(o->called);
     free(o);
 }
 

@@ -272,6 +272,146 @@ static void new_kind_stored(hid_t f, struct out *o)
     H5Tclose(v);
 }
 
+/* ---- into another file ---- */
+
+static hid_t open_other(const struct out *o, bool create)
+{
+    hid_t fapl = new_fapl(o), f;
+    f = create ? H5Fcreate(new_name(o, "other.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl) : H5Fopen(new_name(o, "other.h5"), H5F_ACC_RDONLY, fapl);
+    CHECK(f >= 0, "the other file: %s", f >= 0 ? "" : error_text());
+    H5Pclose(fapl);
+    return f;
+}
+
+static void say_file_of(struct out *o, const H5R_ref_t *r)
+{
+    char name[4096] = "";
+    say(o, "file name %d", H5Rget_file_name(r, name, sizeof name) > 0);
+    say(o, "%s", strcmp(name, new_name(o, "other.h5")) == 0 ? "the other file's" : name);
+}
+
+static void follow_outside(struct out *o, H5R_ref_t *r)
+{
+    H5O_type_t type     = H5O_TYPE_UNKNOWN;
+    char       name[64] = "";
+    H5R_ref_t  copy;
+    say_file_of(o, r);
+    say(o, "object's name %d", H5Rget_obj_name(r, H5P_DEFAULT, name, sizeof name) > 0);
+    say(o, "%s", name);
+    say(o, "type %d", H5Rget_obj_type3(r, H5P_DEFAULT, &type));
+    say(o, "%d", type);
+    say(o, "copied %d", H5Rcopy(r, &copy));
+    follow(o, &copy);
+    H5Rdestroy(&copy);
+    say_file_of(o, r); /* the same once the file is open */
+}
+
+/* Nine of them, all of the same dataset of the other file, in a dataset, an attribute and a list */
+static void outside(hid_t f, struct out *o)
+{
+    H5R_ref_t r[MANY];
+    hid_t     other = open_other(o, true), s = H5Screate_simple(1, (hsize_t[]){MANY}, NULL), v = H5Tvlen_create(H5T_STD_REF);
+    hid_t     one = H5Screate(H5S_SCALAR);
+    hvl_t     list = {MANY, r};
+    targets(other);
+    make_new(other, r);
+    hid_t d = H5Dcreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    say(o, "written %d", H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r));
+    H5Dclose(d);
+    hid_t a = H5Acreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT);
+    say(o, "written %d", H5Awrite(a, H5T_STD_REF, r));
+    H5Aclose(a);
+    a = H5Acreate2(f, "list", v, one, H5P_DEFAULT, H5P_DEFAULT);
+    say(o, "written %d", H5Awrite(a, v, &list));
+    H5Aclose(a);
+    for (int i = 0; i < MANY; i++)
+        H5Rdestroy(&r[i]);
+    H5Sclose(s);
+    H5Sclose(one);
+    H5Tclose(v);
+    say_result(o, "closing the other file", H5Fclose(other));
+}
+
+static void outside_stored(hid_t f, struct out *o)
+{
+    H5R_ref_t r[MANY], again[MANY];
+    hid_t     d = H5Dopen2(f, "all", H5P_DEFAULT), a = H5Aopen(f, "all", H5P_DEFAULT), v = H5Tvlen_create(H5T_STD_REF), fapl = new_fapl(o);
+    hvl_t     list = {0, NULL};
+    say(o, "read %d", H5Dread(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r));
+    say(o, "read %d", H5Aread(a, H5T_STD_REF, again));
+    say(o, "open files %zd", H5Fget_obj_count(f, H5F_OBJ_FILE)); /* nothing was followed yet */
+    for (int i = 0; i < MANY; i++) {
+        if (i < N || i == 2 * N) /* HDF5 doesn't find regions equal that it hasn't opened */
+            say(o, "equal %d %d", H5Requal(&r[i], &again[i]), H5Requal(&r[i], &again[(i + 1) % MANY]));
+        follow_outside(o, &r[i]);
+        H5Rdestroy(&r[i]);
+        H5Rdestroy(&again[i]);
+    }
+    H5Dclose(d);
+    H5Aclose(a);
+    a = H5Aopen(f, "list", H5P_DEFAULT);
+    say(o, "read %d %zu", H5Aread(a, v, &list), list.len);
+    for (size_t i = 0; i < list.len; i++) {
+        follow_outside(o, (H5R_ref_t *)list.p + i);
+        H5Rdestroy((H5R_ref_t *)list.p + i);
+    }
+    free(list.p);
+    H5Aclose(a);
+    H5Tclose(v);
+    /* once it is gone they still tell where they led */
+    say_result(o, "deleting the other file", H5Fdelete(new_name(o, "other.h5"), fapl));
+    H5Pclose(fapl);
+    d = H5Dopen2(f, "all", H5P_DEFAULT);
+    say(o, "read %d", H5Dread(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r));
+    for (int i = 0; i < MANY; i++) {
+        say_file_of(o, &r[i]);
+        say_result(o, "following it", H5Ropen_object(&r[i], H5P_DEFAULT, H5P_DEFAULT));
+        H5Rdestroy(&r[i]);
+    }
+    H5Dclose(d);
+}
+
+/* A domain's references into a plain file: followed where the domain is a folder of this machine; one in S3 can't make us open a
+ * local file [I2].  Moved to another dataset they stay what they are. */
+static void into_plain(const struct out *o)
+{
+    const struct out twin = {.ours = false};
+    H5R_ref_t        r[2], back[2];
+    hid_t            plain = open_other(&twin, true), fapl = new_fapl(o), s = H5Screate_simple(1, (hsize_t[]){2}, NULL), sel = region(0);
+    const bool       local = !strstr(new_name(o, ""), "://");
+    targets(plain);
+    hid_t f = H5Fcreate(new_name(o, "plain.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t d = H5Dcreate2(f, "r", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Rcreate_object(plain, "g", H5P_DEFAULT, &r[0]) >= 0 && H5Rcreate_region(plain, "d", sel, H5P_DEFAULT, &r[1]) >= 0, "%s", error_text());
+    CHECK(H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r) >= 0, "%s", error_text());
+    H5Rdestroy(&r[0]);
+    H5Rdestroy(&r[1]);
+    CHECK(H5Dclose(d) >= 0 && H5Fclose(f) >= 0 && H5Fclose(plain) >= 0, "%s", error_text());
+    f = H5Fopen(new_name(o, "plain.h5"), H5F_ACC_RDWR, fapl);
+    d = H5Dopen2(f, "r", H5P_DEFAULT);
+    CHECK(H5Dread(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0, "%s", error_text());
+    for (int i = 0; i < 2; i++) {
+        char  name[4096] = "", path[64] = "";
+        H5Rget_file_name(&back[i], name, sizeof name);
+        H5Rget_obj_name(&back[i], H5P_DEFAULT, path, sizeof path);
+        hid_t obj = H5Ropen_object(&back[i], H5P_DEFAULT, H5P_DEFAULT);
+        CHECK(strcmp(name, new_name(&twin, "other.h5")) == 0 && strcmp(path, i ? "/d" : "/g") == 0, "it names %s, %s", name, path);
+        CHECK((obj >= 0) == local, "a reference into a file of this machine %s", obj >= 0 ? "is followed" : error_text());
+        if (obj >= 0)
+            H5Oclose(obj);
+    }
+    hid_t e = H5Dcreate2(f, "moved", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    herr_t moved = H5Dwrite(e, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, back);
+    CHECK((moved >= 0) == local, "moving them: %s", error_text()); /* a region can't be described without its dataset */
+    H5Rdestroy(&back[0]);
+    H5Rdestroy(&back[1]);
+    CHECK(H5Dclose(d) >= 0 && H5Dclose(e) >= 0 && H5Fclose(f) >= 0, "%s", error_text());
+    CHECK(H5Fdelete(new_name(o, "plain.h5"), fapl) >= 0 && H5Fdelete(new_name(&twin, "other.h5"), H5P_DEFAULT) >= 0, "%s", error_text());
+    H5Pclose(fapl);
+    H5Sclose(s);
+    H5Sclose(sel);
+}
+
 /* ---- what rests on references ---- */
 
 static void scales(hid_t f, struct out *o)
@@ -318,7 +458,13 @@ static void scales_stored(hid_t f, struct out *o)
 static const struct write_case cases[] = {
     {"references of the old kinds", old_kinds, old_kinds_stored},
     {"references of the new kind", new_kind, new_kind_stored},
+    {"references into another file", outside, outside_stored},
     {"dimension scales", scales, scales_stored},
 };
 
-int main(void) { return compare_write_main(cases, COUNT(cases)); }
+int main(void)
+{
+    const struct out ours = {.ours = true};
+    compare_write_extra(into_plain, &ours);
+    return compare_write_main(cases, COUNT(cases));
+}

@@ -571,8 +571,40 @@ static const struct {
     {"{'id': '" DSET_ID "', 'select_type': 'H5S_SEL_POINTS'}", BKT_EFORMAT, 0, 0, 0, 0},
     {"{'id': '" ROOT_ID "', 'select_type': 'H5S_SEL_ALL'}", BKT_EFORMAT, 0, 0, 0, 0},
     {"{'id': '" DSET_ID "'}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{'file': 'b.h5', 'name': '/d', 'shape': [6, 8], 'select_type': 'H5S_SEL_POINTS', 'selection': [[1, 2], [3, 4]]}", BKT_OK,
+     BKT_REGION_POINTS, 2, 2, 4},
+    {"{'file': 'b.h5', 'name': '/d'}", BKT_OK, BKT_REGION_OBJECT, 0, 0, 0},
+    {"{'file': 'b.h5', 'name': '/d', 'attr': 'a'}", BKT_OK, BKT_REGION_ATTR, 0, 0, 0},
+    {"{'file': 'b.h5'}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{'file': 7, 'name': '/d'}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{'name': '/d'}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{'file': 'b.h5', 'name': '/d', 'shape': [-1], 'select_type': 'H5S_SEL_ALL'}", BKT_EFORMAT, 0, 0, 0, 0},
+    {"{'file': 'b.h5', 'name': '/d', 'select_type': 'H5S_SEL_ALL'}", BKT_EFORMAT, 0, 0, 0, 0},
     {"garbage", BKT_EFORMAT, 0, 0, 0, 0},
 };
+
+/* What is read of these is written as it was. */
+static const char *const outside[] = {
+    "{'file':'b.h5','name':'/d'}",
+    "{'file':'b.h5','name':'/d','attr':'\\u00e4'}",
+    "{'file':'\\u00e4 \\udc80.h5','name':'/a \\\\ b'}",
+    "{'file':'b.h5','name':'/d','shape':[6,8],'select_type':'H5S_SEL_HYPERSLABS','selection':[[[1,2],[3,5]]]}",
+    "{'file':'b.h5','name':'/d','shape':[],'select_type':'H5S_SEL_ALL'}",
+};
+
+static void references_into_other_files_are_written_as_read(void)
+{
+    for (size_t i = 0; i < BKT_COUNT(outside); i++) {
+        struct bkt_regref r;
+        struct bkt_buf    out  = {0};
+        char             *json = json_of(outside[i]);
+        CHECK(bkt_regref_parse(json, strlen(json), &r, NULL) == BKT_OK && r.file, "%s", outside[i]);
+        CHECK(bkt_regref_emit(&r, &out, NULL) == BKT_OK && strcmp(bkt_buf_str(&out), json) == 0, "%s: %s", json, bkt_buf_str(&out));
+        bkt_regref_fini(&r);
+        bkt_buf_fini(&out);
+        free(json);
+    }
+}
 
 static void regions_are_read(void)
 {
@@ -597,6 +629,7 @@ static void regions_are_read(void)
 int main(void)
 {
     every_form_of_a_link_is_read();
+    references_into_other_files_are_written_as_read();
     groups_may_lack_what_is_required();
     the_last_of_duplicate_keys_wins();
     creation_properties_come_in_two_shapes();
