@@ -65,8 +65,10 @@ class Differences:
                 self.exceptions.append([domain, command, pattern[0], re.compile(pattern[1:]), where, 0])
                 if pattern[0] not in "-+!":
                     raise SystemExit(f"{where}: pattern must start with - (twin), + (domain) or ! (exit code)")
-            elif fields[0] == "skip" and len(fields) == 4:
-                _, domain, command, reason = fields
+            elif fields[0].startswith("skip") and len(fields) == 4:
+                kind, domain, command, reason = fields
+                if kind != "skip" and kind.removeprefix("skip-") not in store.split("-"):
+                    continue
                 self.skips.append([domain, command, where, 0])
             else:
                 raise SystemExit(f"{where}: neither a rule nor an exception with 5 fields, nor a skip with 4")
