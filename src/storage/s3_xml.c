@@ -85,14 +85,12 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     XML_SetStartDoctypeDeclHandler(p->parser, on_doctype);
     enum XML_Status ok  = XML_Parse(p->parser, xml, (int)n, 1);
     const char     *why = p->too ? p->too : XML_ErrorString(XML_GetErrorCode(p->parser));
-    unsigned long   line = (unsigned long)XML_GetCurrentLineNumber(p->parser);
     XML_ParserFree(p->parser);
     bkt_buf_fini(&p->text);
     if (p->rc < 0 && !p->too)
         return p->rc; /* the caller's own */
     if (p->rc < 0 || ok != XML_STATUS_OK)
-        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is no XML that can be read (%s, line %lu)",
-                 why ? why : "?", line);
+        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is no XML that can be read (%s)", why ? why : "?");
     return BKT_OK;
 }
 

@@ -311,7 +311,14 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
         BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));
-    if (raw.len)
+    size_t room = SIZE_MAX; /* the older call doesn't tell */
+#if H5_VERSION_GE(2, 0, 0)
+    if (a->chunk_read.buf_size) {
+        room                    = *a->chunk_read.buf_size;
+        *a->chunk_read.buf_size = raw.len;
+    }
+#endif
+    if (raw.len && raw.len <= room) /* H5Dread_chunk2 that has too little room tells how much it takes */
         memcpy(a->chunk_read.buf, raw.ptr, raw.len);
     return BKT_OK;
 }

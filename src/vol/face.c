@@ -81,13 +81,13 @@ static bool copy_faces(void)
     return ok;
 }
 
-/* Where it was tried: 1.14.  Others only when asked for. */
+/* Where it was tried: 1.14 and 2.2; the layout is the same in between.  Others only when asked for. */
 bool bkt_face_is_wanted(const char *wanted)
 {
     unsigned major = 0, minor = 0, release = 0;
     if (strcmp(wanted, "auto") != 0)
         return strcmp(wanted, "yes") == 0;
-    return H5get_libversion(&major, &minor, &release) >= 0 && major == 1 && minor == 14;
+    return H5get_libversion(&major, &minor, &release) >= 0 && ((major == 1 && minor == 14) || (major == 2 && minor <= 2));
 }
 
 void bkt_face_acquire(bool wanted)

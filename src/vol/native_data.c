@@ -65,6 +65,11 @@ static herr_t chunk_op(hid_t id, int op, H5VL_native_dataset_optional_args_t *a,
         case H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD:
             return H5Dget_chunk_info_by_coord(id, by_coord->offset, by_coord->filter_mask, by_coord->addr, by_coord->size);
         case H5VL_NATIVE_DATASET_CHUNK_READ:
+#if H5_VERSION_GE(2, 0, 0)
+            if (a->chunk_read.buf_size)
+                return H5Dread_chunk2(id, dxpl, a->chunk_read.offset, &a->chunk_read.filters, a->chunk_read.buf,
+                                      a->chunk_read.buf_size);
+#endif
             return H5Dread_chunk(id, dxpl, a->chunk_read.offset, &a->chunk_read.filters, a->chunk_read.buf);
         case H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE:
             return H5Dvlen_get_buf_size(id, a->get_vlen_buf_size.type_id, a->get_vlen_buf_size.space_id,

@@ -129,7 +129,8 @@ static void what_nobody_knows_stays(void)
     if (bkt_id_key(&b, &key) < 0)
         abort();
     OK(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &text, err));
-    char *at = strstr(bkt_buf_str(&text), "\"links\""), *whole = NULL;
+    const char *at    = strstr(bkt_buf_str(&text), "\"links\"");
+    char       *whole = NULL;
     if (!at || asprintf(&whole, "%.*s%s%s", (int)(at - bkt_buf_str(&text)), bkt_buf_str(&text), json, at + 7) < 0)
         abort();
     OK(bkt_store_put(d->store, bkt_buf_str(&key), whole, strlen(whole), NULL, NULL, NULL, err));

@@ -266,7 +266,7 @@ static void json_mutated(void **state)
         bkt_json_fields_fini(f, N_FIELDS);
         free(p);
     }
-    assert_in_range(good, 1, 19999);
+    assert_true(good >= 1 && good <= 19999);
 }
 
 /* ---- the rest ---- */
