@@ -6,6 +6,16 @@ work=$(mktemp -d) || exit 1
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 mkdir "$work/data" && cp -r "$BKT_FIXTURES/hsopen" "$work/data/hsopen" || exit 1
+# Users that may do one thing only.
+python3 - "$work/data/hsopen/home/test_user1/fx/groups.h5/.domain.json" <<'END' || exit 1
+import json, sys
+with open(sys.argv[1]) as f:
+    doc = json.load(f)
+for user, right in (("creator", "create"), ("updater", "update"), ("deleter", "delete")):
+    doc["acls"][user] = {k: k in ("read", right) for k in ("create", "read", "update", "delete", "readACL", "updateACL")}
+with open(sys.argv[1], "w") as f:
+    json.dump(doc, f)
+END
 sums() { (cd "$work/data" && find . -type f -exec sha256sum {} + | sort -k2; find . -type d | sort); }
 sums > "$work/before"
 python3 -u -m http.server --bind 127.0.0.1 --directory "$work/data" 0 > "$work/server" 2>&1 &
