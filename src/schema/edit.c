@@ -141,6 +141,49 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     return bkt_map_put(*deltas, name, n, (void *)(uintptr_t)what, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
+/* A change of a count is told from others' by an id. */
+static int sign_counts(struct bkt_change *c, struct bkt_err *err)
+{
+    uint64_t random;
+    if (c->refs_id[0])
+        return BKT_OK;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        BKT_FAIL(err, BKT_EIO, "no random numbers");
+    (void)snprintf(c->refs_id, sizeof c->refs_id, "%016llx", (unsigned long long)random);
+    return BKT_OK;
+}
+
+/* ---- committed types count what is of them ---- */
+
+int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    struct bkt_err     why = {.n = 0};
+    if (!t || !t->committed.text[0])
+        return BKT_OK;
+    int rc = bkt_change_of(d, &t->committed, &c, &why);
+    if (rc == BKT_ENOENT) /* it is gone; what is of it holds a copy */
+        return BKT_OK;
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
+    if (c->obj->kind != BKT_DATATYPE || c->obj->uses < 0 || c->obj->uses + by < 0)
+        return BKT_OK;
+    BKT_PASS(sign_counts(c, err));
+    c->obj->uses += by;
+    c->uses += by;
+    return by < 0 ? bkt_edit_loosen(d, &t->committed, err) : BKT_OK;
+}
+
+int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)
+{
+    if (o->kind == BKT_DATASET)
+        BKT_PASS(bkt_edit_use(d, o->dset.type, by, err));
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    for (size_t i = 0; i < a->n; i++)
+        BKT_PASS(bkt_edit_use(d, a->v[i].type, by, err));
+    return BKT_OK;
+}
+
 /* ---- objects ---- */
 
 static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
@@ -194,7 +237,7 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
         *id = o->id;
     if (bkt_links_count_add(d->links, o) < 0)
         BKT_NOMEM(err);
-    return BKT_OK;
+    return bkt_edit_use_all(d, o, 1, err);
 }
 
 struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id)
@@ -275,11 +318,7 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
     if (refs < 0) { /* H5Odecr_refcount() may go below what links there are: it takes none away */
         BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
     }
-    uint64_t random;
-    if (!c->refs_id[0] && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-        BKT_FAIL(err, BKT_EIO, "no random numbers");
-    if (!c->refs_id[0])
-        (void)snprintf(c->refs_id, sizeof c->refs_id, "%016llx", (unsigned long long)random);
+    BKT_PASS(sign_counts(c, err));
     c->obj->extra_refs = (uint32_t)refs;
     c->refs += by;
     BKT_PASS(bkt_edit_loosen(d, obj, err));
@@ -294,16 +333,21 @@ static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr 
         BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", a->name);
     if (a->created <= 0)
         a->created = bkt_edit_now(d->edits);
+    BKT_PASS(bkt_edit_use(d, a->type, 1, err));
     if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0 || bkt_attrs_add(&c->obj->attrs, a) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
-static int replace_attr(struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
+static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
 {
     struct bkt_attr *old = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, a->name);
     if (!old)
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", a->name);
+    if (strcmp(old->type->committed.text, a->type->committed.text) != 0) {
+        BKT_PASS(bkt_edit_use(d, a->type, 1, err));
+        BKT_PASS(bkt_edit_use(d, old->type, -1, err));
+    }
     if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
         BKT_NOMEM(err);
     char *name = old->name; /* the name stays where it is: the list may be sorted by it */
@@ -325,7 +369,7 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     d->edits->dirty_bytes += 512 + a->value.len;
     if (!a->name || !a->type)
         BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
-    return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(c, a, err);
+    return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);
 }
 
 int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name, struct bkt_err *err)
@@ -337,9 +381,11 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", name);
     if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0 || bkt_attrs_remove(&c->obj->attrs, name, &out) < 0)
         BKT_NOMEM(err);
-    bkt_attr_fini(&out);
     c->numbers |= c->obj->attr_track_order & 1;
-    return BKT_OK;
+    int rc = bkt_edit_use(d, out.type, -1, err);
+    bkt_attr_fini(&out);
+    BKT_PASS(rc);
+    return bkt_edit_sweep(d, err);
 }
 
 int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from, const char *to,

@@ -39,6 +39,7 @@ struct bkt_change {
     bool               numbers; /* of links or attributes: one that was given is not in use any more */
     int64_t            refs;    /* change of extra_refs */
     char               refs_id[17]; /* which stands beside it in the store; "" no change yet */
+    int64_t            uses;    /* change of uses */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
     /* while it is flushed */
@@ -83,6 +84,11 @@ BKT_NODISCARD int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, s
 BKT_NODISCARD int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err);
 /** The count of an object may have come down to nothing: to be looked at. */
 BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+
+/** Something of type @p t is made (@p by 1) or goes (-1): a committed type counts that. */
+BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct bkt_err *err);
+/** The same for all types that an object and its attributes have. */
+BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
 
 /* ---- replay.c: pure ---- */
 

@@ -25,7 +25,7 @@ static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0;
 
 static bool is_changed(const struct bkt_change *c)
 {
-    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs || c->numbers ||
+    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs || c->uses || c->numbers ||
            (c->refs_id[0] && c->tried);
 }
 
@@ -45,7 +45,7 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
     uint64_t links = 0;
     if (c->removed || !is_changed(c))
         return PHASE_NOTHING;
-    if (c->is_new && !c->keep && !c->obj->extra_refs && strcmp(c->id.text, d->doc.root.text) != 0 &&
+    if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 && strcmp(c->id.text, d->doc.root.text) != 0 &&
         bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
         return PHASE_NOTHING; /* somebody holds it, nothing leads to it yet */
     if (c->obj->kind != BKT_GROUP)

@@ -152,6 +152,7 @@ struct bkt_object *bkt_object_make(enum bkt_kind kind)
         return NULL;
     o->kind             = kind;
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
+    o->uses             = kind == BKT_DATATYPE ? 0 : -1;
     if (kind == BKT_DATASET)
         o->dset.fill_time = o->dset.alloc_time = -1;
     return o;

@@ -97,12 +97,18 @@ static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
     if (refs)
         BKT_PASS(bkt_json_u64(refs, "h5refcount", UINT32_MAX, &n, err));
     o->extra_refs = (uint32_t)n;
+    const json_t *uses = o->kind == BKT_DATATYPE ? bkt_json_get(j, "h5uses") : NULL;
+    if (uses) {
+        BKT_PASS(bkt_json_u64(uses, "h5uses", INT32_MAX, &n, err));
+        o->uses = (int64_t)n;
+    }
     return BKT_OK;
 }
 
 static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_object *o, struct bkt_err *err)
 {
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
+    o->uses             = -1;
     BKT_PASS(parse_ids(j, expect, o, err));
     o->created  = bkt_json_seconds(j, "created");
     o->modified = bkt_json_seconds(j, "lastModified");
@@ -215,6 +221,8 @@ static int emit_own(const struct bkt_object *o, json_t *j)
         BKT_PASS(bkt_json_set(j, "h5comment", bkt_json_new_str(o->comment)));
     if (o->kind == BKT_DATASET)
         BKT_PASS(bkt_trim_emit(o->dset.trim, o->dset.space.rank, j));
+    if (o->kind == BKT_DATATYPE && o->uses >= 0)
+        BKT_PASS(bkt_json_set(j, "h5uses", json_integer(o->uses)));
     return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;
 }
 

@@ -5,7 +5,8 @@
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
- *   h5refby        [[id, n], ...]: the latest changes of h5refcount, so that none is made twice
+ *   h5uses         a committed type: how many datasets and attributes are of it
+ *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
  *   h5nextlink, h5nextattr        the number of the next one

@@ -49,6 +49,7 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, id, &c, err));
     BKT_PASS(loosen_members(d, c->obj, err));
+    BKT_PASS(bkt_edit_use_all(d, c->obj, -1, err));
     if (d->edits->on_remove)
         d->edits->on_remove(d, id, d->edits->on_remove_arg);
     bool stored = !c->is_new || c->tried || c->obj->kind == BKT_DATASET; /* chunks may be written before their dataset is */
@@ -92,7 +93,8 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
-    if (!o->extra_refs) /* the cache's reference, ours, and that of a change */
+    bool used = o->kind == BKT_DATATYPE && o->uses != 0; /* or may be used, as far as is known */
+    if (!o->extra_refs && !used) /* the cache's reference, ours, and that of a change */
         *out = bkt_object_refs(o) > (c ? 3U : 2U) ? FATE_HELD : FATE_GOES;
     bkt_object_release(o);
     return BKT_OK;

@@ -162,18 +162,33 @@ static int add_note(json_t *notes, const char *id, json_int_t n)
 }
 
 /* Counts are the one thing where doing it again isn't the same as doing it once. */
-static int replay_refs(const struct bkt_change *c, json_t *stored)
+static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by, int64_t change, json_int_t *n)
 {
-    const json_t *old   = json_object_get(stored, "h5refcount");
-    json_t       *notes = json_object_get(stored, "h5refby");
+    const json_t *old   = json_object_get(stored, key);
+    json_t       *notes = json_object_get(stored, by);
+    *n                  = json_is_integer(old) ? json_integer_value(old) : 0;
+    if (!change && !notes)
+        return BKT_OK;
     if (!json_is_array(notes)) {
         notes = json_array();
-        BKT_PASS(bkt_json_set(stored, "h5refby", notes));
+        BKT_PASS(bkt_json_set(stored, by, notes));
     }
-    json_int_t refs = (json_is_integer(old) ? json_integer_value(old) : 0) - take_note(notes, c->refs_id) + c->refs;
-    BKT_PASS(add_note(notes, c->refs_id, c->refs));
+    *n += change - take_note(notes, c->refs_id);
+    *n = *n > 0 ? *n : 0;
+    return add_note(notes, c->refs_id, change);
+}
+
+static int replay_counts(const struct bkt_change *c, json_t *stored)
+{
+    json_int_t n;
+    BKT_PASS(replay_count(c, stored, "h5refcount", "h5refby", c->refs, &n));
     (void)json_object_del(stored, "h5refcount");
-    return refs > 0 ? bkt_json_set(stored, "h5refcount", json_integer(refs)) : BKT_OK;
+    if (n)
+        BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(n)));
+    if (!json_is_integer(json_object_get(stored, "h5uses"))) /* not known, and we don't know it either */
+        return BKT_OK;
+    BKT_PASS(replay_count(c, stored, "h5uses", "h5useby", c->uses, &n));
+    return bkt_json_set(stored, "h5uses", json_integer(n));
 }
 
 static int replay_own(const struct bkt_change *c, json_t *stored)
@@ -183,7 +198,7 @@ static int replay_own(const struct bkt_change *c, json_t *stored)
         if (c->obj->comment)
             BKT_PASS(bkt_json_set(stored, "h5comment", bkt_json_new_str(c->obj->comment)));
     }
-    return c->refs_id[0] ? replay_refs(c, stored) : BKT_OK;
+    return c->refs_id[0] ? replay_counts(c, stored) : BKT_OK;
 }
 
 /* ---- numbers in the order of creation: those that are stored stay, ours come behind ---- */

@@ -45,7 +45,7 @@ int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struc
             BKT_PASS(bkt_domain_link_count(o->file->dom, &obj->id, &rc, err));
         out->fileno = o->file->fileno;
         out->type   = object_types[obj->kind];
-        out->rc     = (unsigned)rc + obj->extra_refs;
+        out->rc     = (unsigned)rc + obj->extra_refs + (unsigned)(obj->kind == BKT_DATATYPE && obj->uses > 0 ? obj->uses : 0);
         bkt_token_of(&obj->id, &out->token);
     }
     if (fields & H5O_INFO_TIME && obj->track_times != 0) {

@@ -116,9 +116,7 @@ static herr_t say_object(hid_t start, const char *name, const H5O_info2_t *info,
     hsize_t     at           = 0;
     hid_t       id           = H5Oopen(start, name, H5P_DEFAULT);
     H5Oget_comment(id, comment, sizeof comment);
-    /* HDF5 counts the uses of a committed type as links to it; a domain doesn't. */
-    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type,
-        info->type == H5O_TYPE_NAMED_DATATYPE ? 0 : info->rc, info->num_attrs, comment);
+    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type, info->rc, info->num_attrs, comment);
     if (info->type == H5O_TYPE_DATASET) {
         hid_t t = H5Dget_type(id), s = H5Dget_space(id);
         say(o, "committed %d", H5Tcommitted(t) > 0);

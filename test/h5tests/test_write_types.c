@@ -224,10 +224,72 @@ static void numbers(hid_t f, struct out *o)
     H5Sclose(space);
 }
 
+/* A committed type counts what is of it, and stays as long as something is. */
+static void say_uses(hid_t f, const char *name, struct out *o)
+{
+    H5O_info2_t info = {0};
+    herr_t      rc   = H5Oget_info_by_name3(f, name, &info, H5O_INFO_BASIC, H5P_DEFAULT);
+    say(o, "%s: %s, %u", name, rc < 0 ? "not there" : "there", info.rc);
+    H5Eclear2(H5E_DEFAULT);
+}
+
+static void uses(hid_t f, struct out *o)
+{
+    hid_t t = H5Tcopy(H5T_STD_I32LE), u = H5Tcopy(H5T_STD_I16BE), s = H5Screate(H5S_SCALAR);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tcommit_anon(f, u, H5P_DEFAULT, H5P_DEFAULT);
+    say_uses(f, "t", o);
+    hid_t d = H5Dcreate2(f, "d", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), e = H5Dcreate2(f, "e", u, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t a = H5Acreate2(d, "a", t, s, H5P_DEFAULT, H5P_DEFAULT), b = H5Acreate2(t, "b", t, s, H5P_DEFAULT, H5P_DEFAULT);
+    say_uses(f, "t", o);
+    H5Fflush(f, H5F_SCOPE_GLOBAL);
+    H5Aclose(a);
+    H5Arename(d, "a", "c");
+    say_uses(f, "t", o);
+    H5Adelete(d, "c");
+    say_uses(f, "t", o);
+    H5Aclose(b);
+    H5Adelete(t, "b");
+    H5Lcreate_hard(f, "t", f, "t2", H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t g = H5Dcreate2(f, "g/d", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(g);
+    say_uses(f, "t", o);
+    H5Ldelete(f, "g", H5P_DEFAULT);
+    say_uses(f, "t", o);
+    H5Ldelete(f, "t", H5P_DEFAULT);
+    H5Tclose(t);
+    say_uses(f, "t2", o);
+    H5Ldelete(f, "t2", H5P_DEFAULT); /* its last name goes; d is of it */
+    t = H5Dget_type(d);
+    say(o, "committed %d", H5Tcommitted(t) > 0);
+    say_result(o, "an object without a name", H5Oget_info3(t, &(H5O_info2_t){0}, H5O_INFO_BASIC));
+    H5Tclose(t);
+    H5Tclose(u);
+    H5Sclose(s);
+    H5Dclose(d);
+    H5Dclose(e);
+}
+
+static void uses_stored(hid_t f, struct out *o)
+{
+    static const char *const names[] = {"d", "e"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        H5O_info2_t info = {0};
+        hid_t       d = H5Dopen2(f, names[i], H5P_DEFAULT), t = H5Dget_type(d);
+        say(o, "%s: committed %d", names[i], H5Tcommitted(t) > 0);
+        say_result(o, "asking", H5Oget_info3(t, &info, H5O_INFO_BASIC));
+        say(o, "uses %u", info.rc);
+        H5Tclose(t);
+        H5Dclose(d);
+    }
+}
+
 static const struct write_case cases[] = {
     {"attributes of every type", attributes, attributes_stored},
     {"datasets of every type", datasets, datasets_stored},
     {"committed types", committed, committed_stored},
+    {"committed types count what is of them", uses, uses_stored},
     {"numbers are converted", numbers, NULL},
 };
 
