@@ -67,7 +67,7 @@
       "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
     X(BOOL, prefetch, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \
     X(TEXT, native_calls, "H5BUCKET_NATIVE_CALLS", "auto", 0, 0,                                                     \
-      "auto, yes or no: serve calls of HDF5's 1.8 and 1.10 API that HDF5 keeps for its own files (h5py needs them); auto: with HDF5 1.14 to 2.2") \
+      "auto, yes or no: serve calls of HDF5's 1.8 and 1.10 API that HDF5 keeps for its own files (h5py needs them); auto: 1.14 to 2.2") \
     X(TEXT, plugin_path, "HDF5_PLUGIN_PATH", NULL, 0, 0, "where HDF5's filter plugins are looked for")               \
     X(BOOL, stats, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \
     X(TEXT, trace, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
