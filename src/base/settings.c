@@ -268,6 +268,28 @@ static void print_value(FILE *to, const struct setting *t, const struct bkt_sett
         (void)fprintf(to, "%llu", (unsigned long long)*(const uint64_t *)field(t, s));
 }
 
+int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg)
+{
+    int rc = BKT_OK;
+    for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(table); i++) {
+        const struct setting *t     = &table[i];
+        char                 *value = NULL;
+        size_t                n     = 0;
+        FILE                 *to    = open_memstream(&value, &n);
+        if (!to)
+            return BKT_ENOMEM;
+        print_value(to, t, s);
+        struct bkt_setting_row row = {t->name, t->env, t->def ? t->def : "", t->help, NULL};
+        if (fclose(to) != 0 || !value)
+            rc = BKT_ENOMEM;
+        row.value = value;
+        if (rc == BKT_OK)
+            rc = each(&row, arg);
+        free(value);
+    }
+    return rc;
+}
+
 void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown)
 {
     if (markdown)

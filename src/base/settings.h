@@ -94,6 +94,13 @@ BKT_NODISCARD int bkt_settings_set(struct bkt_settings *s, const char *name, con
 BKT_NODISCARD int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from, struct bkt_err *err);
 void              bkt_settings_fini(struct bkt_settings *s);
 
+/** One row of the table; @p value: what is in force.  All borrowed. */
+struct bkt_setting_row {
+    const char *name, *environment, *def, *help, *value;
+};
+/** All rows, in the table's order.  BKT_ENOMEM; else what a negative @p each returned. */
+int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg);
+
 /** The table as Markdown (README) or plain text (`h5bucket settings`), with current values when @p s is given. */
 void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown);
 

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dsetio.h"
 #include "list.h"
 #include "md5.h"
 #include "place.h"
 #include "scan.h"
 #include "target.h"
 #include "tool.h"
+#include "walk.h"
 
 #define BATCH 128
 
@@ -228,9 +230,30 @@ static int take_one(struct catalog *c, const struct listed *l)
     return BKT_OK;
 }
 
+/* Version 1 isn't listed: each object is asked for. */
+static int head_all(struct catalog *c)
+{
+    struct bkt_req reqs[BATCH];
+    memset(reqs, 0, sizeof reqs);
+    for (size_t i = 0; i < c->n; i++)
+        reqs[i] = (struct bkt_req){.op = BKT_HEAD, .key = c->v[i].key};
+    int rc = c->n ? bkt_store_run(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        struct bkt_listed e = {.key = c->v[i].key, .etag = reqs[i].etag};
+        (void)plain_etag(&e, c->v[i].etag);
+        c->v[i].size  = reqs[i].size;
+        c->v[i].mtime = reqs[i].mtime;
+        bkt_req_fini(&reqs[i]);
+    }
+    return rc;
+}
+
 static int take_batch(struct catalog *c)
 {
-    int rc = bkt_store_is_local(bkt_domain_store(c->d)) ? read_etags(c) : BKT_OK;
+    bool listed = bkt_id_is_v2(bkt_domain_root(c->d));
+    int  rc     = listed ? BKT_OK : head_all(c);
+    if (rc == BKT_OK && bkt_store_is_local(bkt_domain_store(c->d)))
+        rc = read_etags(c);
     for (size_t i = 0; i < c->n; i++) {
         if (rc == BKT_OK)
             rc = take_one(c, &c->v[i]);
@@ -257,6 +280,57 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
         return no_memory(c);
     return c->n == BATCH ? take_batch(c) : BKT_OK;
+}
+
+/* Version 1: an object, and a dataset's chunks behind it. */
+static int add_known(struct catalog *c, enum bkt_scan_what what, const struct bkt_id *id, struct bkt_buf *key, struct bkt_buf *chunk)
+{
+    struct listed *l = &c->v[c->n];
+    *l       = (struct listed){.what = what, .id = *id, .key = bkt_buf_steal(key)};
+    l->chunk = chunk ? bkt_buf_steal(chunk) : NULL;
+    l->tail  = l->chunk ? strdup(l->chunk) : NULL;
+    c->n++;
+    if (!l->key || (chunk && (!l->chunk || !l->tail)))
+        return no_memory(c);
+    return c->n == BATCH ? take_batch(c) : BKT_OK;
+}
+
+struct chunks_of {
+    struct catalog          *c;
+    const struct bkt_object *o;
+};
+
+static int on_v1_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    const struct chunks_of                  *of  = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, name = {0};
+    (void)info;
+    if (bkt_chunk_key(&of->o->id, &of->o->dset.layout, coord, &key) < 0)
+        return no_memory(of->c);
+    for (unsigned i = 0; i < of->o->dset.layout.rank; i++)
+        if (bkt_buf_addf(&name, "%s%" PRIu64, i ? "_" : "", coord[i]) < 0)
+            return no_memory(of->c);
+    return add_known(of->c, BKT_SCAN_CHUNK, &of->o->id, &key, &name);
+}
+
+static int on_v1_object(const struct bkt_reached *r, void *arg)
+{
+    struct catalog                          *c   = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    struct bkt_dsetio                       *io  = NULL;
+    struct chunks_of                         of  = {c, r->obj};
+    if (!r->obj)
+        return bkt_err_copy(c->err, r->why->code, r->why);
+    if (bkt_id_key(&r->id, &key) < 0)
+        return no_memory(c);
+    BKT_PASS(add_known(c, BKT_SCAN_OBJECT, &r->id, &key, NULL));
+    if (r->obj->kind != BKT_DATASET || r->obj->dset.layout.cls != BKT_D_CHUNKED)
+        return BKT_OK;
+    int rc = bkt_dsetio_open(c->d, r->obj, NULL, NULL, &io, c->err);
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(io, on_v1_chunk, &of, c->err);
+    bkt_dsetio_close(io);
+    return rc;
 }
 
 /* ---- datasets ---- */
@@ -344,7 +418,8 @@ static int write_all(struct catalog *c)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     char                                     tree[40];
-    BKT_PASS(bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err));
+    const bool v2 = bkt_id_is_v2(bkt_domain_root(c->d));
+    BKT_PASS(v2 ? bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err) : bkt_reach(c->d, on_v1_object, c, c->err));
     BKT_PASS(take_batch(c));
     BKT_PASS(end_dset(c));
     BKT_PASS(measure_all(c));
@@ -352,7 +427,8 @@ static int write_all(struct catalog *c)
     for (size_t i = 0; i < BKT_COUNT(lists); i++)
         BKT_PASS(post(&c->out, c->path, lists[i], &c->text[i]));
     snprintf(tree, sizeof tree, "db/%.17s", bkt_domain_root(c->d)->text + 2);
-    BKT_PASS(post(&c->out, tree, ".info.json", &json));
+    if (v2) /* version 1 has no place for it */
+        BKT_PASS(post(&c->out, tree, ".info.json", &json));
     return send(&c->out);
 }
 
@@ -398,7 +474,9 @@ static int run(struct bkt_tool *t)
         c->out   = (struct outbox){.st = bkt_domain_store(d), .folder = to, .err = &err};
         rc       = write_all(c);
     }
-    if (rc == BKT_OK && bkt_tool_has(t, "verbose"))
+    if (rc == BKT_OK && t->json)
+        printf("{\"files\": %" PRIu64 "}\n", c->out.n_written);
+    else if (rc == BKT_OK && bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " files written\n", c->out.n_written);
     catalog_fini(c);
     bkt_domain_close(d);
@@ -443,6 +521,7 @@ const struct bkt_verb bkt_verb_catalog = {
     .text = "Beside the domain's document: .groups.txt, .datasets.txt, .datatypes.txt and .ID.chunks.txt for each dataset, as\n"
             "the schema specifies them (id, ETag, time, bytes; datasets also number and bytes of their chunks), and\n"
             ".info.json in the domain's object tree, from which HSDS and hsinfo take their numbers. They are as of now: a\n"
-            "later write does not change them. Schema version 1 can't be catalogued.",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+            "later write does not change them. Schema version 1 has no .info.json, and its objects are asked for one by one.\n\n"
+            "JSON: {\"files\": how many were written}.",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -174,7 +174,7 @@ static int run(struct bkt_tool *t)
     if (rc == BKT_OK && bkt_tool_has(t, "fill")) {
         rc = chunks_fill(t->args[0], fapl, &n, &err);
         if (rc == BKT_OK)
-            printf("%u chunk tables made\n", n);
+            printf(t->json ? "{\"chunk_tables\": %u}\n" : "%u chunk tables made\n", n);
         return rc < 0 ? bkt_tool_error(t, t->args[0], &err) : BKT_EXIT_OK;
     }
     if (rc == BKT_OK)
@@ -195,6 +195,6 @@ const struct bkt_verb bkt_verb_chunks = {
             "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
             "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], \"item_size\": 4, \"type\": ...,\n"
             "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, size, filter mask]}}}}",
-    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
     .run = run,
 };

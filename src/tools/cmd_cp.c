@@ -155,6 +155,6 @@ const struct bkt_verb bkt_verb_mv = {
     .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document moves, its objects stay as\n"
             "they are. Into another bucket it is copied (h5bucket cp) and then deleted here. External links of other domains\n"
             "that lead to it are not changed, nor are relative names in its own.\n\n"
-            "JSON: as of h5bucket cp; the numbers are 0 where only the document moved.",
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\"}; 0 where only the document moved.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_mv,
 };

@@ -184,9 +184,10 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
         bkt_diff_tell(d, path, "kind", "objects of different kinds");
         return BKT_OK;
     }
-    if (bkt_map_get(d->seen, &x.token, sizeof x.token))
+    H5O_token_t both[2] = {x.token, y.token}; /* an object of many names in one file may be several in the other */
+    if (bkt_map_get(d->seen, both, sizeof both))
         return BKT_OK;
-    if (bkt_map_put(d->seen, &x.token, sizeof x.token, d, NULL) < 0)
+    if (bkt_map_put(d->seen, both, sizeof both, d, NULL) < 0)
         return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     unsigned depth = 0;
     for (const char *s = path; *s; s++)

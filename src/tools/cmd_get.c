@@ -11,6 +11,7 @@
 #include "buf.h"
 #include "domain.h"
 #include "h5.h"
+#include "jout.h"
 #include "tool.h"
 #include "tree.h"
 
@@ -87,7 +88,7 @@ static void done(void *arg, const char *path, H5I_type_t type)
 {
     struct get *g = arg;
     g->objects++;
-    if (g->verbose)
+    if (g->verbose && !g->t->json)
         printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", path);
 }
 
@@ -159,8 +160,16 @@ static int run(struct bkt_tool *t)
         (void)unlink(bkt_buf_str(&part));
         return bkt_tool_error(t, t->args[0], &err);
     }
-    if (g.verbose)
+    if (t->json) {
+        struct bkt_jout j;
+        bkt_jout_init(&j, stdout);
+        bkt_jout_open(&j, NULL, '{');
+        bkt_jout_str(&j, "file", file);
+        bkt_jout_u64(&j, "objects", g.objects);
+        bkt_jout_close(&j);
+    } else if (g.verbose) {
         printf("%s: %lu objects\n", file, g.objects);
+    }
     return BKT_EXIT_OK;
 }
 
@@ -179,7 +188,9 @@ const struct bkt_verb bkt_verb_get = {
             "last part of DOMAIN's name is taken, in the working folder.\n"
             "\n"
             "Data that lie elsewhere come along: chunks that are references into HDF5 files, and what external raw files hold.\n"
-            "Virtual datasets stay virtual. The file takes its name when it is whole.",
-    .opts = opts, .n_opts = sizeof opts / sizeof *opts,
+            "Virtual datasets stay virtual. The file takes its name when it is whole.\n"
+            "\n"
+            "JSON: {\"file\", \"objects\"}.",
+    .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
     .run = run,
 };

@@ -5,6 +5,7 @@
 
 #include "buf.h"
 #include "help.h"
+#include "jout.h"
 
 /* @p v NULL: the program's own */
 static int write_man(struct bkt_tool *t, const char *folder, const struct bkt_verb *v)
@@ -22,6 +23,42 @@ static int write_man(struct bkt_tool *t, const char *folder, const struct bkt_ve
     return BKT_EXIT_OK;
 }
 
+static void json_verb(struct bkt_jout *j, const struct bkt_verb *v)
+{
+    const struct bkt_opt *o;
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_str(j, "name", v->name);
+    bkt_jout_str(j, "args", v->args);
+    bkt_jout_str(j, "help", v->help);
+    bkt_jout_str(j, "text", v->text);
+    bkt_jout_open(j, "options", '[');
+    for (size_t i = 0; (o = bkt_verb_opt(v, i)) != NULL; i++) {
+        char letter[2] = {o->letter, 0};
+        bkt_jout_open(j, NULL, '{');
+        bkt_jout_str(j, "name", o->name);
+        bkt_jout_str(j, "letter", o->letter ? letter : NULL);
+        bkt_jout_str(j, "arg", o->arg);
+        bkt_jout_str(j, "values", o->words);
+        bkt_jout_str(j, "help", o->help);
+        bkt_jout_close(j);
+    }
+    bkt_jout_close(j);
+    bkt_jout_close(j);
+}
+
+/* @p v: NULL, all of them */
+static int print_json(const struct bkt_verb *v)
+{
+    struct bkt_jout j;
+    bkt_jout_init(&j, stdout);
+    bkt_jout_open(&j, NULL, '[');
+    for (size_t i = 0; i < bkt_n_verbs; i++)
+        if (!v || v == bkt_verbs[i])
+            json_verb(&j, bkt_verbs[i]);
+    bkt_jout_close(&j);
+    return BKT_EXIT_OK;
+}
+
 static int run(struct bkt_tool *t)
 {
     const struct bkt_verb *v      = t->n_args ? bkt_verb_find(t->args[0]) : NULL;
@@ -34,6 +71,8 @@ static int run(struct bkt_tool *t)
             rc = write_man(t, folder, bkt_verbs[i]);
         return rc;
     }
+    if (t->json)
+        return print_json(v);
     if (bkt_tool_has(t, "completion"))
         bkt_help_completion(stdout);
     else if (bkt_tool_has(t, "markdown"))
@@ -55,5 +94,6 @@ static const struct bkt_opt opts[] = {
 };
 const struct bkt_verb bkt_verb_help = {
     .name = "help", .args = "[VERB]", .max_args = 1, .help = "tell what the verbs are, or what VERB does",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+    .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\", \"values\", \"help\"}]}].",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -46,6 +46,12 @@ static int on_object(const struct bkt_reached *r, void *arg)
 }
 
 static void row(const char *name, const struct bkt_buf *text) { printf("%-16s %s\n", name, bkt_buf_str(text)); }
+static void row_str(const char *name, const char *text)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_name(&b, text);
+    row(name, &b);
+}
 static void row_n(const char *name, uint64_t n) { printf("%-16s %llu\n", name, (unsigned long long)n); }
 static void row_bytes(const char *name, uint64_t n, bool human)
 {
@@ -63,9 +69,11 @@ static void row_time(const char *name, double seconds)
 static void print_text(const struct info *in)
 {
     const struct bkt_domain_doc *doc   = bkt_domain_doc(in->d);
-    bool                         human = bkt_tool_has(in->t, "human") > 0;
-    printf("%-16s %s\n%-16s %s\n%-16s %s\n%-16s %s\n", "domain", bkt_domain_name(in->d), "root", doc->root.text, "schema",
-           bkt_id_is_v2(&doc->root) ? "v2" : "v1", "owner", doc->owner ? doc->owner : "-");
+    bool                         human = bkt_tool_has(in->t, "human-readable") > 0;
+    row_str("domain", bkt_domain_name(in->d));
+    row_str("root", doc->root.text);
+    row_str("schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
+    row_str("owner", doc->owner ? doc->owner : "-");
     row_time("created", doc->created);
     row_time("modified", in->modified);
     row_n("groups", in->kinds[BKT_GROUP]);
@@ -151,7 +159,7 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'H', "human", NULL, "sizes as 1.2M", NULL},
+    {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
 };
 const struct bkt_verb bkt_verb_info = {
     .name = "info", .args = "DOMAIN...", .min_args = 1, .max_args = -1,

@@ -5,6 +5,7 @@
 
 #include "list.h"
 #include "ls.h"
+#include "scan.h"
 
 #define BATCH 256 /* documents asked for at once */
 
@@ -39,12 +40,34 @@ void bkt_ls_acls(struct bkt_ls *ls, const struct bkt_domain_doc *doc)
 
 static const char *what_word(enum bkt_what w) { return w == BKT_IS_DOMAIN ? "domain" : "folder"; }
 
+static int on_used(const struct bkt_scanned *s, void *arg)
+{
+    struct bkt_use *u = arg;
+    u->n += s->what == BKT_SCAN_CHUNK;
+    u->bytes += s->what == BKT_SCAN_OTHER ? 0 : s->entry->size;
+    return BKT_OK;
+}
+
+/* How much a domain holds: one LIST.  Version 1 doesn't tell. */
+static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct bkt_doc *doc, struct bkt_use *u)
+{
+    *u = (struct bkt_use){.n = 0};
+    return ls->verbose && doc->what == BKT_IS_DOMAIN && bkt_scan(st, &doc->doc.root, on_used, u, NULL) == BKT_OK;
+}
+
 static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, const struct bkt_doc *doc)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(st, path);
+    struct bkt_use                           use;
     if (!name || !bkt_ls_wanted(ls, path))
         return;
+    if (ls->names && !ls->t->json) {
+        bkt_show_name(&b, name);
+        printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
+        return;
+    }
+    bool known = measure(ls, st, doc, &use);
     if (ls->t->json) {
         bkt_jout_open(&ls->j, NULL, '{');
         bkt_jout_str(&ls->j, "path", path);
@@ -55,18 +78,29 @@ static void entry(struct bkt_ls *ls, struct bkt_store *st, const char *path, con
         bkt_jout_time(&ls->j, "modified", doc->doc.modified);
         if (doc->what == BKT_IS_DOMAIN)
             bkt_jout_str(&ls->j, "root", doc->doc.root.text);
+        if (known) {
+            bkt_jout_u64(&ls->j, "chunks", use.n);
+            bkt_jout_u64(&ls->j, "bytes", use.bytes);
+        }
         bkt_ls_acls(ls, &doc->doc);
         bkt_jout_close(&ls->j);
         return;
     }
+    bkt_show_name(&b, doc->doc.owner ? doc->doc.owner : "-");
+    printf("%s  %-10s  ", what_word(doc->what), bkt_buf_str(&b));
+    bkt_buf_clear(&b);
     bkt_show_time(&b, doc->doc.modified);
-    bkt_say(&b, "%*s", (int)(20 - (b.len < 20 ? b.len : 20)), "");
-    printf("%s  %-10s  %s  ", what_word(doc->what), doc->doc.owner ? doc->doc.owner : "-", bkt_buf_str(&b));
+    printf("%-20s  ", bkt_buf_str(&b));
     bkt_buf_clear(&b);
     bkt_show_name(&b, name);
     printf("%s%s\n", bkt_buf_str(&b), doc->what == BKT_IS_DOMAIN ? "" : "/");
     if (ls->verbose && doc->what == BKT_IS_DOMAIN)
         printf("    root       %s\n", doc->doc.root.text);
+    if (known) {
+        bkt_buf_clear(&b);
+        bkt_show_bytes(&b, use.bytes, ls->human);
+        printf("    storage    %llu chunk objects, %s%s in all\n", (unsigned long long)use.n, bkt_buf_str(&b), ls->human ? "" : " bytes");
+    }
     bkt_ls_acls(ls, &doc->doc);
 }
 
@@ -184,7 +218,8 @@ static int run(struct bkt_tool *t)
         .t         = t,
         .recursive = bkt_tool_has(t, "recursive") > 0,
         .verbose   = bkt_tool_has(t, "verbose") > 0,
-        .human     = bkt_tool_has(t, "human") > 0,
+        .human     = bkt_tool_has(t, "human-readable") > 0,
+        .names     = bkt_tool_has(t, "names") > 0,
         .attrs     = bkt_tool_has(t, "showattrs") > 0,
         .acls      = bkt_tool_has(t, "showacls") > 0,
         .pattern   = bkt_tool_opt(t, "pattern"),
@@ -207,7 +242,8 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "go into folders, and into the groups of a domain", NULL},
     {'v', "verbose", NULL, "ids, times, types, and for datasets where the chunks lie and how many they are", NULL},
-    {'H', "human", NULL, "sizes as 1.2M", NULL},
+    {'n', "names", NULL, "names only", NULL},
+    {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
     {0, "showattrs", NULL, "attributes with their values", NULL},
     {0, "showacls", NULL, "access lists: c create, r read, u update, d delete, e read and p change the list", NULL},
     {0, "pattern", "GLOB", "only entries whose last name matches, as in the shell", NULL},
@@ -216,7 +252,8 @@ const struct bkt_verb bkt_verb_ls = {
     .name = "ls", .args = "[NAME]...", .max_args = -1,
     .help = "list what is in folders and domains",
     .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x); without one, this directory.\n\n"
-            "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its chunks.\n\n"
+            "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its chunks. In folders, -v\n"
+            "lists the keys of each domain to tell how much it holds, and -r goes into folders, not into domains.\n\n"
             "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", \"name\", \"kind\", ...}]} or\n"
             "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

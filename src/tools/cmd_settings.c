@@ -1,10 +1,36 @@
 /* h5bucket settings: the table of base/settings.h, with the values that are in force. */
 #include <stdio.h>
 
+#include "jout.h"
 #include "tool.h"
+
+static int on_row(const struct bkt_setting_row *row, void *arg)
+{
+    struct bkt_jout *j = arg;
+    bkt_jout_open(j, NULL, '{');
+    bkt_jout_str(j, "name", row->name);
+    bkt_jout_str(j, "value", row->value);
+    bkt_jout_str(j, "default", row->def);
+    bkt_jout_str(j, "environment", row->environment);
+    bkt_jout_str(j, "help", row->help);
+    bkt_jout_close(j);
+    return BKT_OK;
+}
+
+static int print_json(const struct bkt_tool *t)
+{
+    struct bkt_jout j;
+    bkt_jout_init(&j, stdout);
+    bkt_jout_open(&j, NULL, '[');
+    int rc = bkt_settings_each(&t->set, on_row, &j);
+    bkt_jout_close(&j);
+    return rc < 0 ? bkt_tool_fail(t, "out of memory") : BKT_EXIT_OK;
+}
 
 static int run(struct bkt_tool *t)
 {
+    if (t->json)
+        return print_json(t);
     bool markdown = bkt_tool_has(t, "markdown") > 0; /* for the README: what holds by default, nobody's values */
     bkt_settings_print(stdout, markdown ? NULL : &t->set, markdown);
     return BKT_EXIT_OK;
@@ -16,5 +42,7 @@ static const struct bkt_opt opts[] = {
 const struct bkt_verb bkt_verb_settings = {
     .name = "settings", .args = "", .max_args = 0,
     .help = "show every setting: name, environment variable, value in force, meaning",
-    .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
+    .text = "A setting is taken from --set and its kin, else from the environment, else from ~/.config/h5bucket/config.\n\n"
+            "JSON: [{\"name\", \"value\", \"default\", \"environment\", \"help\"}].",
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

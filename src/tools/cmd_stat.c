@@ -146,7 +146,7 @@ static int run(struct bkt_tool *t)
     if (rc == BKT_OK && t->json)
         print_json(&s);
     else if (rc == BKT_OK)
-        print_text(&s, bkt_tool_has(t, "human") > 0);
+        print_text(&s, bkt_tool_has(t, "human-readable") > 0);
     bkt_object_release(s.o);
     bkt_where_fini(&s.where);
     bkt_buf_fini(&s.key);
@@ -156,7 +156,7 @@ static int run(struct bkt_tool *t)
 
 static const struct bkt_opt opts[] = {
     {'l', "links", NULL, "count the hard links to it, which reads all groups of the domain", NULL},
-    {'H', "human", NULL, "sizes as 1.2M", NULL},
+    {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
 };
 const struct bkt_verb bkt_verb_stat = {
     .name = "stat", .args = "DOMAIN [OBJECT]", .min_args = 1, .max_args = 2,

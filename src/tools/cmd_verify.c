@@ -149,7 +149,9 @@ static void summary(struct bkt_verify *v, const char *name)
         bkt_jout_u64(&v->j, "n_removed", v->n_removed);
         return;
     }
-    printf("%s: %llu %s, %llu chunk objects, %llu references", name, (unsigned long long)v->n_objects, v->d ? "objects" : "trees",
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_name(&b, name);
+    printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects, v->d ? "objects" : "trees",
            (unsigned long long)v->n_chunks, (unsigned long long)v->n_refs);
     if (v->deep)
         printf(", %llu chunks decoded", (unsigned long long)v->n_checked);

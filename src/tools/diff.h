@@ -14,7 +14,7 @@ struct bkt_diff {
     struct bkt_jout  j;
     bool             quiet, no_data;
     uint64_t         n;    /* differences */
-    struct bkt_map  *seen; /* tokens of the first file's objects */
+    struct bkt_map  *seen; /* pairs of tokens that were compared */
     struct bkt_err  *err;
 };
 

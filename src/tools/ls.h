@@ -8,7 +8,7 @@
 
 struct bkt_ls {
     struct bkt_tool *t;
-    bool             recursive, verbose, human, attrs, acls;
+    bool             recursive, verbose, human, attrs, acls, names;
     const char      *pattern; /* of names, as the shell's; NULL: all */
     struct bkt_jout  j;
     int              rc; /* exit code so far */

@@ -182,10 +182,15 @@ static int on_step(const struct bkt_step *st, void *arg)
     }
     if (!bkt_ls_wanted(s->ls, st->path))
         return BKT_OK;
-    if (s->ls->t->json)
+    if (s->ls->t->json) {
         json_of(s, st);
-    else
+    } else if (s->ls->names) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+        bkt_show_name(&b, st->path);
+        puts(bkt_buf_str(&b));
+    } else {
         text_of(s, st);
+    }
     return BKT_OK;
 }
 

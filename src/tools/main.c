@@ -1,5 +1,6 @@
 /* h5bucket VERB …: finds the verb's row, reads options and settings, runs it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bkt_config.h"
@@ -36,8 +37,22 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     return rc;
 }
 
+/* With HDF5_VOL_CONNECTOR=bucket in the environment HDF5 would load the plugin beside the connector that is a part of this
+ * program: two of everything, of two versions perhaps.  What the variable says of settings is taken all the same. */
+static void leave_plugin(void)
+{
+    const char *env = getenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe): no other thread yet */
+    if (!env)
+        return;
+    size_t n = strcspn(env, " ");
+    if (n == strlen(BKT_CONNECTOR_NAME) && strncmp(env, BKT_CONNECTOR_NAME, n) == 0)
+        bkt_tool_set_info(env[n] ? env + n + 1 : NULL);
+    (void)unsetenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe) */
+}
+
 int main(int argc, char **argv)
 {
+    leave_plugin();
     const struct bkt_verb *v = argc > 1 ? bkt_verb_find(argv[1]) : NULL;
     if (v)
         return run(v, argc - 1, argv + 1);

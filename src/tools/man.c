@@ -129,9 +129,23 @@ static void completion_words(FILE *to, const struct bkt_verb *v)
             fprintf(to, "        %s:--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", v->name, o->name, o->words);
 }
 
+/* Folders and domains in a bucket.  Bash cuts words at ':'; what is in front of it stays where it is. */
+static const char names_function[] =
+    "# bash completion for h5bucket, made from its table of verbs\n_h5bucket_names()\n{\n"
+    "    local word=${COMP_LINE:0:COMP_POINT} name\n"
+    "    word=${word##*[[:space:]]}\n"
+    "    [[ $word == *://*/* ]] || return\n"
+    "    compopt -o nospace 2> /dev/null\n"
+    "    while IFS= read -r name; do\n"
+    "        [[ $name == \"$word\"* ]] || continue\n"
+    "        [[ $COMP_WORDBREAKS == *:* ]] && name=${name#*:}\n"
+    "        COMPREPLY+=(\"$name\")\n"
+    "    done < <(h5bucket ls -n --set deadline_ms=3000 \"${word%/*}/\" 2> /dev/null)\n}\n";
+
 void bkt_help_completion(FILE *to)
 {
-    fputs("# bash completion for h5bucket, made from its table of verbs\n_h5bucket()\n{\n"
+    fputs(names_function, to);
+    fputs("_h5bucket()\n{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
           "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W '", to);
     for (size_t i = 0; i < bkt_n_verbs; i++)
@@ -143,7 +157,7 @@ void bkt_help_completion(FILE *to)
 #define X(kind, name, env, def, lo, hi, text) fputs(#name " ", to);
     BKT_SETTINGS(X)
 #undef X
-    fputs("' -- \"$cur\")); return ;;\n    esac\n    [[ $cur == -* ]] || return\n    case \"$verb\" in\n", to);
+    fputs("' -- \"$cur\")); return ;;\n    esac\n    if [[ $cur != -* ]]; then _h5bucket_names; return; fi\n    case \"$verb\" in\n", to);
     for (size_t i = 0; i < bkt_n_verbs; i++) {
         fprintf(to, "        %s) COMPREPLY=($(compgen -W '", bkt_verbs[i]->name);
         for (size_t k = 0; bkt_verb_opt(bkt_verbs[i], k); k++)

@@ -136,10 +136,18 @@ static bool is_word(const char *words, const char *value)
 
 static const char *const named[] = {"bucket", "user", "endpoint"}; /* options that are settings */
 
+static char *env_info;
+
+void bkt_tool_set_info(const char *info)
+{
+    free(env_info);
+    env_info = info ? strdup(info) : NULL;
+}
+
 char *bkt_tool_info(const struct bkt_tool *t)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf out = {0};
-    int                                      rc  = BKT_OK;
+    int                                      rc  = env_info ? bkt_buf_addf(&out, "%s;", env_info) : BKT_OK;
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
             rc = bkt_buf_addf(&out, "%s=%s;", named[i], bkt_tool_opt(t, named[i]));
@@ -151,7 +159,7 @@ char *bkt_tool_info(const struct bkt_tool *t)
 static int take_settings(struct bkt_tool *t)
 {
     struct bkt_err err = {.n = 0};
-    int rc = bkt_settings_init(&t->set, NULL, &err);
+    int rc = bkt_settings_init(&t->set, env_info, &err);
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
             rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "command line", &err);
@@ -281,6 +289,7 @@ int bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char *
 void bkt_tool_fini(struct bkt_tool *t)
 {
     bkt_settings_fini(&t->set);
+    bkt_tool_set_info(NULL);
     bkt_strs_fini(&t->words);
     free(t->given);
 }

@@ -90,6 +90,9 @@ const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned
 /** A whole number in @p lo .. @p hi; *out stays as it is when the option isn't given.  False, told on stderr: not one. */
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out);
 
+/** What the environment gives the connector as its info string (a copy is kept; NULL: nothing): settings before all others, but
+ *  after those of the command line.  Before bkt_tool_init(). */
+void bkt_tool_set_info(const char *info);
 /** The settings of the command line as an info string of the connector (h5_start()), which then reads environment and
  *  configuration itself; free().  NULL: out of memory. */
 char *bkt_tool_info(const struct bkt_tool *t);

@@ -53,5 +53,13 @@ complete_with() { ( source "$tmp/completion"; compopt() { :; }; COMP_WORDS=("$@"
 [ "$(complete_with h5bucket cata)" = catalog ] || wrong "cata completes to $(complete_with h5bucket cata)"
 [ "$(complete_with h5bucket ls --sho)" = "--showattrs --showacls" ] || wrong "ls --sho completes to $(complete_with h5bucket ls --sho)"
 case " $(complete_with h5bucket ls --set conn)" in *" connections="*) ;; *) wrong "--set conn completes to nothing" ;; esac
+# names in a bucket: what the tool lists, without what bash keeps in front of the last ':'
+names() { ( source "$tmp/completion"; compopt() { :; }; h5bucket() { echo "called $*" >> "$tmp/called"; printf '%s\n' s3://b/home/run7.h5 s3://b/home/sub/ s3://b/home/x.h5; }
+    COMP_WORDBREAKS=$' :='; COMP_LINE="h5bucket ls $1"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(h5bucket ls s3 : "${1#s3:}"); COMP_CWORD=4
+    _h5bucket; echo "${COMPREPLY[*]}" ); }
+[ "$(names s3://b/home/)" = "//b/home/run7.h5 //b/home/sub/ //b/home/x.h5" ] || wrong "s3://b/home/ completes to $(names s3://b/home/)"
+[ "$(names s3://b/home/r)" = "//b/home/run7.h5" ] || wrong "s3://b/home/r completes to $(names s3://b/home/r)"
+grep -q "called ls -n .* s3://b/home/$" "$tmp/called" || wrong "names are asked for by $(cat "$tmp/called")"
+[ -z "$(names plain)" ] || wrong "a plain word completes to $(names plain)"
 [ $bad = 0 ] && echo "texts are right"
 exit $bad

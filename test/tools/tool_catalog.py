@@ -33,4 +33,18 @@ def test_catalog_into_a_folder(b):
     ok(b.run("catalog", "-o", out, b.fx("groups.h5")))
     assert {".groups.txt", ".datasets.txt", ".datatypes.txt", ".info.json"} <= set(os.listdir(out))
     assert json.load(open(out + "/.info.json"))["num_groups"] == b.json("info", b.fx("groups.h5"))[0]["num_groups"]
-    fails(b.run("catalog", "-o", out, b.fx("schema1.h5")), "version 1")
+
+
+def test_catalog_of_version_1(b):
+    out = os.path.join(b.tmp, "cat1")
+    os.makedirs(out)
+    d = b.fx("schema1.h5")
+    n = b.json("catalog", "-o", out, d)["files"]
+    assert n == len(os.listdir(out)), os.listdir(out)
+    want = b.json("info", d)[0]
+    rows = {k: [x.split() for x in open(f"{out}/.{k}.txt").read().splitlines()] for k in ("groups", "datasets", "datatypes")}
+    assert len(rows["groups"]) == want["num_groups"] - 1 and len(rows["datasets"]) == want["num_datasets"]
+    assert len(rows["datatypes"]) == want["num_datatypes"] and sum(int(r[4]) for r in rows["datasets"]) == want["num_chunks"]
+    for i, etag, when, size, chunks, total in rows["datasets"]:
+        lines = [x.split() for x in open(f"{out}/.{i}.chunks.txt")] if int(chunks) else []
+        assert len(lines) == int(chunks) and sum(int(x[3]) for x in lines) == int(total) and len(etag) == 32 and int(when) > 0

@@ -99,3 +99,22 @@ def test_default_bucket_names_folders_and_domains(b):
     for name in ("hdf5:/" + "/" + FX, "/" + FX, FX):
         assert b.json("ls", "-b", b.bucket, name)[0]["folder"].strip("/") == FX
     assert b.json("info", "-b", b.bucket, f"hdf5://{FX}/acl.h5")[0]["num_datasets"] == 1
+
+
+def test_the_connectors_own_variables_do_no_harm(b):
+    """Who has set up the connector for other programs has set it up for the tool: its settings count, its plugin isn't loaded."""
+    if not b.plugin:
+        print("without the plugin beside a sanitizer: not tried")
+        return
+    env = {"HDF5_VOL_CONNECTOR": "bucket connections=7;user=ann", "HDF5_PLUGIN_PATH": b.plugin}
+    assert "connections = 7" in ok(b.run("settings", env=env)) and "connections = 8" in ok(b.run("settings", "--set", "connections=8", env=env))
+    d = b.copy("acl.h5")
+    ok(b.run("acl", d, "--revoke=crudep", "default"))
+    fails(b.run("get", d, b.tmp + "/env.h5", env=env), "ann")
+    fails(b.run("ls", d, env=env), "ann")
+    env["HDF5_VOL_CONNECTOR"] = "bucket"
+    ok(b.run("get", d, b.tmp + "/env.h5", env=env))
+    ok(b.run("load", b.tmp + "/env.h5", d + ".2", env=env))
+    assert b.json("diff", d, d + ".2", env=env) == []
+    env["HDF5_VOL_CONNECTOR"] = "no_such_connector"
+    assert b.json("diff", d, d + ".2", env=env) == []
