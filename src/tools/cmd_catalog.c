@@ -419,7 +419,8 @@ static int write_all(struct catalog *c)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     char                                     tree[40];
     const bool v2 = bkt_id_is_v2(bkt_domain_root(c->d));
-    BKT_PASS(v2 ? bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err) : bkt_reach(c->d, on_v1_object, c, c->err));
+    BKT_PASS(v2 ? bkt_scan(bkt_domain_store(c->d), bkt_domain_root(c->d), on_scanned, c, c->err)
+                : bkt_reach(c->d, on_v1_object, c, c->err));
     BKT_PASS(take_batch(c));
     BKT_PASS(end_dset(c));
     BKT_PASS(measure_all(c));

@@ -151,8 +151,8 @@ static void summary(struct bkt_verify *v, const char *name)
     }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_name(&b, name);
-    printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects, v->d ? "objects" : "trees",
-           (unsigned long long)v->n_chunks, (unsigned long long)v->n_refs);
+    printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects,
+           v->d ? "objects" : "trees", (unsigned long long)v->n_chunks, (unsigned long long)v->n_refs);
     if (v->deep)
         printf(", %llu chunks decoded", (unsigned long long)v->n_checked);
     printf("; %llu problems, %llu orphans", (unsigned long long)v->n_problems, (unsigned long long)v->n_orphans);
