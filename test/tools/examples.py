@@ -26,14 +26,14 @@ def examples(args):
 def prepare(args, top):
     """What the examples speak of."""
     def run(*argv):
-        subprocess.run(argv, check=True, capture_output=True, cwd=top + "/work")
-    for d in ("mydata/home/me", "b/home/old", "data/hsopen/home/me", "work/out", "tmp"):
+        subprocess.run(argv, check=True, capture_output=True, cwd=top + "/cwd")
+    for d in ("mydata/home/me", "b/home/old", "data/hsopen/home/me", "cwd/out", "tmp"):
         os.makedirs(f"{top}/{d}")
     run(args.run, "run7.h5")
-    shutil.copy(top + "/work/run7.h5", top + "/mydata/run7.h5")
-    run(args.gather, top + "/work")
+    shutil.copy(top + "/cwd/run7.h5", top + "/mydata/run7.h5")
+    run(args.gather, top + "/cwd")
     for i, f in enumerate(["run0.h5", "run1.h5"]):
-        os.rename(f"{top}/work/{f}", f"{top}/work/day{i}.h5")
+        os.rename(f"{top}/cwd/{f}", f"{top}/cwd/day{i}.h5")
     for bucket, name in (("mydata", "home/me/run7.h5"), ("mydata", "home/me/run8.h5"), ("b", "home/run7.h5"), ("b", "home/old/a.h5"),
                          ("data/hsopen", "home/me/run7.h5"), ("data/hsopen", "x.h5")):
         run(args.tool, "load", "-b", f"file://{top}/{bucket}", "run7.h5", "hdf5://" + name)
@@ -65,7 +65,7 @@ def main():
             if "-d /wind" in line and "run8.h5" in line:  # as the model's output, which has none yet
                 subprocess.run([args.tool, "rm", f"{top}/mydata/home/me/run8.h5"], check=True)
             own = {**env, "HS_BUCKET": f"file://{top}/mydata"} if "hdf5://" in line else env
-            r = subprocess.run(["bash", "-c", here(line, top)], cwd=top + "/work", env=own, capture_output=True, text=True, timeout=120,
+            r = subprocess.run(["bash", "-c", here(line, top)], cwd=top + "/cwd", env=own, capture_output=True, text=True, timeout=120,
                                errors="replace")
             n += 1
             right = r.returncode == 0 and (r.stdout.strip() or not line.startswith(LISTS))
