@@ -5,8 +5,8 @@
 
 #include "edit.h"
 #include "h5.h"
+#include "load_crowd.h"
 #include "load_one.h"
-#include "pool.h"
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
@@ -20,13 +20,13 @@ static const struct bkt_opt opts[] = {
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
     {0, "retries", "N", "how often a request is sent again", NULL},
-    {0, "jobs", "N", "worker threads", NULL},
+    {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
     {'v', "verbose", NULL, "name each dataset", NULL},
 };
 
 static bool read_options(struct bkt_tool *t, struct load_options *o)
 {
-    uint64_t jobs = 0;
+    o->jobs       = bkt_tool_has(t, "extend") ? 8 : 1;
     o->chunk_map  = bkt_tool_opt(t, "chunk-map");
     o->link       = bkt_tool_has(t, "link") > 0 || o->chunk_map;
     o->flatten    = bkt_tool_has(t, "flatten-vds") > 0;
@@ -39,10 +39,8 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
     if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) ||
-        !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &jobs))
+        !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &o->jobs))
         return false;
-    if (jobs)
-        bkt_pool_size((size_t)jobs);
     return true;
 }
 
@@ -61,7 +59,9 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     struct progress p;
     struct load     l = {.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .map = map, .progress = &p};
     progress_init(&p, domain, o->verbose);
-    int rc = load_one(&l, source, domain, fapl, &err);
+    p.every = o->in_crowd ? 0 : p.every;
+    p.tty   = p.tty && !o->in_crowd;
+    int rc  = load_one(&l, source, domain, fapl, &err);
     progress_end(&p);
     if (rc < 0)
         return bkt_tool_error(t, source ? source : domain, &err);
@@ -86,6 +86,47 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     return failed ? bkt_tool_fail(t, "%d of %d files don't fit", failed, t->n_args - 1) : BKT_EXIT_OK;
 }
 
+/* Sources to be loaded one by one, each into its own domain. */
+struct each {
+    struct bkt_tool            *t;
+    const struct load_options  *o;
+    const struct bkt_chunk_map *map;
+    const char                 *target, *info;
+    bool                        folder;
+    hid_t                       fapl; /* of this process */
+};
+
+static int each_one(void *arg, int i)
+{
+    struct each                             *e      = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
+    struct bkt_err                           err    = {.n = 0};
+    if (e->fapl < 0 && h5_start(e->info, &e->fapl, &err) < 0)
+        return bkt_tool_error(e->t, NULL, &err);
+    if (domain_of(e->t->args[i], e->target, e->folder, &domain) < 0)
+        return bkt_tool_fail(e->t, "out of memory");
+    return one(e->t, e->o, e->map, e->t->args[i], bkt_buf_str(&domain), e->fapl);
+}
+
+static int each_of(struct each *e, struct load_options *o)
+{
+    int               n = e->t->n_args - 1, failed = 0, i = 0, left;
+    struct load_crowd crowd = {.what = e->target, .n = n, .one = each_one, .arg = e};
+    o->in_crowd             = o->jobs > 1 && n > 1;
+    if (!o->in_crowd) {
+        for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
+            failed += each_one(e, i) != BKT_EXIT_OK;
+        h5_closep(&e->fapl);
+        return i < n ? bkt_tool_fail(e->t, "stopped before %s", e->t->args[i]) : failed ? BKT_EXIT_FAIL : BKT_EXIT_OK;
+    }
+    left = load_crowd(&crowd, (unsigned)o->jobs, &failed);
+    if (left < 0)
+        return bkt_tool_fail(e->t, "no process could be made");
+    if (left || interrupt_check(NULL) < 0)
+        return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded", failed, n) : BKT_EXIT_OK;
+}
+
 static int run(struct bkt_tool *t)
 {
     struct load_options          o      = {.link = false};
@@ -95,7 +136,6 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1];
     bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || target[strlen(target) - 1] == '/';
-    int                          code   = BKT_EXIT_OK;
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
     if (o.chunk_map ? folder : t->n_args < 2)
@@ -104,30 +144,25 @@ static int run(struct bkt_tool *t)
         return bkt_tool_error(t, NULL, &err);
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
         return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
-    if (!info || h5_start(info, &fapl, &err) < 0)
-        return info ? bkt_tool_error(t, NULL, &err) : bkt_tool_fail(t, "out of memory");
+    if (!info)
+        return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
-    if (t->n_args == 1)
-        return one(t, &o, &map, NULL, target, fapl);
-    if (o.extend)
-        return gather(t, &o, fapl);
-    int i = 0;
-    for (; i + 1 < t->n_args && interrupt_check(NULL) == BKT_OK; i++) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
-        if (domain_of(t->args[i], target, folder, &domain) < 0)
-            return bkt_tool_fail(t, "out of memory");
-        int rc = one(t, &o, o.chunk_map ? &map : NULL, t->args[i], bkt_buf_str(&domain), fapl);
-        code   = rc == BKT_EXIT_OK ? code : rc;
+    if (t->n_args > 1 && !o.extend) {
+        struct each e = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
+        return each_of(&e, &o);
     }
-    return i + 1 == t->n_args ? code : bkt_tool_fail(t, "stopped before %s", t->args[i]);
+    if (h5_start(info, &fapl, &err) < 0)
+        return bkt_tool_error(t, NULL, &err);
+    return o.extend ? gather(t, &o, fapl) : one(t, &o, &map, NULL, target, fapl);
 }
 
 const struct bkt_verb bkt_verb_load = {
     .name = "load", .args = "SOURCE... DOMAIN|FOLDER/", .min_args = 1, .max_args = -1,
     .help = "make domains of HDF5 files, by copy or by reference",
     .text = "Sources are paths, s3:// or https:// names; files in S3 or behind HTTP are read in place, by ranges. A family is\n"
-            "named with its %d, a split or multi file without its -m.h5. With several sources, or a target that ends with /,\n"
-            "each becomes a domain of its name in that folder.\n\n"
+            "named with its %d, a split or multi file without its -m.h5 or -s.h5. With several sources, or a target that ends\n"
+            "with /, each becomes a domain of its name in that folder, --jobs of them at once; one that fails is told, the rest\n"
+            "goes on, and the exit code is 1. Data and chunks of one source are fetched and stored many at a time anyhow.\n\n"
             "With --link, data stay where they are and the domain refers to them; what a reference can't carry (values of\n"
             "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
             "H5BUCKET_ALLOW; this is told as well.\n\n"

@@ -50,11 +50,10 @@ static int prepare(void *arg, hid_t src, const char *path, hid_t dcpl, struct bk
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
     struct load *l = arg;
-    (void)space;
     BKT_PASS(interrupt_check(err));
     if (!l->o->flatten || l->o->no_data || l->src->file < 0)
         return BKT_OK;
-    BKT_PASS(load_flat_shape(l, src, path, dcpl, err));
+    BKT_PASS(load_flat_shape(l, src, path, space, dcpl, err));
     return l->flat ? allow_filters(*dcpl, err) : BKT_OK;
 }
 

@@ -18,6 +18,8 @@ struct load_options {
     bool        has_offset;
     uint64_t    extend_offset;
     const char *chunk_map;     /* NULL: none */
+    uint64_t    jobs;          /* sources at once; with extend: fetched ahead */
+    bool        in_crowd;      /* one of several processes: somebody else shows how far they all are */
 };
 struct load_flat;
 /** One source on its way into one domain. */

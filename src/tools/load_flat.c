@@ -86,6 +86,37 @@ static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct 
     return BKT_OK;
 }
 
+/* How far a mapping without end reaches, by what there is of its sources.  HDF5 knows as well where it finds them by itself, which
+ * it doesn't in a store. */
+static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
+{
+    hsize_t *dim = &f->dims[m->v.dim], dims[BKT_MAX_RANK], block = m->v.block[m->v.dim];
+    for (hsize_t i = 0; m->printf_names; i++) {
+        struct bkt_err               why  = {.n = 0};
+        BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, i), *name = bkt_mapping_name(m->dset, i);
+        BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+        if (!file || !name)
+            BKT_NOMEM(err);
+        int rc = open_source(f, file, name, &dset, &why);
+        if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
+            return bkt_err_copy(err, rc, &why);
+        if (rc < 0)
+            return BKT_OK;
+        *dim = bkt_max_u64(*dim, m->v.start[m->v.dim] + i * m->v.stride[m->v.dim] + block);
+    }
+    BKT_CLEANUP(bkt_freep) char *file = bkt_mapping_name(m->file, 0), *name = bkt_mapping_name(m->dset, 0);
+    BKT_CLEANUP(h5_closep) hid_t dset = H5I_INVALID_HID;
+    if (!file || !name)
+        BKT_NOMEM(err);
+    BKT_PASS(open_source(f, file, name, &dset, err));
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    if (!m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "another rank than its mapping");
+    *dim = bkt_max_u64(*dim, bkt_slab_extent(&m->v, bkt_slab_places(&m->src, dims[m->src.dim]), false));
+    return BKT_OK;
+}
+
 static int by_index(const void *a, const void *b)
 {
     const struct load_row *x = a, *y = b;
@@ -105,6 +136,9 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
     if (tree_is_var(f->type) || H5Tdetect_class(f->type, H5T_REFERENCE) > 0)
         BKT_FAIL(err, BKT_EUNSUP, "its values can't be referred to");
     BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
+    for (size_t i = 0; i < maps.n; i++)
+        if (maps.v[i].v.unlimited && maps.v[i].v.dim < f->rank)
+            BKT_PASS(reach(f, &maps.v[i], err));
     for (size_t i = 0; i < maps.n; i++)
         BKT_PASS(add_mapping(f, &maps.v[i], err));
     if (!f->known)
@@ -148,7 +182,7 @@ static void tell_why(struct load *l, const char *path, const struct bkt_err *why
                   why->n ? why->frame[0].msg : "unknown");
 }
 
-int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *dcpl, struct bkt_err *err)
+int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
     struct bkt_err               why  = {.n = 0};
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
@@ -161,6 +195,8 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *dcpl, st
     int rc = plan(f, src, &why);
     if (rc == BKT_OK)
         rc = make_list(f, &why);
+    if (rc == BKT_OK && H5Sset_extent_simple(*space, (int)f->rank, f->dims, f->max) < 0)
+        rc = h5_fail(&why, "setting an extent");
     f->type = f->dcpl = H5I_INVALID_HID; /* they were borrowed */
     if (rc == BKT_OK) {
         h5_closep(dcpl);

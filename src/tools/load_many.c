@@ -6,6 +6,7 @@
 #include "h5.h"
 #include "load_one.h"
 #include "num.h"
+#include "vfd_ahead.h"
 
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
@@ -89,13 +90,21 @@ static int open_first(struct load *l, char **sources, int n, int *i, int *failed
     BKT_FAIL(err, BKT_EINVAL, "no source");
 }
 
+/* The sources behind number @p i are fetched while it is worked on; *upto: as far as that was asked for. */
+static void expect(const struct load *l, char **sources, int n, int i, int *upto)
+{
+    for (*upto = *upto > i ? *upto : i; *upto + 1 < n && *upto < i + (int)l->o->jobs; ++*upto)
+        vfd_expect(sources[*upto + 1], l->set);
+}
+
 static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed, struct bkt_err *err)
 {
-    int before              = *failed;
+    int before = *failed, upto = first;
     a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
     for (int i = first; i < n; i++) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(interrupt_check(err));
+        expect(a->l, sources, n, i, &upto);
         if (i > first && open_next(a->l, sources[i], &why) < 0) {
             refuse(a->l, sources[i], &why, failed);
             continue;
@@ -152,6 +161,7 @@ int load_aggregate(struct load *l, char **sources, int n, const char *domain, hi
     if (rc == BKT_OK)
         rc = add_all(&a, sources, first, n, is_new, failed, err);
     agg_fini(&a);
+    vfd_expect_nothing();
     if (rc == BKT_OK)
         rc = load_finish(l, is_new, err);
     else if (l->dst >= 0 && l->file)

@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVERY 0.2 /* seconds between two showings */
+#define EVERY_TTY   0.2 /* seconds between two showings */
+#define EVERY_PLAIN 5.0
 
 static double now(void)
 {
@@ -22,7 +23,8 @@ void progress_init(struct progress *p, const char *what, bool verbose)
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
     p->started = now();
-    p->shown   = p->started - EVERY; /* the first count is shown at once */
+    p->every   = p->tty ? EVERY_TTY : EVERY_PLAIN;
+    p->shown   = p->started - (p->tty ? EVERY_TTY : 0); /* on a terminal the first count is shown at once */
 }
 
 static void clear(struct progress *p)
@@ -42,13 +44,15 @@ static void show(struct progress *p)
         unsigned long long left = (unsigned long long)(t * ((double)p->total - work) / work);
         (void)fprintf(stderr, ", %llu:%02llu to go", left / 60, left % 60);
     }
+    if (!p->tty)
+        (void)fputc('\n', stderr);
     (void)fflush(stderr);
 }
 
 void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects)
 {
     p->bytes += bytes, p->chunks += chunks, p->objects += objects;
-    if (!p->tty || now() - p->shown < EVERY)
+    if (p->every == 0 || now() - p->shown < p->every)
         return;
     p->shown = now();
     show(p);

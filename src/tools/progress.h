@@ -1,5 +1,5 @@
-/* How far a long command is: one line that is written over on a terminal, with rate and time to go; elsewhere nothing but
- * what -v asks for. */
+/* How far a long command is: on a terminal one line that is written over, with rate and time to go; elsewhere a plain line now and
+ * then, so that a log of a quick command has none. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
@@ -10,6 +10,7 @@
 
 struct progress {
     bool     tty, verbose;
+    double   every;          /* seconds between two showings; 0: none */
     char     what[96];       /* what is being worked on */
     uint64_t bytes, total;   /* total: bytes, and PROGRESS_OBJECT for each object; 0: unknown, no time to go is shown */
     uint64_t objects, chunks;

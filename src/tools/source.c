@@ -204,38 +204,50 @@ static bool has_member(const struct source *s, const char *end)
 
 static const char *guess(const struct source *s)
 {
+    if (has_member(s, "-m.h5"))
+        return "split";
+    if (has_member(s, "-s.h5"))
+        return "multi";
+    return NULL;
+}
+
+static int open_by(const char *driver, struct source *s, hid_t member, struct bkt_err *err)
+{
+    for (size_t i = 0; i < BKT_COUNT(drivers); i++)
+        if (strcmp(drivers[i].name, driver) == 0)
+            return drivers[i].open(s, member, err);
+    BKT_FAIL(err, BKT_EINVAL, "file driver %s is none of sec2, family, split, multi", driver);
+}
+
+/* As what its name says; where that isn't there, what stands beside it. */
+static int open_found(struct source *s, hid_t member, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
     if (strchr(s->name, '%') && !exists(plain(s->name), s->set))
-        return "family";
-    if (!exists(plain(s->name), s->set)) {
-        if (has_member(s, "-m.h5"))
-            return "split";
-        if (has_member(s, "-s.h5"))
-            return "multi";
-    }
-    return "sec2";
+        return open_by("family", s, member, err);
+    int rc = open_by("sec2", s, member, &why); /* no look before: that would be a request */
+    if (rc == BKT_OK || rc == BKT_ENOMEM)
+        return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
+    const char *other = exists(plain(s->name), s->set) ? NULL : guess(s);
+    if (!other)
+        return bkt_err_copy(err, rc, &why);
+    h5_closep(&s->fapl);
+    return open_by(other, s, member, err);
 }
 
 int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out, struct bkt_err *err)
 {
     struct source               *s      = calloc(1, sizeof *s);
     BKT_CLEANUP(h5_closep) hid_t member = H5I_INVALID_HID;
-    int                          rc     = BKT_EINVAL;
     if (!s || !(s->name = strdup(name))) {
         free(s);
         BKT_NOMEM(err);
     }
     s->set  = set;
     s->file = s->fapl = H5I_INVALID_HID;
-    if (!driver)
-        driver = guess(s);
-    rc = member_list(name, set, &member, err);
-    if (rc == BKT_OK) {
-        size_t i = 0;
-        while (i < BKT_COUNT(drivers) && strcmp(drivers[i].name, driver) != 0)
-            i++;
-        rc = i < BKT_COUNT(drivers) ? drivers[i].open(s, member, err)
-                                    : BKT_ERR(err, BKT_EINVAL, "file driver %s is none of sec2, family, split, multi", driver);
-    }
+    int rc = member_list(name, set, &member, err);
+    if (rc == BKT_OK)
+        rc = driver ? open_by(driver, s, member, err) : open_found(s, member, err);
     if (rc < 0) {
         source_close(s);
         return rc;

@@ -9,9 +9,9 @@
 #include "model.h"
 #include "num.h"
 #include "store.h"
+#include "vfd_ahead.h"
 
 #define BLOCK      ((uint64_t)256 << 10)
-#define FIRST      4   /* blocks fetched when the file is opened */
 #define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
 #define KEEP       128 /* blocks kept: 32 MiB */
 #define PART       ((uint64_t)8 << 20)
@@ -34,7 +34,9 @@ struct vfd_file {
     struct block      blocks[KEEP];
     uint64_t          tick, next; /* next: block behind the last miss */
     unsigned          ahead;
+    struct vfd_file  *other;      /* of all that are open */
 };
+static struct vfd_file *all_open; /* under HDF5's lock */
 
 struct vfd_info {
     const struct bkt_settings *set;
@@ -79,6 +81,12 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
 {
     struct bkt_store            *st  = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
+    for (const struct vfd_file *f = all_open; f; f = f->other)
+        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* its first answer told */
+            *size = f->size;
+            (void)snprintf(etag, n_etag, "%s", f->etag);
+            return BKT_OK;
+        }
     BKT_PASS(vfd_open_store(name, set, &st, &key, err));
     struct bkt_req req = {.op = BKT_HEAD, .key = key};
     int            rc  = bkt_store_run(st, &req, 1, err);
@@ -193,13 +201,42 @@ static int read_blocks(struct vfd_file *f, uint64_t off, uint64_t len, unsigned 
 
 /* ---- HDF5's side ---- */
 
-
-static int start(struct vfd_file *f, struct bkt_err *err)
+/* Blocks of the first bytes. */
+static int keep_first(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) unsigned char *first = malloc(FIRST * BLOCK);
-    if (!first)
+    for (uint64_t at = 0; at < n; at += BLOCK) {
+        struct block *b = oldest(f);
+        size_t        m = (size_t)bkt_min_u64(BLOCK, n - at);
+        if (!(b->data = malloc(m)))
+            BKT_NOMEM(err);
+        memcpy(b->data, first + at, m);
+        b->no = at / BLOCK, b->len = m, b->used = ++f->tick;
+    }
+    f->next = VFD_FIRST / BLOCK, f->ahead = 1;
+    return BKT_OK;
+}
+
+static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt_err *err)
+{
+    f->st = e->st, f->key = e->key, f->size = e->size;
+    memcpy(f->etag, e->etag, sizeof f->etag);
+    totals.requests++;
+    totals.bytes += e->n;
+    int rc = keep_first(f, e->first, e->n, err);
+    free(e->first);
+    return rc;
+}
+
+static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_err *err)
+{
+    struct vfd_expected                   e;
+    BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
+    if (vfd_take_expected(f->name, &e))
+        return start_expected(f, &e, err);
+    BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
+    if (!(first = malloc(VFD_FIRST)))
         BKT_NOMEM(err);
-    struct bkt_req req = range(f, 0, FIRST * BLOCK, first);
+    struct bkt_req req = range(f, 0, VFD_FIRST, first);
     req.may_be_short   = true;
     int rc             = bkt_store_run(f->st, &req, 1, err);
     f->size            = req.size;
@@ -210,16 +247,7 @@ static int start(struct vfd_file *f, struct bkt_err *err)
         return rc;
     if (f->size == UINT64_MAX)
         BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not tell how long it is", f->name);
-    for (uint64_t at = 0; at < n; at += BLOCK) {
-        struct block *b = oldest(f);
-        size_t        m = (size_t)bkt_min_u64(BLOCK, n - at);
-        if (!(b->data = malloc(m)))
-            BKT_NOMEM(err);
-        memcpy(b->data, first + at, m);
-        b->no = at / BLOCK, b->len = m, b->used = ++f->tick;
-    }
-    f->next = FIRST, f->ahead = 1;
-    return BKT_OK;
+    return keep_first(f, first, n, err);
 }
 
 static void file_free(struct vfd_file *f)
@@ -244,11 +272,12 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
         rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
     else if (f && info && (f->name = strdup(name)))
-        rc = vfd_open_store(name, info->set, &f->st, &f->key, &err);
-    if (rc == BKT_OK)
-        rc = start(f, &err);
-    if (rc == BKT_OK)
+        rc = start(f, info->set, &err);
+    if (rc == BKT_OK) {
+        f->other = all_open;
+        all_open = f;
         return &f->pub;
+    }
     file_free(f);
     err.code = rc;
     (void)bkt_h5err_publish(&err);
@@ -257,6 +286,11 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
 
 static herr_t vfd_close(H5FD_t *file)
 {
+    struct vfd_file **at = &all_open;
+    while (*at && *at != (struct vfd_file *)file)
+        at = &(*at)->other;
+    if (*at)
+        *at = (*at)->other;
     file_free((struct vfd_file *)file);
     return 0;
 }

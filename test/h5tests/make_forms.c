@@ -1,4 +1,4 @@
-/* One file per way in which HDF5 finds a dataset's bytes, for load_forms.py: make_forms FOLDER.
+/* One file per way in which HDF5 finds a dataset's bytes, for load_forms.py: make_forms FOLDER [late].
  *
  * Every kind of chunk index under every version of the superblock that has it, dense and with gaps, filtered and not; files
  * written by other drivers; values that no reference can carry; a dataset of more than 4 GiB.  That a file is what it is meant to
@@ -233,10 +233,53 @@ static void huge(void)
     OK(H5Dclose(dset)), OK(H5Pclose(dcpl)), OK(H5Sclose(space)), OK(H5Sclose(mem)), OK(H5Fclose(file));
 }
 
+/* ---- metadata all over a file ---- */
+
+/* 32 MB of chunks as they would be appended, so that their index lies among them; then groups with small datasets between. */
+static void late(const char *name, bool latest)
+{
+    static char   chunk[16384];
+    const hsize_t size = sizeof chunk, none = H5S_UNLIMITED, small = 2500;
+    hsize_t       n    = 0;
+    hid_t         fapl = OK(H5Pcreate(H5P_FILE_ACCESS)), dcpl = OK(H5Pcreate(H5P_DATASET_CREATE));
+    if (latest)
+        OK(H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
+    hid_t file = OK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)), space = OK(H5Screate_simple(1, &n, &none));
+    OK(H5Pset_chunk(dcpl, 1, &size));
+    hid_t d = OK(H5Dcreate2(file, "d", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    for (hsize_t at = 0; at < 2000 * size; at += size) {
+        n = at + size;
+        memset(chunk, (int)(at / size % 251), sizeof chunk);
+        OK(H5Dset_extent(d, &n)), OK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, sizeof chunk, chunk));
+    }
+    OK(H5Dclose(d)), OK(H5Sclose(space));
+    space = OK(H5Screate_simple(1, &small, NULL));
+    for (int g = 0; g < 150; g++) {
+        char  text[32];
+        int   v[2500];
+        (void)snprintf(text, sizeof text, "g%03d", g);
+        hid_t group = OK(H5Gcreate2(file, text, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        for (int k = 0; k < 4; k++) {
+            for (int i = 0; i < 2500; i++)
+                v[i] = g * 10000 + k * 2500 + i;
+            (void)snprintf(text, sizeof text, "d%d", k);
+            d = OK(H5Dcreate2(group, text, H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+            OK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v)), OK(H5Dclose(d));
+        }
+        OK(H5Gclose(group));
+    }
+    OK(H5Fclose(file)), OK(H5Sclose(space)), OK(H5Pclose(fapl)), OK(H5Pclose(dcpl));
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2 || chdir(argv[1]) != 0)
+    if (argc < 2 || argc > 3 || chdir(argv[1]) != 0)
         return 2;
+    if (argc == 3) {
+        late("late-old.h5", false);
+        late("late-new.h5", true);
+        return failures != 0;
+    }
     superblocks();
     drivers();
     values();

@@ -1,0 +1,28 @@
+/* The first bytes of files that will be opened soon, fetched meanwhile (vfd.c). */
+#ifndef VFD_AHEAD_H
+#define VFD_AHEAD_H
+
+#include "settings.h"
+#include "store.h"
+
+#define VFD_FIRST ((uint64_t)1 << 20) /* bytes fetched when a file is opened */
+
+/** Begin to fetch the first VFD_FIRST bytes of a file in a remote store.  What goes wrong is found when it is opened.
+ * @param name  as it will be given to vfd_open(); names of this machine's files are left alone
+ * @param set   borrowed for the call */
+void vfd_expect(const char *name, const struct bkt_settings *set);
+
+struct vfd_expected {
+    struct bkt_store *st; /* the taker's, like all here */
+    char             *key;
+    unsigned char    *first;
+    uint64_t          n, size;
+    char              etag[BKT_ETAG_MAX];
+};
+/** What was fetched of the file, waited for.  False: it was not expected, or could not be had. */
+bool vfd_take_expected(const char *name, struct vfd_expected *out);
+
+/** Give up what nobody opened. */
+void vfd_expect_nothing(void);
+
+#endif

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""load_remote.py: h5bucket load reads files in place where they are: in S3, behind HTTPS; how many requests that takes.
+
+    load_remote.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_STORAGE --forms MAKE_FORMS
+
+A small S3 server (request_counts.py) counts.  What is read is far less than the file, in few requests, however its metadata lie;
+the limits are what was measured with HDF5 1.14.5 and a fifth.  HTTPS is nginx's (../s3/faultproxy.sh); without it that part is
+left out, which is printed.
+"""
+import os
+import re
+import subprocess
+import sys
+import threading
+
+import request_counts
+from load_bench import check, run_parts
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Remote:
+    """The server, and what it saw of one command."""
+
+    def __init__(self, b):
+        self.b = b
+        self.server = request_counts.Server(("127.0.0.1", 0), request_counts.Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        b.env.update(AWS_ENDPOINT_URL=self.url, AWS_NO_SIGN_REQUEST="1", AWS_REGION="us-east-1", H5BUCKET_HEDGE="0",
+                     H5BUCKET_ALLOW="s3://bucket")
+        for name in os.listdir(b.files):
+            if os.path.getsize(os.path.join(b.files, name)) < 100 << 20:
+                request_counts.OBJECTS["data/" + name] = open(os.path.join(b.files, name), "rb").read()
+
+    def load(self, *args, delay=0.0):
+        request_counts.Handler.log, request_counts.Handler.sent, request_counts.Handler.delay = [], 0, delay
+        return self.b.load(*args)
+
+    def seen(self):
+        return request_counts.Handler.log, request_counts.Handler.sent
+
+
+def metadata(b):
+    """Groups and chunk indexes at the end of the file and all over it: few large reads, and never the whole file."""
+    for name, most, share in (("late-old.h5", 50, 0.8), ("late-new.h5", 30, 0.45)):
+        size = len(request_counts.OBJECTS["data/" + name])
+        rc, _, err = b.remote.load("--link", f"s3://bucket/data/{name}", b.domain("remote-" + name))
+        log, sent = b.remote.seen()
+        keys = {entry[1] for entry in log}
+        kinds = {entry[0] for entry in log}
+        check(f"link {name} in S3: {len(log)} GETs, {sent / size:.2f} of its bytes; {most} and {share} at most",
+              rc == 0 and len(log) <= most and sent <= size * share and kinds == {"GET"} and keys == {f"data/{name}"}, err + str(log[:3]))
+        got = b.values("remote-" + name, "/d", "-s", "32767990", "-c", "9", domain=True)
+        check(f"{name}: the last chunk's values", got == [str(1999 % 251)] * 9, got)
+        got = b.values("remote-" + name, "/g149/d3", "-s", "2498", "-c", "2", domain=True)
+        check(f"{name}: the last dataset's values", got == ["1499998", "1499999"], got)
+    rc, _, err = b.remote.load("--nodata", "s3://bucket/data/plain.h5", b.domain("remote-plain.h5"))
+    log, sent = b.remote.seen()
+    check(f"a small file is one GET: {len(log)}", rc == 0 and [entry[0] for entry in log] == ["GET"], err + str(log))
+
+
+def copying(b):
+    """By copy the chunks are read many at a time, each once."""
+    name = "late-new.h5"
+    size = len(request_counts.OBJECTS["data/" + name])
+    rc, _, err = b.remote.load(f"s3://bucket/data/{name}", b.domain("copied.h5"), delay=0.01)
+    log, sent = b.remote.seen()
+    chain = request_counts.longest_chain(log)
+    check(f"copy {name}: {len(log)} GETs, {sent / size:.2f} of its bytes, {chain} wait on one another",
+          rc == 0 and sent <= size * 1.6 and chain <= 700 and chain < len(log) / 3, err)
+    rc, out, err = b.verify("copied.h5", "--deep")
+    check("copied: whole", rc == 0, out + err)
+    got = b.values("copied.h5", "/d", "-s", "32767990", "-c", "9", domain=True)
+    check("copied: the last chunk's values", got == [str(1999 % 251)] * 9, got)
+
+
+def gathered(b):
+    """Each file is one GET, and the next ones are on their way while one is worked on."""
+    names = [f"s3://bucket/data/many{k:05d}.h5" for k in range(39)]
+    for jobs, most in (("8", 20), ("1", 45)):
+        rc, _, err = b.remote.load("--link", "--jobs", jobs, "--extend", "0", *names, b.domain(f"gathered{jobs}.h5"), delay=0.05)
+        log, _ = b.remote.seen()
+        chain = request_counts.longest_chain(log)
+        check(f"39 files, {jobs} ahead: {len(log)} GETs, {chain} wait on one another; {most} at most",
+              rc == 0 and len(log) == 39 and chain <= most, err)
+        got = b.values(f"gathered{jobs}.h5", "/v", "-s", "385,1999", "-c", "1,1", domain=True)
+        check("a value of the last file", got == [str(38 * 100 + 59)], got)
+
+
+def flattened(b):
+    """--flatten-vds: the virtual dataset and its sources are all in S3."""
+    rc, _, err = b.remote.load("--link", "--flatten-vds", "s3://bucket/data/virtual.h5", b.domain("remote-flat.h5"))
+    check("only what isn't aligned stays virtual", rc == 0 and re.findall(r"(\S+): stays virtual", err) == ["/shifted"], err)
+    rows = ("-s", "0,4990", "-c", "16,20")
+    for name, cut in (("/rows", rows), ("/numbered", rows), ("/grown", ("-s", "0,4990", "-c", "4,20")), ("/times", ())):
+        want, got = b.values("virtual.h5", name, *cut), b.values("remote-flat.h5", name, *cut, domain=True)
+        check(f"{name} has the files' values, out of S3", want == got and len(want) >= 16, (want, got))
+        rc, out, err = b.run(b.o.tool, "stat", "--json", b.domain("remote-flat.h5"), name)
+        check(f"{name} is linked", "H5D_CHUNKED_REF_INDIRECT" in out, out + err)
+
+
+def external(b):
+    """Raw data beside the file in S3; pieces of a family."""
+    for source, target, driver in (("external.h5", "remote-external.h5", ()), ("family%04d.h5", "remote-family.h5", ("-f", "family")),
+                                   ("split", "remote-split.h5", ("-f", "split")), ("multi", "remote-multi.h5", ("-f", "multi"))):
+        for mode in ((), ("--link",)):
+            rc, _, err = b.remote.load(*mode, f"s3://bucket/data/{source}", b.domain(target))
+            check(f"{' '.join(mode)} {source} in S3", rc == 0, err)
+            b.same(f"{' '.join(mode)} {source} in S3 dumps alike", source, target, *driver)
+
+
+def progress(b):
+    """Where there is no terminal: a plain line each 5 seconds, whole lines only."""
+    rc, _, err = b.remote.load("--nodata", "s3://bucket/data/late-old.h5", b.domain("slow.h5"), delay=0.8)
+    lines = re.findall(r"^.*slow\.h5: \d+ objects, \d+ chunks, [\d.]+ MB, [\d.]+ MB/s$", err, re.M)
+    check("a slow load tells now and then how far it is", rc == 0 and len(lines) >= 1 and "\r" not in err and "\033" not in err, err)
+
+
+def https(b):
+    """A plain web server: read in place by ranges, checked by the ETag."""
+    place = os.path.join(b.root, "proxy")
+    start = subprocess.run([os.path.join(HERE, "..", "s3", "faultproxy.sh"), "start", place, b.root], capture_output=True, text=True)
+    if start.returncode:
+        print("      not tried: https://; " + (start.stdout + start.stderr).strip())
+        return
+    try:
+        env = dict(re.findall(r"export (\w+)=(\S+)", open(os.path.join(place, "env")).read()))
+        url = env["BKT_PROXY_TLS"]
+        b.env.update(AWS_CA_BUNDLE=env["BKT_PROXY_CA"], H5BUCKET_ALLOW=url)
+        for source, driver in (("plain.h5", ()), ("external.h5", ()), ("family%04d.h5", ("-f", "family"))):
+            for mode in ((), ("--link",)):
+                target = f"https{len(mode)}-{source.replace('%', '')}"
+                rc, _, err = b.load(*mode, f"{url}/files/{source}", b.domain(target))
+                check(f"{' '.join(mode)} https://…/{source}", rc == 0, err)
+                b.same(f"{target} dumps alike", source, target, *driver)
+        rc, _, err = b.load("--link", f"{url}/files/nothing.h5", b.domain("https-nothing.h5"))
+        check("what isn't there is told", rc == 1 and "nothing.h5" in err and not os.path.exists(b.domain("https-nothing.h5")), err)
+        b.env.pop("AWS_CA_BUNDLE")
+        rc, _, err = b.load("--link", f"{url}/files/plain.h5", b.domain("https-unknown.h5"))
+        check("a certificate that nobody knows is refused", rc == 1 and not os.path.exists(b.domain("https-unknown.h5")), err)
+    finally:
+        subprocess.run([os.path.join(HERE, "..", "s3", "faultproxy.sh"), "stop", place], check=False)
+
+
+def prepare(b):
+    for command in ((b.o.forms, b.files), (b.o.forms, b.files, "late"), (b.o.make, b.files, "40")):
+        rc, _, err = b.run(*command)
+        check("more files are made", rc == 0, err)
+    b.remote = Remote(b)
+
+
+if __name__ == "__main__":
+    sys.exit(run_parts((metadata, copying, gathered, flattened, external, progress, https), more=("forms",), prepare=prepare))
