@@ -178,7 +178,11 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
             BKT_FAIL(err, BKT_EFORMAT, "chunk %s: %" PRIu64 " bytes at %" PRIu64 " are not in the file", json_object_iter_key(it),
                      c->size, c->offset);
     }
-    qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
+    if (d->n_chunks)
+        qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
+    for (size_t i = 1; i < d->n_chunks; i++)
+        if (d->chunks[i].index == d->chunks[i - 1].index) /* 1 and 01 */
+            BKT_FAIL(err, BKT_EFORMAT, "chunks: one is there twice");
     return BKT_OK;
 }
 

@@ -141,6 +141,11 @@ def chunk_map(b):
         open(name, "w").write(json.dumps(dict(data, **change)))
         rc, _, err = b.load("--chunk-map", name, b.domain("bad.h5"))
         check(f"a map with a bad {what} is refused", rc == 1 and what in err and not os.path.exists(b.domain("bad.h5")), err)
+    data["datasets"]["/many"]["chunks"]["03"] = data["datasets"]["/many"]["chunks"]["3"]
+    open(name, "w").write(json.dumps(data))
+    rc, _, err = b.load("--chunk-map", name, b.domain("bad.h5"))
+    check("a chunk that is there twice is refused", rc == 1 and "twice" in err, err)
+    del data["datasets"]["/many"]["chunks"]["03"]
     data["datasets"]["/many"]["chunks"]["3"][0] = 1 << 40
     open(name, "w").write(json.dumps(data))
     rc, _, err = b.load("--chunk-map", name, b.domain("bad.h5"))
@@ -222,5 +227,55 @@ def trouble(b):
     b.same("and is right", "plain.h5", "killed.h5")
 
 
+def flags(b):
+    """Options that h5pyd's hsload has too."""
+    name = b.domain("flags.h5")
+    rc, _, err = b.load("-v", "plain.h5", name)
+    check("-v names each dataset and counts", rc == 0 and "/many" in err and re.search(r"\d+ objects; 0 datasets linked, \d+ copied", err), err)
+    before = b.dump_domain("flags.h5")[1]
+    rc, _, err = b.load("-n", "external.h5", name)
+    check("-n leaves a domain as it is, and fails", rc == 1 and b.dump_domain("flags.h5")[1] == before, err)
+    rc, _, err = b.load("-a", "external.h5", name)
+    got = b.dump_domain("flags.h5")[1]
+    check("-a adds what isn't there", rc == 0 and all(f'DATASET "{d}"' in got for d in ("one", "three", "short", "many")), err)
+    rc, _, err = b.load("-a", "latest.h5", name)
+    check("-a: what is there stays, and is told", rc == 0 and "/many" in err and b.dump_domain("flags.h5")[1] == got, err)
+    rc, _, err = b.load("--nodata", "plain.h5", b.domain("nodata.h5"))
+    heads = b.dump("plain.h5", "-H")[1], b.dump_domain("nodata.h5", "-H")[1]
+    rc2, out, _ = b.run(b.o.tool, "info", "--json", b.domain("nodata.h5"))
+    check("--nodata makes everything but data", rc == rc2 == 0 and heads[0] == heads[1] and json.loads(out)[0]["num_chunks"] == 0, err + out)
+    rc, _, err = b.load("--link", "--linkpath", "s3://elsewhere/k/plain.h5", "plain.h5", b.domain("linkpath.h5"))
+    rc2, out, _ = b.run(b.o.tool, "stat", "--json", b.domain("linkpath.h5"), "/contiguous")
+    check("--linkpath is what references call the file", rc == rc2 == 0 and "s3://elsewhere/k/plain.h5" in out, err + out)
+    check("and who reads it is told what to allow", "H5BUCKET_ALLOW=s3://elsewhere" in err, err)
+
+
+def jobs(b):
+    """Several sources into a folder, several at once: one that can't be loaded is told, the others are there."""
+    names = [f"job{k}.h5" for k in range(7)]
+    for n in names:
+        shutil.copy(os.path.join(b.files, "plain.h5"), os.path.join(b.files, n))
+    open(os.path.join(b.files, "job3.h5"), "wb").write(b"nothing of HDF5's")
+    for j in ("1", "3"):
+        folder = b.domain(f"jobs{j}/")
+        os.mkdir(folder)
+        rc, _, err = b.load("--jobs", j, *names, folder)
+        check(f"--jobs {j}: one of seven fails, which is told", rc == 1 and "job3.h5" in err, err)
+        made = sorted(n for n in os.listdir(folder) if n.endswith(".h5"))
+        check(f"--jobs {j}: the others are there", made == [n for n in names if n != "job3.h5"], made)
+        for n in ("job0.h5", "job6.h5"):
+            b.same(f"--jobs {j}: {n} dumps alike", "plain.h5", f"jobs{j}/{n}")
+    os.mkdir(b.domain("jobs2"))
+    p = subprocess.Popen([b.o.tool, "load", "--jobs", "2", *names * 20, b.domain("jobs2/")], cwd=b.files, env=b.env, stderr=subprocess.PIPE)
+    time.sleep(0.2)
+    p.send_signal(signal.SIGTERM)
+    err = p.communicate(timeout=60)[1].decode()
+    made = [n for n in os.listdir(b.domain("jobs2")) if n.endswith(".h5")]
+    whole = [n for n in made if os.path.exists(os.path.join(b.domain("jobs2"), n, ".domain.json"))]
+    check("stopped: every domain is whole or not there", p.returncode != 0 and sorted(whole) == sorted(made), (p.returncode, made, err[-500:]))
+    for n in whole:
+        b.same(f"stopped: {n} dumps alike", "plain.h5", f"jobs2/{n}")
+
+
 if __name__ == "__main__":
-    sys.exit(run_parts((forms, places, prefixes, layouts, locators, chunk_map, virtual, progress, trouble), more=("forms",)))
+    sys.exit(run_parts((forms, places, prefixes, layouts, locators, chunk_map, virtual, progress, trouble, flags, jobs), more=("forms",)))

@@ -136,6 +136,13 @@ def https(b):
                 b.same(f"{target} dumps alike", source, target, *driver)
         rc, _, err = b.load("--link", f"{url}/files/nothing.h5", b.domain("https-nothing.h5"))
         check("what isn't there is told", rc == 1 and "nothing.h5" in err and not os.path.exists(b.domain("https-nothing.h5")), err)
+        plain = env["BKT_PROXY"]
+        b.env["H5BUCKET_ALLOW"] = plain
+        for retries, good in (("0", False), ("4", True)):
+            subprocess.run(["curl", "-sf", "-o", "/dev/null", f"{plain}/__fault?next503=2"], check=True)
+            rc, _, err = b.load("--retries", retries, "--link", f"{plain}/files/plain.h5", b.domain(f"retried{retries}.h5"))
+            check(f"--retries {retries}: two 503s are {'got over' if good else 'the end'}", (rc == 0) == good, err)
+            subprocess.run(["curl", "-sf", "-o", "/dev/null", f"{plain}/__fault?clear=1"], check=True)
         b.env.pop("AWS_CA_BUNDLE")
         rc, _, err = b.load("--link", f"{url}/files/plain.h5", b.domain("https-unknown.h5"))
         check("a certificate that nobody knows is refused", rc == 1 and not os.path.exists(b.domain("https-unknown.h5")), err)
