@@ -27,8 +27,8 @@ struct load_flat {
 };
 
 void load_flat_free(struct load_flat *f); /* NULL is fine */
-/** The hook `shape` of the tree copier: *dcpl is replaced, and *space as long as its sources are now, when @p src can be flattened, and l->flat is set for load_flat_link();
- *  if not, the reason is told. */
+/** The hook `shape` of the tree copier: *dcpl is replaced, and *space as long as its sources are now, when @p src can be
+ *  flattened, and l->flat is set for load_flat_link(); if not, the reason is told. */
 BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
 /** Make the dataset made with that list refer to the sources.  1: done; 0: its elements have to be copied (told). */
 BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err);
