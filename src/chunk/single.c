@@ -216,8 +216,8 @@ struct listing {
     size_t             n, cap;
 };
 
-/* The grid coordinate that a key names; false: another object's key. */
-static bool coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
+/* The grid coordinate that a key names: 1; 0: another object's key; or a failure. */
+static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
     const char *p = strrchr(key, '/');
@@ -225,13 +225,14 @@ static bool coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t 
     for (unsigned d = 0; d < io->rank; d++) {
         char *end;
         if (!isdigit((unsigned char)*p))
-            return false;
+            return 0;
         coord[d] = strtoull(p, &end, 10);
         if (*end != (d + 1 < io->rank ? '_' : 0))
-            return false;
+            return 0;
         p = end + 1;
     }
-    return bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &same) == BKT_OK && !strcmp(bkt_buf_str(&same), key);
+    BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &same));
+    return strcmp(bkt_buf_str(&same), key) == 0;
 }
 
 static int add_found(struct listing *l, uint64_t linear, uint64_t size)
@@ -246,8 +247,9 @@ static int on_listed(const struct bkt_listed *e, void *arg)
 {
     struct listing *l = arg;
     uint64_t        coord[BKT_MAX_RANK], linear = 0;
-    if (e->is_prefix || !coord_of_key(l->io, e->key, coord))
-        return BKT_OK;
+    int is = e->is_prefix ? 0 : coord_of_key(l->io, e->key, coord);
+    if (is <= 0)
+        return is;
     for (unsigned d = 0; d < l->io->rank; d++) {
         if (coord[d] >= l->grid[d]) /* outside the extent */
             return BKT_OK;
@@ -286,7 +288,8 @@ static int on_key(const struct bkt_listed *e, void *arg)
 {
     const struct keys *k = arg;
     uint64_t           coord[BKT_MAX_RANK];
-    return !e->is_prefix && coord_of_key(k->io, e->key, coord) ? k->each(coord, k->arg) : BKT_OK;
+    int                is = e->is_prefix ? 0 : coord_of_key(k->io, e->key, coord);
+    return is > 0 ? k->each(coord, k->arg) : is;
 }
 
 int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg, struct bkt_err *err)

@@ -10,6 +10,7 @@
 #include "edit_impl.h"
 #include "object.h"
 #include "parse.h"
+#include "trace.h"
 
 /* ---- keeping track ---- */
 
@@ -184,6 +185,21 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
     return BKT_OK;
 }
 
+static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
+{
+    return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
+}
+
+/* As it was before note(): the change itself could not be made.  A delta without it would be stored as something else. */
+static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta was)
+{
+    size_t n = strlen(name);
+    if (deltas && was == BKT_DELTA_NONE)
+        (void)bkt_map_del(deltas, name, n);
+    else if (deltas && bkt_map_put(deltas, name, n, (void *)(uintptr_t)was, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
+        bkt_trace(BKT_TRACE_SCHEMA, "out of memory, twice: '%s' is in memory only", name);
+}
+
 /* ---- objects ---- */
 
 static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
@@ -279,10 +295,17 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
     if (l->created <= 0)
         l->created = bkt_edit_now(d->edits);
     d->edits->dirty_bytes += 3 * sizeof *l + 2 * strlen(l->name);
-    if (note(c, &c->links, l->name, BKT_DELTA_ADD) < 0 || bkt_links_add(&c->obj->group.links, l) < 0 ||
-        (hard && bkt_links_count_change(d->links, &target, 1) < 0))
+    enum bkt_delta was = noted(c->links, l->name);
+    if (hard && bkt_links_count_change(d->links, &target, 1) < 0)
         BKT_NOMEM(err);
-    return BKT_OK;
+    bool has_note = note(c, &c->links, l->name, BKT_DELTA_ADD) == BKT_OK;
+    if (has_note && bkt_links_add(&c->obj->group.links, l) == BKT_OK)
+        return BKT_OK;
+    if (has_note)
+        note_back(c->links, l->name, was);
+    if (hard && bkt_links_count_change(d->links, &target, -1) < 0) /* it is there: nothing has to be allocated */
+        bkt_trace(BKT_TRACE_SCHEMA, "links of %s are miscounted", target.text);
+    BKT_NOMEM(err);
 }
 
 int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err)
@@ -299,13 +322,16 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     c->numbers |= c->obj->track_order & 1;
     if (hard) /* may have to read other groups: before anything is changed */
         BKT_PASS(bkt_domain_link_count(d, &target, &n, err));
-    if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0 || bkt_links_remove(&c->obj->group.links, name, &out) < 0)
+    enum bkt_delta was = noted(c->links, name);
+    if (note(c, &c->links, name, BKT_DELTA_REMOVE) < 0)
         BKT_NOMEM(err);
+    if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) || bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
+        note_back(c->links, name, was);
+        BKT_NOMEM(err);
+    }
     bkt_link_fini(&out);
     if (!hard)
         return BKT_OK;
-    if (bkt_links_count_change(d->links, &target, -1) < 0)
-        BKT_NOMEM(err);
     BKT_PASS(bkt_edit_loosen(d, &target, err));
     return bkt_edit_sweep(d, err);
 }
@@ -334,9 +360,13 @@ static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr 
     if (a->created <= 0)
         a->created = bkt_edit_now(d->edits);
     BKT_PASS(bkt_edit_use(d, a->type, 1, err));
-    if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0 || bkt_attrs_add(&c->obj->attrs, a) < 0)
+    enum bkt_delta was = noted(c->attrs, a->name);
+    if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0)
         BKT_NOMEM(err);
-    return BKT_OK;
+    if (bkt_attrs_add(&c->obj->attrs, a) == BKT_OK)
+        return BKT_OK;
+    note_back(c->attrs, a->name, was);
+    BKT_NOMEM(err);
 }
 
 static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
@@ -379,8 +409,13 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     if (!bkt_attrs_find(&c->obj->attrs, name))
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", name);
-    if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0 || bkt_attrs_remove(&c->obj->attrs, name, &out) < 0)
+    enum bkt_delta was = noted(c->attrs, name);
+    if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0)
         BKT_NOMEM(err);
+    if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
+        note_back(c->attrs, name, was);
+        BKT_NOMEM(err);
+    }
     c->numbers |= c->obj->attr_track_order & 1;
     int rc = bkt_edit_use(d, out.type, -1, err);
     bkt_attr_fini(&out);
@@ -399,13 +434,16 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", to);
     if (!bkt_attrs_find(&c->obj->attrs, from))
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", from);
-    char *name = strdup(to), *was = NULL;
+    char          *name = strdup(to), *old_name = NULL;
+    enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||
-        bkt_attrs_rename(&c->obj->attrs, from, name, &was) < 0) {
+        bkt_attrs_rename(&c->obj->attrs, from, name, &old_name) < 0) {
+        note_back(c->attrs, to, was_to);
+        note_back(c->attrs, from, was_from);
         free(name);
         BKT_NOMEM(err);
     }
-    free(was);
+    free(old_name);
     return BKT_OK;
 }
 

@@ -196,17 +196,15 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err 
     return BKT_OK;
 }
 
-static int written(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err)
+/* It is stored, and no shortage of memory makes that undone: what can't be noted is read again for the next change. */
+static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
     c->done = true;
-    if (c->foreign)
-        BKT_PASS(bkt_change_adopt(d, c, err));
+    if (c->foreign && bkt_change_adopt(d, c, NULL) < 0)
+        etag = "";
     bkt_buf_fini(&c->obj->stored);
-    if (bkt_object_set_etag(c->obj, etag) < 0)
-        BKT_NOMEM(err);
-    if (c->text.len <= KEEP_MAX && *etag)
+    if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag)
         bkt_buf_move(&c->obj->stored, &c->text);
-    return BKT_OK;
 }
 
 static int put_versions(struct wave *w, struct bkt_err *err)
@@ -229,10 +227,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         struct bkt_req    *r = &w->reqs[i];
         struct bkt_change *c = w->of[i];
         if (r->rc == BKT_OK) {
-            struct bkt_err why = {.n = 0};
-            int            did = written(w->d, c, r->etag, &why);
-            if (did < 0 && rc == BKT_OK)
-                rc = bkt_err_copy(err, did, &why);
+            written(w->d, c, r->etag);
         } else {
             free(c->etag);
             c->etag  = NULL;
@@ -399,6 +394,10 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
         for (size_t i = 0; i < n; i++)
             if (phase[i] == p)
                 v[at++] = all[i];
+    }
+    if (!all || !phase) {
+        free(v);
+        v = NULL;
     }
     free(phase);
     free(all);

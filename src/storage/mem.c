@@ -122,7 +122,12 @@ static size_t snapshot(struct space *sp, const char *prefix, struct row **out)
             continue;
         rows[n] = (struct row){.key = strndup(key, len), .size = o->data.len, .mtime = o->mtime};
         memcpy(rows[n].etag, o->etag, sizeof o->etag);
-        n += rows[n].key != NULL;
+        if (!rows[n++].key) { /* none is left out */
+            while (n)
+                free(rows[--n].key);
+            free(rows);
+            rows = NULL;
+        }
     }
     (void)pthread_mutex_unlock(&sp->lock);
     if (rows)
