@@ -73,38 +73,6 @@ static int link_again(struct copy *c, struct bkt_place *p, hid_t dst, const char
 
 /* ---- committed types ---- */
 
-struct search {
-    hid_t like, found;
-};
-
-static herr_t is_like(hid_t start, const char *name, const H5O_info2_t *info, void *arg)
-{
-    struct search *s = arg;
-    if (info->type != H5O_TYPE_NAMED_DATATYPE)
-        return 0;
-    hid_t t = H5Oopen(start, name, H5P_DEFAULT);
-    if (t >= 0 && H5Tequal(t, s->like) > 0) {
-        s->found = t;
-        return 1;
-    }
-    bkt_hid_closep(&t);
-    return 0;
-}
-
-/* H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: one that is there already will do. */
-static int merged(struct copy *c, hid_t type, hid_t *out)
-{
-    struct search s = {type, H5I_INVALID_HID};
-    BKT_CLEANUP(bkt_hid_closep) hid_t top = H5Gopen2(c->root, "/", H5P_DEFAULT);
-    *out = H5I_INVALID_HID;
-    if (!(c->flags & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG))
-        return BKT_OK;
-    if (top < 0 || H5Ovisit3(top, H5_INDEX_NAME, H5_ITER_INC, is_like, &s, H5O_INFO_BASIC) < 0)
-        return bkt_copy_failed(c, "looking for a committed datatype to merge with");
-    *out = s.found;
-    return BKT_OK;
-}
-
 static int commit(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, hid_t *out)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(from), tcpl = H5Tget_create_plist(from);
@@ -117,19 +85,31 @@ static int commit(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t
     return BKT_OK;
 }
 
+static void copy_comment(hid_t from, hid_t to)
+{
+    ssize_t n = H5Oget_comment(from, NULL, 0);
+    BKT_CLEANUP(bkt_freep) char *text = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
+    if (text && H5Oget_comment(from, text, (size_t)n + 1) > 0)
+        (void)H5Oset_comment(to, text);
+    (void)H5Eclear2(H5E_DEFAULT);
+}
+
 static int copy_committed(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl, hid_t *out)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID, tcpl = H5I_INVALID_HID;
-    if (!name)
-        BKT_PASS(merged(c, from, &to));
+    BKT_PASS(bkt_copy_merged(c, from, &to));
     bool fresh = to < 0;
     if (fresh)
         BKT_PASS(commit(c, from, dst, name, lcpl, &to));
+    else if (name && H5Olink(to, dst, name, lcpl, H5P_DEFAULT) < 0)
+        return bkt_copy_failed(c, "H5Olink");
     hid_t held = !name && H5Iinc_ref(to) >= 0 ? to : H5I_INVALID_HID;
     BKT_PASS(remember(c, token, held)); /* before its attributes: one may be of this very type */
     tcpl = H5Tget_create_plist(from);
-    if (fresh)
+    if (fresh) {
+        copy_comment(from, to);
         BKT_PASS(bkt_copy_attrs(c, from, to, tcpl));
+    }
     *out = bkt_hid_take(&to);
     return BKT_OK;
 }
@@ -138,7 +118,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
 {
     H5O_token_t token;
     int         rc;
-    if (H5Tcommitted(type) <= 0 || c->same_file) { /* the same file: the same committed type */
+    if (H5Tcommitted(type) <= 0) {
         *out = H5Iinc_ref(type) < 0 ? H5I_INVALID_HID : type;
         return *out < 0 ? bkt_copy_failed(c, "a datatype") : BKT_OK;
     }
@@ -152,15 +132,13 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
 
 /* ---- objects ---- */
 
-static int copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth);
-
-static void copy_comment(hid_t from, hid_t to)
+int bkt_copy_find(struct copy *c, hid_t from, H5O_token_t *token, hid_t *loc, const char **name)
 {
-    ssize_t n = H5Oget_comment(from, NULL, 0);
-    BKT_CLEANUP(bkt_freep) char *text = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
-    if (text && H5Oget_comment(from, text, (size_t)n + 1) > 0)
-        (void)H5Oset_comment(to, text);
-    (void)H5Eclear2(H5E_DEFAULT);
+    int                     rc;
+    const struct bkt_place *p = place_of(c, from, token, &rc);
+    *loc  = p && !p->path ? p->held : c->root;
+    *name = !p ? NULL : p->path ? p->path : ".";
+    return rc;
 }
 
 static int copy_dataset(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl)
@@ -182,9 +160,7 @@ static int copy_dataset(struct copy *c, hid_t from, const H5O_token_t *token, hi
 static int copy_datatype(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID;
-    BKT_PASS(copy_committed(c, from, token, dst, name, lcpl, &to));
-    copy_comment(from, to);
-    return BKT_OK;
+    return copy_committed(c, from, token, dst, name, lcpl, &to);
 }
 
 struct member_copy {
@@ -224,7 +200,7 @@ static int copy_link(struct member_copy *m, hid_t from, const char *name, const 
     if (info->type != H5L_TYPE_HARD && !(c->flags & expand && H5Oexists_by_name(from, name, H5P_DEFAULT) > 0))
         return copy_link_as_is(c, from, name, info, m->to, lcpl);
     obj = H5Oopen(from, name, H5P_DEFAULT);
-    return obj < 0 ? bkt_copy_failed(c, "H5Oopen") : copy_object(c, obj, m->to, name, lcpl, m->depth + 1);
+    return obj < 0 ? bkt_copy_failed(c, "H5Oopen") : bkt_copy_object(c, obj, m->to, name, lcpl, m->depth + 1);
 }
 
 static herr_t copy_member(hid_t from, const char *name, const H5L_info2_t *info, void *arg)
@@ -264,7 +240,22 @@ static int copy_group(struct copy *c, hid_t from, const H5O_token_t *token, hid_
     return depth > 0 && c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG ? BKT_OK : copy_members(c, from, to, gcpl, depth);
 }
 
-static int copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
+static int copy_new(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
+{
+    switch (H5Iget_type(from)) {
+        case H5I_GROUP:
+        case H5I_FILE:
+            return copy_group(c, from, token, dst, name, lcpl, depth);
+        case H5I_DATASET:
+            return copy_dataset(c, from, token, dst, name, lcpl);
+        case H5I_DATATYPE:
+            return copy_datatype(c, from, token, dst, name, lcpl);
+        default:
+            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s: an object of a kind that is new to us", bkt_buf_str(&c->path));
+    }
+}
+
+int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
     H5O_token_t       token;
     int               rc;
@@ -274,17 +265,11 @@ static int copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, 
         return BKT_OK;
     if (p)
         return link_again(c, p, dst, name, lcpl);
-    switch (H5Iget_type(from)) {
-        case H5I_GROUP:
-        case H5I_FILE:
-            return copy_group(c, from, &token, dst, name, lcpl, depth);
-        case H5I_DATASET:
-            return copy_dataset(c, from, &token, dst, name, lcpl);
-        case H5I_DATATYPE:
-            return copy_datatype(c, from, &token, dst, name, lcpl);
-        default:
-            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s: an object of a kind that is new to us", bkt_buf_str(&c->path));
-    }
+    unsigned above = c->depth;
+    c->depth       = depth;
+    rc             = copy_new(c, from, &token, dst, name, lcpl, depth);
+    c->depth       = above;
+    return rc;
 }
 
 /* ---- the call ---- */
@@ -307,7 +292,7 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
-    struct copy c = {.err = err, .same_file = src->file && dst->file && src->file->dom == dst->file->dom};
+    struct copy c = {.err = err, .ocpypl = ocpypl, .lcpl = lcpl, .same_file = src->file && dst->file && src->file->dom == dst->file->dom};
     int         rc;
     if (!name || !*name)
         BKT_FAIL(err, BKT_EINVAL, "no name for the copy");
@@ -317,7 +302,7 @@ int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t
     BKT_PASS(id_of(dst, &to, err));
     c.root   = to;
     c.places = bkt_map_new();
-    rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? copy_object(&c, from, to, name, lcpl, 0) : no_memory(&c);
+    rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? bkt_copy_object(&c, from, to, name, lcpl, 0) : no_memory(&c);
     bkt_map_free(c.places, place_free);
     bkt_buf_fini(&c.path);
     return rc;

@@ -60,7 +60,10 @@ static hid_t without_references(hid_t type)
 }
 
 /* The same file: references are what they are.  *out negative: no value is copied. */
-static hid_t memory_type(const struct copy *c, hid_t type) { return c->same_file ? H5Tcopy(type) : without_references(type); }
+static hid_t memory_type(const struct copy *c, hid_t type)
+{
+    return c->same_file || bkt_copy_expands(c, type) ? H5Tcopy(type) : without_references(type);
+}
 
 /* ---- stored chunks, as they are ---- */
 
@@ -139,6 +142,8 @@ static int move_elements(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t
         rc = BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
     else if (H5Dread(from, type, mem, space, H5P_DEFAULT, v.buf) < 0)
         rc = bkt_copy_failed(c, "H5Dread");
+    else if (bkt_copy_expands(c, type) && (rc = bkt_copy_expand(c, from, type, v.buf, (size_t)n)) < 0)
+        ; /* said already */
     else if (H5Dwrite(to, type, mem, space, H5P_DEFAULT, v.buf) < 0)
         rc = bkt_copy_failed(c, "H5Dwrite");
     values_fini(&v);
@@ -198,6 +203,8 @@ static int copy_value(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t sp
         return BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
     if (H5Aread(from, mem, v.buf) < 0)
         return bkt_copy_failed(c, "H5Aread");
+    if (bkt_copy_expands(c, type))
+        BKT_PASS(bkt_copy_expand(c, from, type, v.buf, (size_t)n));
     return H5Awrite(to, mem, v.buf) < 0 ? bkt_copy_failed(c, "H5Awrite") : BKT_OK;
 }
 

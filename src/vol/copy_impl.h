@@ -7,6 +7,9 @@
 
 struct copy {
     unsigned        flags;
+    hid_t           ocpypl, lcpl; /* as the program gave them */
+    unsigned        depth;        /* of what is being copied */
+    bool            search_all;   /* the whole destination is looked through for committed types (copy_merge.c) */
     bool            same_file; /* references mean the same at both ends */
     hid_t           root;      /* destination location: paths of copies begin there */
     bool            has_top;
@@ -20,6 +23,21 @@ struct copy {
 int  bkt_copy_failed(const struct copy *c, const char *what);
 /** The type for the copy: of a committed one its copy, else the type itself.  The caller's. */
 int bkt_copy_type(struct copy *c, hid_t type, hid_t *out);
+
+/** Copy one object and link it as @p name; one that was copied before is linked only. */
+int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth);
+/** Where the copy of @p from is: location and name, both valid until something else is copied; *name NULL: not copied yet. */
+int bkt_copy_find(struct copy *c, hid_t from, H5O_token_t *token, hid_t *loc, const char **name);
+
+/* ---- copy_merge.c ---- */
+/** A committed type of the destination that will do for @p type; negative: none.  The caller's. */
+int bkt_copy_merged(struct copy *c, hid_t type, hid_t *out);
+
+/* ---- copy_refs.c ---- */
+/** Whether values of that type are references whose targets are to be copied. */
+bool bkt_copy_expands(const struct copy *c, hid_t type);
+/** @p n references that were read from @p from: they become those to the copies. */
+int bkt_copy_expand(struct copy *c, hid_t from, hid_t type, void *buf, size_t n);
 
 /* ---- copy_data.c ---- */
 int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl);

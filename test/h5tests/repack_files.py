@@ -31,9 +31,9 @@ class Repack:
 
     def tool(self, env, name, *args):
         try: # in the folder of the files: some have raw data beside them
-            done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=self.folder, capture_output=True, timeout=20)
+            done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=self.folder, capture_output=True, timeout=120)
         except subprocess.TimeoutExpired:
-            return -99, b"", b"no end within 20 seconds"
+            return -99, b"", b"no end within 120 seconds"
         return done.returncode, done.stdout, done.stderr
 
     def dump(self, env, name):
