@@ -232,12 +232,53 @@ static void take_inbox(struct engine *e)
     }
 }
 
+static bool is_cancelled(const struct bkt_xfer *x) { return x->cancel && atomic_load(x->cancel); }
+
+/* Queued ones of a host: begin() tells them. */
+static void drop_queued(struct host *h)
+{
+    struct bkt_xfer **at = &h->head, *gone = NULL;
+    h->tail = NULL;
+    while (*at) {
+        struct bkt_xfer *x = *at;
+        if (!is_cancelled(x)) {
+            h->tail = x;
+            at      = &x->next;
+            continue;
+        }
+        *at     = x->next;
+        x->next = gone;
+        gone    = x;
+    }
+    while (gone) {
+        struct bkt_xfer *x = gone;
+        gone               = x->next;
+        x->next            = NULL;
+        (void)x->begin(x);
+    }
+}
+
+/* What nobody waits for any more.  A connection in the middle of a body is lost with it; to read on would take as long as the
+ * body does, up to stall_ms where the server hangs.  What changes something on the server is left to end by itself. */
+static void drop_cancelled(struct engine *e)
+{
+    if (!atomic_exchange(&e->cancelled, false))
+        return;
+    for (struct host *h = e->hosts; h; h = h->next)
+        drop_queued(h);
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
+        if (is_cancelled(x) && strcmp(x->method, "GET") == 0)
+            end(e, x, BKT_WIRE_CANCEL);
+    }
+}
+
 static void wake_delayed(struct engine *e)
 {
     struct bkt_xfer **at = &e->delayed;
     while (*at) {
         struct bkt_xfer *x = *at;
-        if (x->not_before_ms > e->now && !(x->cancel && atomic_load(x->cancel))) {
+        if (x->not_before_ms > e->now && !is_cancelled(x)) {
             at = &x->next;
             continue;
         }
@@ -298,6 +339,7 @@ static void turn(struct engine *e)
     struct epoll_event ev[MAX_EVENTS];
     int                running;
     take_inbox(e);
+    drop_cancelled(e);
     wake_delayed(e);
     for (struct host *h = e->hosts; h; h = h->next)
         pump(e, h);
@@ -462,6 +504,14 @@ void bkt_engine_submit(struct bkt_xfer *x)
     (void)pthread_mutex_unlock(&lock);
     if (!e)
         fail(x, "the I/O thread cannot be started");
+}
+
+void bkt_engine_cancelled(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (engine && !atomic_exchange(&engine->cancelled, true) && !is_io_thread)
+        wake(engine);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 void bkt_engine_shutdown(void)

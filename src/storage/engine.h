@@ -47,7 +47,8 @@ struct bkt_xfer {
     const void           *put;
     size_t                put_len;
     uint64_t              not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
-    const atomic_bool    *cancel;        /* ends the waiting early; begin() decides what it means */
+    const atomic_bool    *cancel;        /* ends the waiting early; begin() decides what it means.  A GET under way ends as
+                                            BKT_WIRE_CANCEL, once bkt_engine_cancelled() was called */
     /** A connection is free: fill in url, headers and timeout_ms.  False: the exchange is not for the engine any
      *  more (failed, or to be submitted again later) and may be gone. */
     bool (*begin)(struct bkt_xfer *x);
@@ -85,6 +86,9 @@ struct bkt_xfer {
 
 /** Queue an exchange; any thread. */
 void bkt_engine_submit(struct bkt_xfer *x);
+
+/** Some exchange's `cancel` has become true.  Any thread. */
+void bkt_engine_cancelled(void);
 
 /** Whether this is the I/O thread, which must not be kept. */
 bool bkt_engine_is_io_thread(void);

@@ -119,7 +119,9 @@ static int on_close_socket(void *arg, curl_socket_t fd)
 static int on_connected(void *arg, char *ip, char *local, int port, int local_port)
 {
     (void)ip, (void)local, (void)port, (void)local_port;
-    ((struct bkt_leg *)arg)->x->last_ms = bkt_engine_now();
+    struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
+    x->last_ms         = bkt_engine_now();
+    x->host->known     = true; /* what waits for the first look-up needn't wait for its answer too */
     return CURL_PREREQFUNC_OK;
 }
 #endif

@@ -30,6 +30,7 @@ static void hedge(struct engine *e, struct bkt_xfer *x)
     bkt_trace(BKT_TRACE_HTTP, "%s %s: no answer for %llu ms, sent again", x->method, x->host->origin,
               (unsigned long long)(e->now - x->begun_ms));
     x->host->tokens -= 1;
+    x->host->twins++;
     x->twin    = easy;
     x->legs[1] = (struct bkt_leg){x, easy};
     bkt_stats_add(BKT_STAT(hedges), 1);
@@ -60,6 +61,7 @@ void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
         *at = x->next_decided;
     (void)curl_multi_remove_handle(e->multi, x->twin);
     bkt_engine_put_easy(e, x->twin);
+    x->host->twins--;
     x->twin    = NULL;
     x->decided = false;
 }

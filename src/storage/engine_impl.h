@@ -16,7 +16,7 @@ struct host {
     struct host     *next;
     char            *origin;
     struct engine   *engine;
-    unsigned         active;
+    unsigned         active, twins;     /* exchanges, and those of them that were sent a second time */
     /* engine_pace.c */
     unsigned         limit, most;       /* connections now, and at most */
     unsigned         waiting;           /* of the active ones, those without a first byte; uploads not counted */
@@ -25,6 +25,7 @@ struct host {
     double           before;            /* first_ms when the limit was last raised; 0: it wasn't, or was lowered */
     unsigned         rounds;            /* answers since */
     bool             wanted;            /* more connections would help */
+    double           window;            /* requests at once that the server bears, since it said "slow down"; 0: it hasn't */
     uint32_t         samples[BKT_PACE_SAMPLES]; /* first bytes, ms */
     size_t           n_samples;
     uint64_t         late_ms;           /* 0: not known yet */
@@ -38,6 +39,7 @@ struct engine {
     int              epoll, wake;
     bool             stop;
     struct bkt_xfer *in_head, *in_tail;
+    atomic_bool      cancelled; /* exchanges were: look through them */
 
     CURLM           *multi;
     CURLSH          *share;

@@ -5,6 +5,10 @@
  * doubles while more are queued than under way and bodies take less than half as long as their first bytes, and is halved
  * again, for good, when first bytes take twice as long since.
  *
+ * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then, and one more
+ * after every two rounds of answers.  256 objects of 1 MiB from a server 30 ms away that bears 16 at once took 1.4 s and 910
+ * requests without that, and take 0.8 s and 313.
+ *
  * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
  * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  The
  * budget is setting hedge, in per cent of the requests. */
@@ -26,6 +30,23 @@ void bkt_pace_init(struct host *h)
 {
     h->limit = START_CONNECTIONS;
     h->most  = UINT_MAX / 2;
+}
+
+/* The others under way are what it bears, or even fewer: their refusals count too.  Nothing takes the place of one refused at
+ * once, which would be refused as quickly. */
+static void slow_down(struct host *h)
+{
+    double others = h->active > 2 ? h->active - 1 : 1;
+    if (h->window <= 0 || others < h->window)
+        h->window = others;
+}
+
+static void speed_up(struct host *h)
+{
+    if (h->window > 0)
+        h->window += 0.5 / h->window;
+    if (h->window >= h->limit)
+        h->window = 0;
 }
 
 static double smooth(double old, double x) { return old > 0 ? old + (x - old) / 16 : x; }
@@ -81,7 +102,12 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
 {
     h->waiting -= x->waiting;
     x->waiting = false;
-    if (x->put_len || !x->first_ms || x->status < 200 || x->status >= 300)
+    if (x->status == 503 || x->status == 429)
+        slow_down(h);
+    if (x->status < 200 || x->status >= 300)
+        return;
+    speed_up(h);
+    if (x->put_len || !x->first_ms)
         return;
     uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
     h->body_ms   = smooth(h->body_ms, (double)took);
@@ -97,14 +123,17 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
 
 bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
 {
-    if (h->active < (h->limit < x->net->connections ? h->limit : x->net->connections))
+    if (h->window > 0 && h->active + h->twins >= (unsigned)h->window)
+        return false;
+    unsigned active = h->active + h->twins;
+    if (active < (h->limit < x->net->connections ? h->limit : x->net->connections))
         return true;
     if (!h->wanted || h->limit >= x->net->connections)
         return false;
     h->wanted = false;
     h->before = h->first_ms;
     h->limit  = (unsigned)bkt_min_u64(2 * (uint64_t)h->limit, h->most);
-    return h->active < h->limit && h->active < x->net->connections;
+    return active < h->limit && active < x->net->connections;
 }
 
 void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
@@ -123,8 +152,8 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
 
 bool bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
-    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && strcmp(x->method, "GET") == 0 &&
-           x->waiting && now >= x->begun_ms + h->late_ms;
+    return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && h->active + h->twins < x->net->connections &&
+           strcmp(x->method, "GET") == 0 && x->waiting && now >= x->begun_ms + h->late_ms;
 }
 
 /* When to look next, from now on; UINT64_MAX: no need to. */

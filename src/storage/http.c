@@ -318,13 +318,15 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
         [BKT_WIRE_RESET] = "connection broken",
         [BKT_WIRE_SHORT] = "answer cut short",
         [BKT_WIRE_STALL] = "transfer stalled",
+        [BKT_WIRE_CANCEL] = "cancelled",
         [BKT_WIRE_CONNECT] = "cannot connect",
         [BKT_WIRE_DEADLINE] = "deadline passed",
         [BKT_WIRE_FATAL] = "transfer failed",
     };
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused ? op->refused : op->x.why;
-    if (bkt_engine_now() - op->retry.started_ms >= op->http->policy.deadline_ms)
+    bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
+    if (more || bkt_engine_now() - op->retry.started_ms >= op->http->policy.deadline_ms) /* more: but for the time left */
         code = BKT_ETIME;
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: %s (%.140s), after %u retries in %" PRIu64 " ms", op->x.method,
                         op->http->base.uri, op->req->key, what[wire], why, op->retry.tries,
@@ -399,6 +401,8 @@ static int judge(struct bkt_http_op *op)
 {
     enum bkt_wire wire   = op->x.wire;
     long          status = op->x.status;
+    if (wire == BKT_WIRE_CANCEL)
+        return BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", op->x.method, op->req->key);
     if (op->req->op == BKT_PUT && op->put.id[0])
         return bkt_http_put_judge(op);
     if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))

@@ -12,6 +12,7 @@ enum bkt_wire {
     BKT_WIRE_RESET,    /* the connection broke */
     BKT_WIRE_SHORT,    /* fewer bytes than announced */
     BKT_WIRE_STALL,    /* no byte for stall_ms */
+    BKT_WIRE_CANCEL,   /* nobody wants it any more */
     BKT_WIRE_CONNECT,  /* no connection: refused, unreachable, name unknown, TLS handshake broken off */
     BKT_WIRE_DEADLINE, /* the request's time is over */
     BKT_WIRE_FATAL,    /* will not get better: certificate refused, answer is no HTTP, out of memory */

@@ -468,6 +468,7 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
         st->ops->pace(st, first_byte_s, bytes_per_s);
 }
 
+void        bkt_store_cancelled(void) { bkt_engine_cancelled(); }
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
 int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn ? st->ops->turn(st, key) : -1; }

@@ -55,7 +55,8 @@ struct bkt_req {
     void *sink_arg;
     const void       *put;           /* PUT: the bytes, put_len of them */
     size_t            put_len;
-    const atomic_bool *cancel;       /* may be NULL; once true, a request that has not begun ends as BKT_ECANCEL */
+    const atomic_bool *cancel;       /* may be NULL; once true, a request that has not begun ends as BKT_ECANCEL, and so does a
+                                        GET over the network that has, soon after bkt_store_cancelled() */
     /** Called exactly once, on any thread, after the outputs are set.  Must not block, nor call the store's
      *  blocking functions; may start further requests and hand work to a pool.  The request may be freed
      *  within it.  NULL only under bkt_store_run(). */
@@ -101,6 +102,9 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
 
 /** Begin a request.  Never fails here: failures arrive through done(). */
 void bkt_store_start(struct bkt_store *st, struct bkt_req *req);
+
+/** Some request's `cancel` has become true: those under way are looked through.  Any thread; does not wait. */
+void bkt_store_cancelled(void);
 
 /** Start @p n requests (done must be NULL) and wait for all.  Returns BKT_OK if all succeeded, else the first
  *  failure's code in request order, its story in @p err; each request's rc says how it fared. */
