@@ -10,28 +10,34 @@
 #include "trace.h"
 
 #define SMALL_TOTAL (256u << 10) /* of one dataset among siblings */
+/* Steps that are fetched side by side.  At 100 ms to the first byte and 16 MiB a step one at a time gives 120 MB/s, four give
+ * 400 MB/s of what the line has. */
+#define MAX_THREADS 4
 
 static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t        wake = PTHREAD_COND_INITIALIZER;
-static struct bkt_ahead_job *head, **tail = &head; /* the first one runs */
-static bool                  started, stopping;
+static struct bkt_ahead_job *head, **tail = &head;
+static bool                  stopping;
 static pid_t                 owner;
-static pthread_t             thread;
+static pthread_t             threads[MAX_THREADS];
+static size_t                n_threads, n_idle;
 static atomic_size_t         n_jobs;
 static struct bkt_forkguard  guard;
 static pthread_once_t        guarded = PTHREAD_ONCE_INIT;
+static _Thread_local bool    is_ahead; /* one of the threads */
 
 static void add_guard(void) { bkt_forkguard_add(&guard, &lock, &wake); }
 
-/* A forked child has no such thread, and its parent's jobs are the parent's.  The lock is held. */
+/* A forked child has no such threads, and its parent's jobs are the parent's.  The lock is held. */
 static void after_fork(void)
 {
     if (owner == getpid())
         return;
-    owner   = getpid();
-    started = stopping = false;
-    head    = NULL;
-    tail    = &head;
+    owner     = getpid();
+    stopping  = false;
+    n_threads = n_idle = 0;
+    head      = NULL;
+    tail      = &head;
     atomic_store(&n_jobs, 0);
 }
 
@@ -101,7 +107,7 @@ static void run_siblings(struct bkt_ahead_job *job)
     free(sels);
 }
 
-/* ---- the thread ---- */
+/* ---- the threads ---- */
 
 static void take_out(struct bkt_ahead_job *job)
 {
@@ -113,17 +119,37 @@ static void take_out(struct bkt_ahead_job *job)
     (void)atomic_fetch_sub(&n_jobs, 1);
 }
 
+/* Whether it has to wait for one that runs.  Of siblings' jobs one runs at a time: it fills all connections. */
+static bool waits(const struct bkt_ahead_job *job)
+{
+    for (const struct bkt_ahead_job *o = head; o; o = o->next)
+        if (o->running && o->io == job->io && (!o->io || bkt_ahead_same_chunks(o, job)))
+            return true;
+    return false;
+}
+
+static struct bkt_ahead_job *next_job(void)
+{
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (!job->running && !waits(job))
+            return job;
+    return NULL;
+}
+
 static void *run(void *arg)
 {
     (void)arg;
     (void)pthread_setname_np(pthread_self(), "h5bucket-ahead");
+    is_ahead = true;
     (void)pthread_mutex_lock(&lock);
     for (;;) {
-        struct bkt_ahead_job *job = head;
+        struct bkt_ahead_job *job = next_job();
         if (!job && stopping)
             break;
         if (!job) {
+            n_idle++;
             (void)pthread_cond_wait(&wake, &lock);
+            n_idle--;
             continue;
         }
         job->running = true;
@@ -143,14 +169,20 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* One more thread, if those that are idle will have other jobs; false: there is none at all. */
 static bool start(void)
 {
-    sigset_t all, old; /* the program's signals are not for our thread */
+    sigset_t all, old; /* the program's signals are not for our threads */
+    size_t   n_waiting = 0;
+    for (const struct bkt_ahead_job *job = head; job; job = job->next)
+        n_waiting += !job->running;
+    if (n_idle > n_waiting || n_threads == MAX_THREADS)
+        return true;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    started = pthread_create(&thread, NULL, run, NULL) == 0;
+    n_threads += pthread_create(&threads[n_threads], NULL, run, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
+    return n_threads > 0;
 }
 
 bool bkt_ahead_post(struct bkt_ahead_job *job)
@@ -158,7 +190,7 @@ bool bkt_ahead_post(struct bkt_ahead_job *job)
     (void)pthread_once(&guarded, add_guard);
     (void)pthread_mutex_lock(&lock);
     after_fork();
-    bool ok = !stopping && (started || start());
+    bool ok = !stopping && start();
     if (ok) {
         job->next = NULL;
         *tail     = job;
@@ -174,28 +206,48 @@ bool bkt_ahead_post(struct bkt_ahead_job *job)
 
 bool bkt_ahead_any(void) { return atomic_load(&n_jobs) != 0; }
 
-size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel)
+static bool one_runs(bkt_ahead_match *match, const void *arg)
+{
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (job->running && match(job, arg))
+            return true;
+    return false;
+}
+
+size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited)
 {
     struct bkt_ahead_job *gone = NULL;
     size_t                n    = 0;
+    bool                  stop = false;
+    if (is_ahead) /* it closes what its job had opened */
+        return 0;
     (void)pthread_mutex_lock(&lock);
     after_fork();
-    bool self = started && pthread_equal(pthread_self(), thread);
-    for (struct bkt_ahead_job *job = self ? NULL : head, *next; job; job = next) {
+    for (struct bkt_ahead_job *job = head, *next; job; job = next) {
         next = job->next;
         if (!match(job, arg))
             continue;
         n++;
-        if (job->running && cancel)
-            atomic_store(&job->cancel, true);
-        if (job->running)
+        if (job->running) {
+            stop |= cancel;
+            if (cancel)
+                atomic_store(&job->cancel, true);
             continue;
+        }
         take_out(job);
         job->next = gone;
         gone      = job;
     }
-    while (!self && head && head->running && match(head, arg))
+    if (stop) { /* storage has locks of its own */
+        (void)pthread_mutex_unlock(&lock);
+        bkt_store_cancelled();
+        (void)pthread_mutex_lock(&lock);
+    }
+    while (one_runs(match, arg)) {
+        if (waited)
+            *waited = true;
         (void)pthread_cond_wait(&wake, &lock);
+    }
     (void)pthread_mutex_unlock(&lock);
     while (gone) {
         struct bkt_ahead_job *next = gone->next;
@@ -214,17 +266,17 @@ static bool all(struct bkt_ahead_job *job, const void *arg)
 void bkt_ahead_shutdown(void)
 {
     if (bkt_ahead_any())
-        (void)bkt_ahead_settle(all, NULL, true);
+        (void)bkt_ahead_settle(all, NULL, true, NULL);
     (void)pthread_mutex_lock(&lock);
     after_fork();
-    bool join = started;
-    stopping  = join;
+    size_t n  = n_threads;
+    stopping  = n > 0;
     (void)pthread_cond_broadcast(&wake);
     (void)pthread_mutex_unlock(&lock);
-    if (!join)
-        return;
-    (void)pthread_join(thread, NULL);
+    for (size_t i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
     (void)pthread_mutex_lock(&lock);
-    started = stopping = false;
+    n_threads = 0;
+    stopping  = false;
     (void)pthread_mutex_unlock(&lock);
 }

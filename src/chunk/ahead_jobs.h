@@ -1,4 +1,4 @@
-/* The thread that reads ahead, and its jobs: between ahead.c and ahead_jobs.c. */
+/* The threads that read ahead, and their jobs: between ahead.c and ahead_jobs.c. */
 #ifndef BKT_AHEAD_JOBS_H
 #define BKT_AHEAD_JOBS_H
 
@@ -19,12 +19,14 @@ struct bkt_ahead_job {
     struct bkt_id         ids[];
 };
 
+/** Whether two jobs of one dataset would fetch the same. */
+bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead_job *b);
 /** Hand a job over; false: there is no thread, the job is freed. */
 bool bkt_ahead_post(struct bkt_ahead_job *job);
 /** Whether any job is there; without the lock, to be cheap. */
 bool bkt_ahead_any(void);
 /** For each job that @p match says true of: one that runs is waited for (cancelled before, when asked), the others are taken
- *  out.  Gives the number of those that matched. */
+ *  out.  Gives the number of those that matched; *waited (may be NULL) becomes true when one had to be waited for. */
 typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg); /* under the lock; may change one that waits */
-size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel);
+size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited);
 #endif

@@ -18,6 +18,8 @@ struct bkt_pattern {
     unsigned       hits;    /* times that the step was the same */
     unsigned       misses;  /* predictions in a row that nobody used: each doubles the hits that are asked for */
     uint64_t       posted;  /* steps behind `last` that jobs were made for */
+    unsigned       depth;   /* how many to be ahead at most */
+    bool           late;    /* the program had to wait for one of them */
 };
 
 /** A file that references point into. */
