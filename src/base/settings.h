@@ -38,12 +38,14 @@
     X(UINT, chunk_cache, "H5BUCKET_CHUNK_CACHE", "128M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
     X(UINT, write_cache, "H5BUCKET_WRITE_CACHE", "64M", 1048576, UINT64_MAX,                                         \
       "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \
-    X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "128M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
+    X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "96M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
     X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
     X(UINT, merge_gap, "H5BUCKET_MERGE_GAP", "2M", 0, 67108864,                                                      \
       "ranges of one file no farther apart than this are fetched as one, at most; how far is worth it follows from the server's pace") \
-    X(UINT, read_ahead, "H5BUCKET_READ_AHEAD", "32M", 0, UINT64_MAX,                                                 \
+    X(UINT, read_ahead, "H5BUCKET_READ_AHEAD", "64M", 0, UINT64_MAX,                                                 \
       "bytes that are read ahead of a program that reads in steps; 0: none")                                         \
+    X(BOOL, huge_pages, "H5BUCKET_HUGE_PAGES", "yes", 0, 1,                                                          \
+      "ask the kernel for huge pages where a read fills 8 MiB of fresh memory or more (MADV_HUGEPAGE)")               \
     X(UINT, near, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \
     X(UINT, max_object, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
     X(TEXT, writers, "H5BUCKET_WRITERS", "many", 0, 0,                                                               \

@@ -14,13 +14,16 @@
 void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&run->lock);
-    if (run->rc == BKT_OK) { /* what is cancelled after it is no news */
+    bool first = run->rc == BKT_OK; /* what is cancelled after it is no news */
+    if (first) {
         run->rc = rc;
         if (err)
             run->err = *err;
         atomic_store(run->cancel, true);
     }
     (void)pthread_mutex_unlock(&run->lock);
+    if (first)
+        bkt_store_cancelled();
 }
 
 static void task_free(struct bkt_task *k)
@@ -35,11 +38,8 @@ static void task_free(struct bkt_task *k)
     free(k);
 }
 
-void bkt_task_end(struct bkt_task *k)
+void bkt_run_end(struct bkt_run_state *run, uint64_t cost)
 {
-    struct bkt_run_state *run  = k->run;
-    uint64_t    cost = k->cost;
-    task_free(k);
     (void)pthread_mutex_lock(&run->lock);
     run->in_flight -= cost;
     run->n_tasks--;
@@ -47,6 +47,14 @@ void bkt_task_end(struct bkt_task *k)
     if (!run->n_tasks || (run->wants_room && run->in_flight <= run->limit - run->limit / 8))
         (void)pthread_cond_signal(&run->wake);
     (void)pthread_mutex_unlock(&run->lock);
+}
+
+void bkt_task_end(struct bkt_task *k)
+{
+    struct bkt_run_state *run  = k->run;
+    uint64_t              cost = k->cost;
+    task_free(k);
+    bkt_run_end(run, cost);
 }
 
 void bkt_task_leave(struct bkt_task *k)
@@ -246,7 +254,7 @@ int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n,
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(t->io, coord).text);
     }
     k->key  = bkt_buf_str(&k->key_buf);
-    k->cost = t->io->var ? VAR_COST : (uint64_t)t->io->chunk_bytes * (k->plain ? 1 : 2);
+    k->cost = t->io->var ? VAR_COST : t->io->chunk_bytes;
     if (k->plain && k->pours)
         add_poured(k, 0, t->io->chunk_bytes);
     else if (k->plain)
@@ -285,12 +293,9 @@ int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, 
         BKT_NOMEM(err);
     k->segs = s, k->n_segs = n;
     set_range(k, len, near);
-    k->cost = k->len;
+    k->cost = k->len; /* what it is decoded into is memory of a few workers, the cache's or the caller's */
     for (size_t i = 0; i < n; i++)
-        if (s[i].filtered) {
-            n_filtered++;
-            k->cost += s[i].t->io->chunk_bytes;
-        }
+        n_filtered += s[i].filtered;
     bool found = k->e != NULL;
     int  rc    = found ? BKT_OK : place_bytes(k, n_parts, k->len, k->len == len ? bkt_segs_direct(s, n) : NULL);
     if (rc == BKT_OK && n_filtered && !(k->pieces = calloc(n_filtered, sizeof *k->pieces)))

@@ -9,6 +9,11 @@
 #include "plan.h"
 #include "pool.h"
 
+/** Memory that is made present (populate.c), from `at` on. */
+struct bkt_populate {
+    uintptr_t at, end;
+};
+
 /** One bkt_read_run(). */
 struct bkt_run_state {
     pthread_mutex_t lock; /* guards what follows up to `own_cancel` */
@@ -24,6 +29,7 @@ struct bkt_run_state {
     bool               blind; /* there is no destination: all is for the caches */
     bool               keep; /* put what is read into the caches */
     struct bkt_limits  lim;
+    struct bkt_populate populate;
     struct bkt_target *t;
     size_t             n;
 };
@@ -81,17 +87,24 @@ BKT_NODISCARD int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *seg
                                  uint64_t near, struct bkt_task **out, struct bkt_err *err);
 /** Begin; the task may be gone when this returns. */
 void bkt_task_start(struct bkt_task *k);
-/** Record the run's first failure and cancel what has not begun. */
+/** Record the run's first failure and cancel the rest. */
 void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err);
 /** The same, with the segment's dataset, chunk and place added to @p err. */
 void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
 void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes less */
 void bkt_task_end(struct bkt_task *k);
+/** One of the run's tasks has ended and gives back what it counted for. */
+void bkt_run_end(struct bkt_run_state *run, uint64_t cost);
 
 /* ---- pour.c ---- */
 bool bkt_pour_fits(const struct bkt_seg *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_pour. */
 void bkt_pour(void *pour, uint64_t at, const void *data, size_t n);
+
+/* ---- populate.c ---- */
+void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
+/** Some more of it; false: all is done. */
+bool bkt_populate_step(struct bkt_populate *p);
 
 /* ---- near.c ---- */
 /** How many bytes around each of @p n_ranges small ranges are worth fetching; 0: none. */
@@ -102,6 +115,8 @@ void     bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t ne
 /* ---- work.c ---- */
 /** The bytes are there: hand them to workers, or copy them at once where that is little. */
 void bkt_task_ready(struct bkt_task *k);
+/** Copy a decoded chunk to the caller; takes @p e over. */
+void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e);
 /** Fill in what a missing chunk reads as. */
 BKT_NODISCARD int bkt_task_fill(struct bkt_target *t, uint64_t k, bool native, struct bkt_err *err);
 

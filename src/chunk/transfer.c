@@ -24,7 +24,7 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
     (void)pthread_mutex_lock(&run->lock);
     while (run->n_tasks && (!cost || run->in_flight > run->limit - bkt_min_u64(cost, run->limit))) {
         (void)pthread_mutex_unlock(&run->lock);
-        int helped = bkt_pool_help();
+        bool helped = bkt_pool_help() || bkt_populate_step(&run->populate);
         (void)pthread_mutex_lock(&run->lock);
         if (helped)
             continue;
@@ -49,15 +49,18 @@ static void launch(struct bkt_task *k)
 }
 
 /* A chunk that is known from before, or known to be missing. */
-static int take_cached(struct bkt_target *t, uint64_t k, struct bkt_centry *e, bool native, struct bkt_err *err)
+static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e, bool native,
+                       struct bkt_err *err)
 {
     int rc = BKT_OK;
+    if (!e->missing && !t->io->var) {
+        bkt_work_copy(run, t, k, e);
+        return rc;
+    }
     if (e->missing)
         rc = bkt_task_fill(t, k, native, err);
-    else if (t->io->var)
-        bkt_scatter_var(t, k, bkt_centry_retain(e));
     else
-        bkt_scatter(t, k, e->data);
+        bkt_scatter_var(t, k, bkt_centry_retain(e));
     bkt_centry_release(e);
     return rc;
 }
@@ -83,7 +86,7 @@ static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct b
         struct bkt_centry *e      = cached(t, k);
         bool               sliced = false;
         if (e) {
-            BKT_PASS(take_cached(t, k, e, true, err));
+            BKT_PASS(take_cached(run, t, k, e, true, err));
             continue;
         }
         if (plain)
@@ -111,7 +114,7 @@ static void wanted_fini(struct wanted *w)
     free(w->locs);
 }
 
-static int want(struct bkt_target *t, struct wanted *w, struct bkt_locate *q, struct bkt_err *err)
+static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *w, struct bkt_locate *q, struct bkt_err *err)
 {
     uint64_t n    = t->grid.n_chunks;
     unsigned rank = t->io->rank;
@@ -126,7 +129,7 @@ static int want(struct bkt_target *t, struct wanted *w, struct bkt_locate *q, st
     for (uint64_t k = 0; k < n; k++) {
         struct bkt_centry *e = t->io->filtered ? cached(t, k) : NULL;
         if (e) {
-            BKT_PASS(take_cached(t, k, e, false, err));
+            BKT_PASS(take_cached(run, t, k, e, false, err));
             continue;
         }
         bkt_grid_coord(&t->grid, k, w->coords + q->n * rank);
@@ -226,7 +229,7 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
     int                rc = w && q ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
         if (by_reference(&run->t[i])) {
-            rc = want(&run->t[i], &w[n], &q[n], err);
+            rc = want(run, &run->t[i], &w[n], &q[n], err);
             n++;
         }
     if (rc == BKT_OK)
@@ -268,6 +271,7 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
         return BKT_OK;
     run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
     set_limits(run, 0);
+    bkt_populate_init(&run->populate, &run->t[0]);
     for (size_t i = 0; rc == BKT_OK && i < run->n; i++)
         if (run->t[i].io->where == BKT_AT_OBJECTS)
             rc = read_native(run, &run->t[i], &segs, err);
