@@ -18,7 +18,7 @@ class Scenario:
     connections: int = 64  # of plain libcurl
     peers: tuple = ()      # (name, HOW, file below the data folder or the server)
     mib: float = 0         # of the data that is read
-    late: bool = False
+    server: str = "port"   # which of serve.py's
     local: bool = False    # from the directory
     tool: list = dataclasses.field(default_factory=list)  # an HDF5 tool instead of h5read
     same_as: str = ""      # compare the wall time with that scenario's ("wall_of")
@@ -59,7 +59,9 @@ def table(mib):
         Scenario("again", "64 MiB read a second time", "native_small.h5", ["field", "whole", "2"], {"native": 1.2}, mib=64,
                  peers=(("native, local file", "native", "data/small.h5"),)),
         Scenario("late", "chunk objects, one answer in 100 a second late", "native_raw.h5", ["field", "whole"], {"wall_of": 1.5, "requests": (mib + 3) * 1.05},
-                 late=True, mib=mib, same_as="slab_obj"),
+                 server="late", mib=mib, same_as="slab_obj"),
+        Scenario("busy", "chunk objects, the server bears 16 requests at once", "native_raw.h5", ["field", "whole"],
+                 {"wall": 0.6 + mib / 16 * 0.05, "requests": (mib + 3) * 1.3}, server="busy", mib=mib),
         Scenario("slabs", "16 MiB slabs, 50 ms of work on each", "native_raw.h5", ["field", "slabs", "512", "50"],
                  {"phase": 1.2 * max(mib / 16 * 0.05, 0.5)}, mib=16),
     ]

@@ -24,6 +24,11 @@ http {{
         listen 127.0.0.1:{port} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
     }}
+    limit_conn_zone $server_port zone=all:1m; limit_conn_status 503;
+    server {{ # bears 16 requests at once
+        listen 127.0.0.1:{busy} backlog=4096; limit_conn all 16; limit_conn_log_level info;
+        location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
+    }}
     server {{ # one in a hundred waits a second more
         listen 127.0.0.1:{late} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
@@ -62,7 +67,8 @@ def longest_chain(lines):
 
 class Server:
     def __init__(self, folder, delay_ms):
-        self.port, self.late_port = free_ports(2)
+        ports = dict(zip(("port", "late", "busy"), free_ports(3)))
+        self.port, self.ports = ports["port"], ports
         self.log = os.path.join(folder, "access.log")
         modules = "/usr/lib/nginx/modules"
         program = shutil.which("nginx", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
@@ -70,7 +76,7 @@ class Server:
             sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
         conf = os.path.join(folder, "nginx.conf")
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=folder, port=self.port, late=self.late_port, modules=modules, delay=delay_ms / 1000,
+            f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000,
                                  user="user root;" if os.geteuid() == 0 else ""))
         self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
         for _ in range(200):
@@ -80,8 +86,8 @@ class Server:
             time.sleep(0.02)
         sys.exit("nginx does not start: " + open(folder + "/error.log", encoding="utf-8").read())
 
-    def url(self, late=False):
-        return f"http://127.0.0.1:{self.late_port if late else self.port}"
+    def url(self, how="port"):
+        return f"http://127.0.0.1:{self.ports[how]}"
 
     def mark(self):
         return os.path.getsize(self.log)
