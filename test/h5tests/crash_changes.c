@@ -88,8 +88,10 @@ static hid_t new_dataset(hid_t at, const char *name, int rank, const hsize_t *di
     hid_t s = TRY(H5Screate_simple(rank, dims, max)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
     TRY(H5Pset_chunk(p, rank, chunk));
     TRY(H5Pset_fill_value(p, H5T_NATIVE_INT, &fill));
-    if (z)
+    if (z) {
+        TRY(H5Pset_shuffle(p));
         TRY(H5Pset_deflate(p, 1));
+    }
     hid_t d = TRY(H5Dcreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
     TRY(H5Pclose(p));
     TRY(H5Sclose(s));
