@@ -295,7 +295,23 @@ static int find_one(struct found *f, const struct bkt_id *id)
     return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
 }
 
-/* One object of version 1, and what it links is found. */
+/* What an object of version 1 leads to. */
+static int find_members(const struct bkt_object *o, struct found *f)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
+    for (size_t i = 0; l && i < l->n; i++)
+        if (l->v[i].cls == BKT_L_HARD)
+            BKT_PASS(find_one(f, &l->v[i].id));
+    for (size_t i = 0; i < a->n; i++)
+        if (a->v[i].type->committed.text[0])
+            BKT_PASS(find_one(f, &a->v[i].type->committed));
+    if (o->kind == BKT_DATASET && o->dset.type->committed.text[0])
+        BKT_PASS(find_one(f, &o->dset.type->committed));
+    return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0] ? find_one(f, &o->dset.layout.chunk_table) : BKT_OK;
+}
+
+/* One object of version 1, and what it leads to is found. */
 static int remove_v1_object(struct bkt_domain *d, const struct bkt_id *id, struct found *f, struct bkt_err *err)
 {
     const struct bkt_object *o   = NULL;
@@ -305,21 +321,21 @@ static int remove_v1_object(struct bkt_domain *d, const struct bkt_id *id, struc
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
-    const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
-    for (size_t i = 0; rc == BKT_OK && l && i < l->n; i++)
-        if (l->v[i].cls == BKT_L_HARD && find_one(f, &l->v[i].id) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (find_members(o, f) < 0)
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = bkt_remove_object(d->store, id, o, err);
     bkt_object_release(o);
+    if (rc == BKT_OK)
+        bkt_objects_drop(d->objects, id, false);
     return rc;
 }
 
-/* Version 1: objects lie scattered. */
-static int remove_v1(struct bkt_domain *d, struct bkt_err *err)
+/* Objects lie scattered. */
+int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
     struct found f  = {.seen = bkt_map_new()};
-    int          rc = f.seen && find_one(&f, &d->doc.root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int          rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < f.n; i++) {
         struct bkt_id id = f.v[i]; /* the list may move */
         rc               = remove_v1_object(d, &id, &f, err);
@@ -331,7 +347,7 @@ static int remove_v1(struct bkt_domain *d, struct bkt_err *err)
 
 int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
 {
-    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : remove_v1(d, err);
+    return bkt_id_is_v2(&d->doc.root) ? bkt_remove_tree(d->store, &d->doc.root, err) : bkt_remove_v1(d, &d->doc.root, err);
 }
 
 static int delete_doc(struct bkt_domain *d, struct bkt_err *err)

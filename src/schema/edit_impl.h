@@ -115,6 +115,9 @@ BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that a new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
 
+/** Delete all objects of a version 1 domain in the store of @p d, whose root is @p root: another than that of @p d, or @p d is to go. */
+BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err);
+
 /* ---- remove.c ---- */
 
 /** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */

@@ -110,9 +110,8 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_edits *e = d->edits;
     if (!e->old_root.text[0] || e->fresh)
         return BKT_OK;
-    if (bkt_id_is_v2(&e->old_root))
-        BKT_TRY(err, bkt_remove_tree(d->store, &e->old_root, err), "%s is stored, but not all of what it replaces is deleted",
-                d->name);
+    int rc = bkt_id_is_v2(&e->old_root) ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
+    BKT_TRY(err, rc, "%s is stored, but not all of what it replaces is deleted", d->name);
     memset(&e->old_root, 0, sizeof e->old_root);
     return BKT_OK;
 }

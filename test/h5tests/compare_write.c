@@ -245,6 +245,9 @@ int compare_write_main(const struct write_case *cases, size_t n)
         run_case(&cases[i]);
         printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", cases[i].what);
     }
+    const char *schema = getenv("H5BUCKET_SCHEMA");
+    snprintf(command, sizeof command, "test -e '%s/bucket/db'", folder);
+    CHECK(!schema || strcmp(schema, "v1") != 0 || system(command) != 0, "there are objects of version 2");
     ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     CHECK(left == 0, "%zd HDF5 objects are still open", left);
     if (getenv("BKT_H5_KEEP")) { /* where what is in the bucket is wanted afterwards */

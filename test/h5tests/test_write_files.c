@@ -344,8 +344,11 @@ static void flushing(const struct out *o)
 /* The bucket's object tree is put out of the way: what can't be stored is told by flush and close, kept, and stored later. */
 static void failing(const struct out *o)
 {
-    if (getenv("BKT_H5_WRITE"))
+    const char *schema = getenv("H5BUCKET_SCHEMA");
+    if (getenv("BKT_H5_WRITE") || (schema && strcmp(schema, "v1") == 0)) {
+        printf("skipped: a flush that fails, where there is no folder of objects to put away\n");
         return;
+    }
     char away[8500], db[8400];
     snprintf(db, sizeof db, "%s", new_name(o, "db"));
     snprintf(away, sizeof away, "%s.away", db);

@@ -193,6 +193,53 @@ static void version_1(void)
     bkt_buf_fini(&key);
 }
 
+static int count_all(const struct bkt_listed *e, void *arg) { return (void)e, ++*(size_t *)arg, BKT_OK; }
+
+/* What is created over a domain of version 1 leaves nothing of that. */
+static void replaced_version_1(void)
+{
+    static const char *const over[] = {"v1", "v2"};
+    for (size_t i = 0; i < BKT_COUNT(over); i++) {
+        size_t n = 0;
+        free(set.schema);
+        set.schema = strdup("v1");
+        struct bkt_domain *d    = create("mem:c5/old.h5", i > 0);
+        struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), type = {{0}};
+        struct bkt_object *t    = bkt_object_make(BKT_DATATYPE);
+        t->type                 = int_type(4);
+        OK(bkt_edit_add(d, t, &type, err));
+        struct bkt_object *o = bkt_object_make(BKT_DATASET);
+        o->dset.type         = int_type(4);
+        o->dset.type->committed = type; /* which no link leads to */
+        o->dset.space        = (struct bkt_space){.cls = BKT_S_SIMPLE, .rank = 1, .dims = {25}, .maxdims = {25}};
+        o->dset.layout       = (struct bkt_layout){
+            .cls = BKT_D_CHUNKED, .rank = 1, .dims = {10}, .user_cls = BKT_D_CHUNKED, .user_rank = 1, .user_dims = {10}};
+        struct bkt_id ds = {{0}};
+        OK(bkt_edit_add(d, o, &ds, err));
+        link_it(d, &root, "g", &g);
+        link_it(d, &g, "ds", &ds);
+        link_it(d, &g, "up", &root);
+        OK(bkt_domain_flush(d, err));
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        if (bkt_chunk_key(&ds, &get(d, &ds)->dset.layout, (uint64_t[]){1}, &key) < 0)
+            abort();
+        OK(bkt_store_put(bkt_domain_store(d), bkt_buf_str(&key), "x", 1, NULL, NULL, NULL, err));
+        OK(bkt_store_list(bkt_domain_store(d), "", "", count_all, &n, err));
+        CHECK(n == 6, "document, four objects, a chunk: %zu", n);
+        bkt_domain_close(d);
+        free(set.schema);
+        set.schema = strdup(over[i]);
+        d          = create("mem:c5/old.h5", true);
+        OK(bkt_domain_flush(d, err));
+        n = 0;
+        OK(bkt_store_list(bkt_domain_store(d), "", "", count_all, &n, err));
+        CHECK(n == 2, "document and root: %zu", n);
+        bkt_domain_close(d);
+    }
+    free(set.schema);
+    set.schema = strdup("v2");
+}
+
 int main(void)
 {
     (void)strcpy(dir, "/tmp/bkt-s-create-XXXXXX");
@@ -203,6 +250,7 @@ int main(void)
     two_make_one_name();
     owners_and_folders();
     version_1();
+    replaced_version_1();
     bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();
