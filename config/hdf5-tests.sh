@@ -20,28 +20,10 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
 prefix=$cache/hdf5-tests-$( { echo "$hdf5"; sed -n '/^# --- build/,/^# --- install/p' "$here/hdf5-tests.sh"; } | sha256sum | cut -c1-10)
 [ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
 
-say() { printf '%s\n' "hdf5-tests.sh: $*" >&2; }
-die() { say "$*"; exit 1; }
+name=hdf5-tests
+. "$here/build_once.sh"
 [ -e "$hdf5/lib/libhdf5_test.so" ] || die "$hdf5 has no libhdf5_test.so: not built by config/hdf5.sh"
-mkdir -p "$cache"
-exec 9>"$cache/hdf5-tests.lock"
-flock 9
-[ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
-for tool in apt-get cc gfortran tar; do
-    command -v $tool >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt"
-done
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-hdf5-tests.XXXXXX")
-log=$cache/hdf5-tests-build.log
-trap 'rm -rf "$work" "$prefix.part"' EXIT
-trap 'exit 130' INT TERM
-: > "$log"
-step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
-    text=$1; shift
-    say "$text"
-    "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
-}
-
+build_once apt-get cc gfortran tar
 . "$here/debian_source.sh"
 # The original tar file alone: apt checks its sum, and Debian's packaging is not needed.
 step "fetching the source of HDF5" debian_source "$work" $SUITE hdf5 --tar-only

@@ -17,41 +17,14 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
 key=$( { sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"; "${CC:-cc}" --version | head -n1; uname -m; } | sha256sum | cut -c1-10)
 prefix=$cache/hdf5-$VERSION-$key
 
-say() { printf '%s\n' "hdf5.sh: $*" >&2; }
-die() { say "$*"; exit 1; }
+name=hdf5
+. "$here/build_once.sh"
 
-if [ "${1:-}" = --prefix ]; then
+if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
     echo "$prefix"
     exit 0
 fi
-if [ -e "$prefix/.complete" ]; then
-    echo "$prefix"
-    exit 0
-fi
-
-mkdir -p "$cache"
-exec 9>"$cache/hdf5.lock"
-flock -n 9 || { say "another build is under way, waiting for it"; flock 9; }
-if [ -e "$prefix/.complete" ]; then
-    echo "$prefix"
-    exit 0
-fi
-
-for tool in apt-get dpkg-source cmake cc gfortran; do
-    command -v $tool >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt"
-done
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-hdf5.XXXXXX")
-log=$cache/hdf5-build.log
-trap 'rm -rf "$work" "$prefix.part"' EXIT
-trap 'exit 130' INT TERM
-: > "$log"
-
-step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
-    text=$1; shift
-    say "$text"
-    "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
-}
+build_once apt-get dpkg-source cmake cc gfortran
 
 . "$here/debian_source.sh"
 step "fetching the source of HDF5 $VERSION" debian_source "$work" $SUITE hdf5

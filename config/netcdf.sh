@@ -17,26 +17,10 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
 prefix=$cache/netcdf-$(printf '%s' "$hdf5" | sha256sum | cut -c1-10)
 [ -n "$only" ] || [ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
 
-say() { printf '%s\n' "netcdf.sh: $*" >&2; }
-die() { say "$*"; exit 1; }
-mkdir -p "$cache"
-exec 9>"$cache/netcdf.lock"
-flock 9
-[ -e "$prefix/.complete" ] && { echo "$prefix"; exit 0; }
-for tool in apt-get cmake cc m4; do
-    command -v $tool >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt, and m4"
-done
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-netcdf.XXXXXX")
-log=$cache/netcdf-build.log
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-: > "$log"
-step() { # step TEXT COMMAND...: run quietly; on failure show the end of the log
-    text=$1; shift
-    say "$text"
-    "$@" >> "$log" 2>&1 9>&- || { tail -n 25 "$log" >&2; die "failed: $text (whole log: $log)"; }
-}
+name=netcdf
+more_packages=", and m4"
+. "$here/build_once.sh"
+build_once apt-get cmake cc m4
 
 . "$here/debian_source.sh"
 # The original tar file alone: apt checks its sum, and Debian's packaging is not needed.

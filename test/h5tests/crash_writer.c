@@ -18,31 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
+#include "must.h"
 
-static void die(const char *what)
-{
-    (void)fprintf(stderr, "%s failed\n", what);
-    (void)H5Eprint2(H5E_DEFAULT, stderr);
-    (void)fflush(NULL);
-    _exit(1);
-}
-static int64_t try_it(int64_t got, const char *what)
-{
-    if (got < 0)
-        die(what);
-    return got;
-}
-#define TRY(call) try_it((call), #call)
-#define WANT(ok, ...)                                                                                        \
-    do {                                                                                                     \
-        if (!(ok)) {                                                                                         \
-            (void)printf("%s: ", #ok);                                                                       \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
 
 static void expect_connector(hid_t file)
 {

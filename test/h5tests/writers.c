@@ -13,22 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static int processes, each, flushes;
+#include "must.h"
 
-static void die(const char *what)
-{
-    (void)fprintf(stderr, "%s failed\n", what);
-    (void)H5Eprint2(H5E_DEFAULT, stderr);
-    (void)fflush(NULL);
-    _exit(1);
-}
-static int64_t try_it(int64_t got, const char *what)
-{
-    if (got < 0)
-        die(what);
-    return got;
-}
-#define TRY(call) try_it((call), #call)
+static int processes, each, flushes;
 
 static int failures;
 #define CHECK(ok, ...)                                                                                       \

@@ -1,0 +1,37 @@
+/* For programs whose calls must all succeed: whoever fails says so, with HDF5's error stack, and ends at once. */
+#ifndef MUST_H
+#define MUST_H
+
+#include <hdf5.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline void die(const char *what)
+{
+    (void)fprintf(stderr, "%s failed\n", what);
+    (void)H5Eprint2(H5E_DEFAULT, stderr);
+    (void)fflush(NULL);
+    _exit(1);
+}
+static inline int64_t try_it(int64_t got, const char *what)
+{
+    if (got < 0)
+        die(what);
+    return got;
+}
+#define TRY(call) try_it((call), #call)
+
+/* The same of something that has to be so, with what it is instead. */
+#define WANT(ok, ...)                                                                                        \
+    do {                                                                                                     \
+        if (!(ok)) {                                                                                         \
+            (void)printf("%s: ", #ok);                                                                       \
+            (void)printf(__VA_ARGS__);                                                                       \
+            (void)printf("\n");                                                                              \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+#endif
