@@ -1,17 +1,15 @@
 /* plainfetch URL LIST CONNECTIONS: fetch ranges in parallel, and do nothing with them; what a reader is measured by.
  * LIST has lines "key offset length"; the bytes go one after the other into one buffer, as a reader's would. */
-#include <curl/curl.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plain.h"
+
 struct range {
-    char    *key;
-    uint64_t offset;
-    size_t   length, got;
-    char    *to;
+    struct plain_job job;
+    uint64_t         offset;
+    char            *to;
 };
 
 static struct range *ranges;
@@ -22,10 +20,10 @@ static size_t take(char *p, size_t size, size_t n, void *ctx)
 {
     struct range *r = ctx;
     n *= size;
-    if (n > r->length - r->got)
+    if (n > r->job.size - r->job.done)
         return 0;
-    memcpy(r->to + r->got, p, n);
-    r->got += n;
+    memcpy(r->to + r->job.done, p, n);
+    r->job.done += n;
     return n;
 }
 
@@ -35,8 +33,8 @@ static bool start(CURLM *multi, CURL *easy)
         return false;
     struct range *r = &ranges[next_range++];
     char          url[2048], range[64];
-    snprintf(url, sizeof url, "%s/%s", base, r->key);
-    snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)r->offset, (unsigned long long)(r->offset + r->length - 1));
+    snprintf(url, sizeof url, "%s/%s", base, r->job.key);
+    snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)r->offset, (unsigned long long)(r->offset + r->job.size - 1));
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_RANGE, range);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
@@ -56,35 +54,14 @@ static void read_list(const char *name)
     unsigned long long offset, length;
     while (f && fscanf(f, "%1023s %llu %llu", key, &offset, &length) == 3) {
         ranges             = realloc(ranges, (n_ranges + 1) * sizeof *ranges);
-        ranges[n_ranges++] = (struct range){strdup(key), offset, (size_t)length, 0, NULL};
+        ranges[n_ranges++] = (struct range){{strdup(key), (size_t)length, 0}, offset, NULL};
         total += length;
     }
     char *to = malloc(total ? total : 1);
-    for (size_t i = 0; i < n_ranges; to += ranges[i++].length)
+    for (size_t i = 0; i < n_ranges; to += ranges[i++].job.size)
         ranges[i].to = to;
     if (f)
         fclose(f);
-}
-
-static int run(CURLM *multi)
-{
-    int running = 1, left;
-    while (running) {
-        curl_multi_perform(multi, &running);
-        for (CURLMsg *m; (m = curl_multi_info_read(multi, &left));) {
-            CURL         *easy = m->easy_handle;
-            struct range *r    = NULL;
-            curl_easy_getinfo(easy, CURLINFO_PRIVATE, &r);
-            if (m->data.result != CURLE_OK || r->got != r->length)
-                return fprintf(stderr, "%s: %s\n", r->key, curl_easy_strerror(m->data.result)), 1;
-            curl_multi_remove_handle(multi, easy);
-            if (start(multi, easy))
-                running = 1;
-        }
-        if (running)
-            curl_multi_poll(multi, NULL, 0, 1000, NULL);
-    }
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -94,11 +71,5 @@ int main(int argc, char **argv)
     base = argv[1];
     read_list(argv[2]);
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    CURLM *multi = curl_multi_init();
-    long   max   = strtol(argv[3], NULL, 10);
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, max);
-    for (long i = 0; i < max; i++)
-        if (!start(multi, curl_easy_init()))
-            break;
-    return n_ranges == 0 || run(multi);
+    return n_ranges == 0 || plain_run(start, strtol(argv[3], NULL, 10));
 }

@@ -1,15 +1,14 @@
 /* plainput URL LIST CONNECTIONS: PUT files in parallel; what a writer is measured by.
  * LIST has lines "key path"; all files are read into memory first.  Prints the seconds that the PUTs took. */
-#include <curl/curl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "plain.h"
+
 struct object {
-    char  *key, *data;
-    size_t n, at;
+    struct plain_job job;
+    char            *data;
 };
 
 static struct object *objects;
@@ -20,9 +19,9 @@ static size_t give(char *p, size_t size, size_t n, void *ctx)
 {
     struct object *o = ctx;
     n *= size;
-    n = n < o->n - o->at ? n : o->n - o->at;
-    memcpy(p, o->data + o->at, n);
-    o->at += n;
+    n = n < o->job.size - o->job.done ? n : o->job.size - o->job.done;
+    memcpy(p, o->data + o->job.done, n);
+    o->job.done += n;
     return n;
 }
 
@@ -38,12 +37,12 @@ static bool start(CURLM *multi, CURL *easy)
         return false;
     struct object *o = &objects[next_object++];
     char           url[2048];
-    snprintf(url, sizeof url, "%s/%s", base, o->key);
+    snprintf(url, sizeof url, "%s/%s", base, o->job.key);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
     curl_easy_setopt(easy, CURLOPT_READDATA, o);
-    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)o->n);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)o->job.size);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, o);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
@@ -67,36 +66,15 @@ static void read_list(const char *name)
         objects          = realloc(objects, (n_objects + 1) * sizeof *objects);
         struct object *o = &objects[n_objects++];
         (void)fseek(in, 0, SEEK_END);
-        *o = (struct object){strdup(key), NULL, (size_t)ftell(in), 0};
+        *o = (struct object){{strdup(key), (size_t)ftell(in), 0}, NULL};
         rewind(in);
-        o->data = malloc(o->n + 1);
-        if (fread(o->data, 1, o->n, in) != o->n)
+        o->data = malloc(o->job.size + 1);
+        if (fread(o->data, 1, o->job.size, in) != o->job.size)
             exit(1);
         fclose(in);
     }
     if (f)
         fclose(f);
-}
-
-static int run(CURLM *multi)
-{
-    int running = 1, left;
-    while (running) {
-        curl_multi_perform(multi, &running);
-        for (CURLMsg *m; (m = curl_multi_info_read(multi, &left));) {
-            CURL          *easy = m->easy_handle;
-            struct object *o    = NULL;
-            curl_easy_getinfo(easy, CURLINFO_PRIVATE, &o);
-            if (m->data.result != CURLE_OK || o->at != o->n)
-                return fprintf(stderr, "%s: %s\n", o->key, curl_easy_strerror(m->data.result)), 1;
-            curl_multi_remove_handle(multi, easy);
-            if (start(multi, easy))
-                running = 1;
-        }
-        if (running)
-            curl_multi_poll(multi, NULL, 0, 1000, NULL);
-    }
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -108,13 +86,7 @@ int main(int argc, char **argv)
     read_list(argv[2]);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     (void)clock_gettime(CLOCK_MONOTONIC, &a);
-    CURLM *multi = curl_multi_init();
-    long   max   = strtol(argv[3], NULL, 10);
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, max);
-    for (long i = 0; i < max; i++)
-        if (!start(multi, curl_easy_init()))
-            break;
-    int rc = n_objects ? run(multi) : 0;
+    int rc = plain_run(start, strtol(argv[3], NULL, 10));
     (void)clock_gettime(CLOCK_MONOTONIC, &b);
     printf("%.3f\n", (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
     return rc;
