@@ -135,6 +135,8 @@ static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err
     c->kind = BKT_CONV_ARRAY;
     BKT_PASS(match_base(c, file, mem, err));
     c->partial = c->child[0].partial;
+    if (c->child[0].kind == BKT_CONV_COPY && c->src == c->dst)
+        c->kind = BKT_CONV_COPY;
     return BKT_OK;
 }
 
@@ -152,6 +154,18 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
     BKT_TRY(err, match(child, field->type, ftype, mtype, c->store, err), "field '%s'", field->name);
     child->offset = H5Tget_member_offset(mem, mi);
     return BKT_OK;
+}
+
+/* Whether the program's compound is the stored one, which has no gaps, byte for byte. */
+static bool is_packed(const struct bkt_conv *c)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < c->n_child; i++) {
+        if (c->child[i].kind != BKT_CONV_COPY || c->child[i].offset != at)
+            return false;
+        at += c->child[i].src;
+    }
+    return !c->partial && at == c->src && c->src == c->dst;
 }
 
 /* By name, as HDF5 does; fields of only one side are left alone. */
@@ -175,6 +189,8 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
         c->partial = c->partial || c->child[i].partial;
     }
     c->partial = c->partial || (!c->store && filled < c->dst);
+    if (is_packed(c)) /* 2 million of 24 bytes: 0.07 s field by field, 0.01 s so */
+        c->kind = BKT_CONV_COPY;
     return BKT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown. */
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,9 +11,24 @@
 #define SIZE 200000
 static unsigned char *data;
 
-enum mode { PLAIN, SLOW, SILENT, BUSY, LATE };
+enum mode { PLAIN, SLOW, SILENT, BUSY, LATE, NARROW, HANGS };
 static _Atomic int      mode;
-static _Atomic unsigned n_late;
+static _Atomic unsigned n_late, n_refused;
+
+/* Answers 8 requests in 20 ms, as if it bore 8 at once, and refuses the others. */
+static void narrow(struct answer *a)
+{
+    static double begun[8];
+    static size_t at;
+    double        now = seconds();
+    if (now - begun[at % 8] < 0.02) {
+        a->status = 503, a->len = 0;
+        atomic_fetch_add(&n_refused, 1);
+        return;
+    }
+    begun[at++ % 8] = now;
+    a->delay_ms     = 20;
+}
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
@@ -22,6 +38,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case SLOW: a->delay_ms = 20; break;
     case SILENT: a->silent = true, a->after = STALL; break;
     case BUSY: a->status = 503, a->len = 0; break;
+    case NARROW: narrow(a); break;
+    case HANGS: a->cut = a->len / 2, a->after = STALL; break;
     case LATE: a->delay_ms = atomic_fetch_add(&n_late, 1) % 100 == 77 ? 3000 : 5; break;
     default: break;
     }
@@ -188,6 +206,13 @@ static void *set_soon(void *flag)
     return NULL;
 }
 
+static void *cancel_soon(void *flag)
+{
+    (void)set_soon(flag);
+    bkt_store_cancelled();
+    return NULL;
+}
+
 static void cancel_ends_what_waits(struct server *s)
 {
     static atomic_bool cancel;
@@ -213,6 +238,78 @@ static void cancel_ends_what_waits(struct server *s)
     CHECK(rc == BKT_ECANCEL && server_count(s) == before, "a cancelled request is not sent");
     bkt_req_fini(&r[0]);
     bkt_store_close(st);
+}
+
+/* Bodies that never end, of a request whose caller has given up: it doesn't take stall_ms. */
+static void cancel_ends_what_is_under_way(struct server *s)
+{
+    static atomic_bool cancel;
+    static unsigned char dst[8][3000];
+    struct bkt_store    *st = open_store(server_url(s), "stall_ms=60000;deadline_ms=60000;hedge=0");
+    struct bkt_req       r[8];
+    pthread_t            t;
+    memset(r, 0, sizeof r);
+    for (size_t i = 0; i < BKT_COUNT(r); i++)
+        r[i] = (struct bkt_req){.op = BKT_GET, .key = "o", .off = i, .len = sizeof dst[i], .dst = dst[i], .cancel = &cancel};
+    atomic_store(&mode, HANGS);
+    double t0 = seconds();
+    (void)pthread_create(&t, NULL, cancel_soon, &cancel);
+    int rc = bkt_store_run(st, r, BKT_COUNT(r), NULL);
+    CHECK(rc == BKT_ECANCEL && seconds() - t0 < 30, "%s after %.2f s", bkt_err_text(rc), seconds() - t0);
+    (void)pthread_join(t, NULL);
+    atomic_store(&mode, PLAIN);
+    for (size_t i = 0; i < BKT_COUNT(r); i++) {
+        CHECK(r[i].rc == BKT_ECANCEL, "request %zu: %s", i, bkt_err_text(r[i].rc));
+        bkt_req_fini(&r[i]);
+        r[i].cancel = NULL;
+    }
+    CHECK(bkt_store_run(st, r, BKT_COUNT(r), NULL) == BKT_OK, "afterwards");
+    for (size_t i = 0; i < BKT_COUNT(r); i++) {
+        CHECK(memcmp(dst[i], data + i, sizeof dst[i]) == 0, "request %zu", i);
+        bkt_req_fini(&r[i]);
+    }
+    bkt_store_close(st);
+}
+
+/* It is asked for no more at once than it answers, but for a try now and then. */
+static void a_busy_server_gets_less(struct server *s)
+{
+    size_t            n = 400, len = 300;
+    unsigned char    *dst = malloc(n * len);
+    struct bkt_store *st  = open_store(server_url(s), "connections=64;hedge=0;retries=50");
+    struct bkt_req   *r   = ranges(n, len, dst);
+    struct bkt_err    err = {0};
+    atomic_store(&mode, NARROW);
+    atomic_store(&n_refused, 0);
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    atomic_store(&mode, PLAIN);
+    check_ranges("from a busy server", r, n, len, dst);
+    CHECK(atomic_load(&n_refused) > 0 && atomic_load(&n_refused) < n / 2, "%u of %zu refused", atomic_load(&n_refused), n);
+    bkt_store_close(st);
+    free(r);
+    free(dst);
+}
+
+/* Kept connections and idle threads take no processor time. */
+static void idle_is_idle(struct server *s)
+{
+    size_t            n = 64, len = 300;
+    unsigned char    *dst = malloc(n * len);
+    struct bkt_store *st  = open_store(server_url(s), "connections=64");
+    struct bkt_req   *r   = ranges(n, len, dst);
+    struct rusage     a, b;
+    CHECK(bkt_store_run(st, r, n, NULL) == BKT_OK, "64 requests");
+    check_ranges("before idling", r, n, len, dst);
+    (void)getrusage(RUSAGE_SELF, &a);
+    (void)usleep(1000000);
+    (void)getrusage(RUSAGE_SELF, &b);
+    long us = (b.ru_utime.tv_sec + b.ru_stime.tv_sec - a.ru_utime.tv_sec - a.ru_stime.tv_sec) * 1000000L + b.ru_utime.tv_usec +
+              b.ru_stime.tv_usec - a.ru_utime.tv_usec - a.ru_stime.tv_usec;
+    CHECK(us < 50000, "%ld us of processor time in a second of idling", us);
+    CHECK(b.ru_nvcsw - a.ru_nvcsw < 100, "%ld wake-ups in a second of idling", b.ru_nvcsw - a.ru_nvcsw);
+    bkt_store_close(st);
+    free(r);
+    free(dst);
 }
 
 static void dead_server_is_reported_soon(void)
@@ -332,6 +429,9 @@ int main(void)
     deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", BKT_ETIME);
     deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", BKT_EBUSY);
     cancel_ends_what_waits(s);
+    cancel_ends_what_is_under_way(s);
+    a_busy_server_gets_less(s);
+    idle_is_idle(s);
     late_answers_are_hedged(s);
     dead_server_is_reported_soon();
     many_threads_share_a_store(s);
