@@ -104,64 +104,6 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
 
 static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge};
 
-/* ---- lists ---- */
-
-static int page_query(struct bkt_buf *q, const char *prefix, const char *delimiter, const struct bkt_buf *token)
-{
-    bkt_buf_clear(q); /* names in the order that signing wants */
-    if (token->len) {
-        BKT_PASS(bkt_buf_add_str(q, "continuation-token="));
-        BKT_PASS(bkt_http_encode(q, bkt_buf_str(token), ""));
-        BKT_PASS(bkt_buf_add_str(q, "&"));
-    }
-    if (*delimiter)
-        BKT_PASS(bkt_buf_add_str(q, "delimiter=%2F&"));
-    BKT_PASS(bkt_buf_add_str(q, "encoding-type=url&list-type=2"));
-    if (!*prefix)
-        return BKT_OK;
-    BKT_PASS(bkt_buf_add_str(q, "&prefix="));
-    return bkt_http_encode(q, prefix, "");
-}
-
-static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
-static void page_fini(struct bkt_s3_page *p) { bkt_buf_fini(&p->token); }
-
-static int fetch_page(struct bkt_s3 *s, struct bkt_req *req, const char *query, struct bkt_err *err)
-{
-    struct bkt_http_call call = {.query = query, .bucket = true};
-    struct bkt_batch     b;
-    bkt_batch_init(&b, 1);
-    req->batch = &b;
-    bkt_http_start(&s->http, req, &call);
-    bkt_batch_wait(&b, false);
-    bkt_batch_fini(&b);
-    req->batch = NULL;
-    return req->rc < 0 ? bkt_err_copy(err, req->rc, req->err) : BKT_OK;
-}
-
-static int s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
-                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
-{
-    struct bkt_s3                                  *s     = (struct bkt_s3 *)st;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf    query = {0}, last = {0};
-    BKT_CLEANUP(page_fini) struct bkt_s3_page   page  = {0};
-    do {
-        if (page_query(&query, prefix, delimiter, &page.token) < 0)
-            BKT_NOMEM(err);
-        BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = prefix, .len = BKT_WHOLE, .size = UINT64_MAX};
-        int rc = fetch_page(s, &req, bkt_buf_str(&query), err);
-        if (rc == BKT_ENOENT) /* of a list, an odd server's way to say that the bucket isn't there */
-            rc = BKT_EINVAL;
-        BKT_TRY(err, rc, "list of %s/%.200s", st->uri, prefix);
-        bkt_buf_fini(&last);
-        bkt_buf_move(&last, &page.token);
-        BKT_PASS(bkt_s3_parse_list(req.body.ptr, req.body.len, each, arg, &page, err));
-        if (page.truncated && (!page.token.len || strcmp(bkt_buf_str(&page.token), bkt_buf_str(&last)) == 0))
-            BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", st->uri, prefix);
-    } while (page.truncated);
-    return BKT_OK;
-}
-
 /* ---- the store ---- */
 
 static void s3_close(struct bkt_store *st)
@@ -174,7 +116,8 @@ static void s3_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .pace = bkt_http_pace, .start = bkt_s3_start, .list = s3_list, .close = s3_close};
+    .name = "s3", .pace = bkt_http_pace, .start = bkt_s3_start, .list = bkt_s3_list, .list_parts = bkt_s3_list_parts,
+    .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {

@@ -18,6 +18,14 @@ struct bkt_s3 {
     struct bkt_s3_kind *kind;
 };
 
+/* ---- s3_list.c ---- */
+
+/** As bkt_store_ops.list and .list_parts. */
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+
 /* ---- s3_put.c ---- */
 
 /** As bkt_store_ops.start. */

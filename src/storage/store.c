@@ -407,6 +407,19 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
     return rc;
 }
 
+int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                         int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    if (!n_cuts || !st->ops->list_parts)
+        return bkt_store_list(st, prefix, "", each, arg, err);
+    bkt_stats_add(BKT_STAT(list), n_cuts + 1);
+    enter(st);
+    int rc = st->ops->list_parts(st, prefix, cuts, n_cuts, each, arg, err);
+    leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s in %zu parts: %s", st->uri, prefix, n_cuts + 1, bkt_err_text(rc));
+    return rc;
+}
+
 /* ---- stores ---- */
 
 int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const char *uri, struct bkt_err *err)

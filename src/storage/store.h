@@ -148,6 +148,12 @@ BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const
                                  int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                                  struct bkt_err *err);
 
+/** The same without delimiter, for a prefix that has many keys of which some are known: part i has those behind cuts[i-1],
+ *  up to and with cuts[i]; the parts are asked for side by side, where the backend can do that.
+ * @param cuts  @p n_cuts keys in the order of bytes; they begin with the prefix, and need not exist */
+BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+
 /** End the process-wide parts (I/O thread, connections, cached credentials).  Called from the connector's
  *  terminate; they start again on demand.  No request may be under way. */
 void bkt_store_shutdown(void);

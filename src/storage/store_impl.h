@@ -17,6 +17,9 @@ struct bkt_store_ops {
     /** As bkt_store_list(); blocks.  NULL: not supported. */
     int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: all in one list. */
+    int (*list_parts)(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: there are none. */
     int (*turn)(struct bkt_store *st, const char *key);
     /** As bkt_store_pace().  NULL: nothing is known. */

@@ -1,0 +1,152 @@
+/* Lists of an S3 bucket: page after page, or in parts that are asked for side by side. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "s3_impl.h"
+#include "s3_xml.h"
+
+#define PARTS_AHEAD 32 /* parts whose first page is under way; a page has 0.4 MB at most */
+
+/** One run of pages. */
+struct part {
+    const char        *prefix, *delimiter, *after; /* after: begin behind this key; NULL: at the beginning */
+    struct bkt_buf     query;
+    struct bkt_s3_page page;
+    struct bkt_req     req;
+    struct bkt_batch   batch;
+};
+
+static int add_query(struct bkt_buf *q, const char *name, const char *value)
+{
+    BKT_PASS(bkt_buf_addf(q, "%s%s=", q->len ? "&" : "", name));
+    return bkt_http_encode(q, value, "");
+}
+
+static int page_query(struct part *p)
+{
+    struct bkt_buf *q = &p->query;
+    bkt_buf_clear(q); /* names in the order that signing wants */
+    if (p->page.token.len)
+        BKT_PASS(add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
+    if (*p->delimiter)
+        BKT_PASS(add_query(q, "delimiter", p->delimiter));
+    BKT_PASS(add_query(q, "encoding-type", "url"));
+    BKT_PASS(add_query(q, "list-type", "2"));
+    if (*p->prefix)
+        BKT_PASS(add_query(q, "prefix", p->prefix));
+    return p->after && !p->page.token.len ? add_query(q, "start-after", p->after) : BKT_OK;
+}
+
+static int begin_page(struct bkt_s3 *s, struct part *p)
+{
+    BKT_PASS(page_query(p));
+    struct bkt_http_call call = {.query = bkt_buf_str(&p->query), .bucket = true};
+    bkt_req_fini(&p->req);
+    p->req = (struct bkt_req){.op = BKT_GET, .key = p->prefix, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &p->batch};
+    bkt_batch_init(&p->batch, 1);
+    bkt_http_start(&s->http, &p->req, &call);
+    return BKT_OK;
+}
+
+static void wait_page(struct part *p)
+{
+    if (!p->req.batch)
+        return;
+    bkt_batch_wait(&p->batch, false);
+    bkt_batch_fini(&p->batch);
+    p->req.batch = NULL;
+}
+
+/* Take in the page that is under way. */
+static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
+                    struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
+    wait_page(p);
+    int rc = p->req.rc < 0 ? bkt_err_copy(err, p->req.rc, p->req.err) : BKT_OK;
+    if (rc == BKT_ENOENT) /* of a list, an odd server's way to say that the bucket isn't there */
+        rc = BKT_EINVAL;
+    BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
+    bkt_buf_move(&last, &p->page.token);
+    BKT_PASS(bkt_s3_parse_list(p->req.body.ptr, p->req.body.len, each, arg, &p->page, err));
+    if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
+        BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", s->http.base.uri, p->prefix);
+    return BKT_OK;
+}
+
+static void part_fini(struct part *p)
+{
+    wait_page(p);
+    bkt_req_fini(&p->req);
+    bkt_buf_fini(&p->query);
+    bkt_buf_fini(&p->page.token);
+}
+
+int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
+                int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct bkt_s3                     *s = (struct bkt_s3 *)st;
+    BKT_CLEANUP(part_fini) struct part p = {.prefix = prefix, .delimiter = delimiter};
+    do {
+        if (begin_page(s, &p) < 0)
+            BKT_NOMEM(err);
+        BKT_PASS(end_page(s, &p, each, arg, err));
+    } while (p.page.truncated);
+    return BKT_OK;
+}
+
+/* ---- in parts ---- */
+
+struct until { /* hands on what lies before the next part */
+    const char *last; /* NULL: all */
+    bool        past;
+    int (*each)(const struct bkt_listed *entry, void *arg);
+    void *arg;
+};
+
+static int each_until(const struct bkt_listed *e, void *arg)
+{
+    struct until *u = arg;
+    u->past         = u->past || (u->last && strcmp(e->key, u->last) > 0);
+    return u->past ? BKT_OK : u->each(e, u->arg);
+}
+
+static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, struct until *u, struct bkt_err *err)
+{
+    size_t begun = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (; begun < n && begun < i + PARTS_AHEAD; begun++)
+            if (begin_page(s, &p[begun]) < 0)
+                BKT_NOMEM(err);
+        u->last = i + 1 < n ? p[i + 1].after : NULL;
+        u->past = false;
+        for (bool more = true; more;) {
+            BKT_PASS(end_page(s, &p[i], each_until, u, err));
+            more = p[i].page.truncated && !u->past;
+            if (more && begin_page(s, &p[i]) < 0)
+                BKT_NOMEM(err);
+        }
+        bkt_buf_fini(&p[i].req.body);
+    }
+    return BKT_OK;
+}
+
+int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
+                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    size_t       n = n_cuts + 1;
+    struct part *p = calloc(n, sizeof *p);
+    struct until u = {.each = each, .arg = arg};
+    if (!p)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        p[i].prefix    = prefix;
+        p[i].delimiter = "";
+        p[i].after     = i ? cuts[i - 1] : NULL;
+    }
+    int rc = run_parts((struct bkt_s3 *)st, p, n, &u, err);
+    for (size_t i = 0; i < n; i++)
+        part_fini(&p[i]);
+    free(p);
+    return rc;
+}
