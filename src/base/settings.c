@@ -28,6 +28,7 @@ static const struct {
     {"addressing", {"auto", "path", "virtual", NULL}},
     {"conditional", {"auto", "quoted", "bare", NULL}},
     {"link_count", {"all", "known", NULL, NULL}},
+    {"snapshot", {"check", "trust", "no", NULL}},
     {"native_calls", {"auto", "yes", "no", NULL}},
     {"schema", {"v1", "v2", NULL, NULL}},
     {"shuffle_only", {"raw", "shuffled", NULL, NULL}},

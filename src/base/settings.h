@@ -68,6 +68,9 @@
     X(TEXT, shuffle_only, "H5BUCKET_SHUFFLE_ONLY", "raw", 0, 0,                                                      \
       "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
     X(BOOL, prefetch, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \
+    X(TEXT, snapshot, "H5BUCKET_SNAPSHOT", "check", 0, 0,                                                            \
+      "check, trust or no: take a domain's objects from its snapshot (h5bucket snapshot) where a list shows that they haven't changed;" \
+      " trust: without looking")                                                                                     \
     X(TEXT, native_calls, "H5BUCKET_NATIVE_CALLS", "auto", 0, 0,                                                     \
       "auto, yes or no: serve calls of HDF5's 1.8 and 1.10 API that HDF5 keeps for its own files (h5py needs them); auto: 1.14 to 2.2") \
     X(TEXT, plugin_path, "HDF5_PLUGIN_PATH", NULL, 0, 0, "where HDF5's filter plugins are looked for")               \

@@ -201,8 +201,12 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
     BKT_PASS(bkt_domain_locate(d, n, err));
     BKT_PASS(bkt_domain_equip(d, err));
     bkt_objects_prefetch(d->objects, &d->doc.root, 1);
-    if (d->set.prefetch)
-        bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
+    if (!d->set.prefetch)
+        return BKT_OK;
+    bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
+    const char *use = d->set.snapshot ? d->set.snapshot : "check";
+    if (strcmp(use, "no") != 0 && bkt_id_is_v2(&d->doc.root) && !bkt_store_is_local(d->store))
+        bkt_objects_snapshot(d->objects, &d->doc.root, d->doc.snapshot_objects, d->doc.snapshot_keys, strcmp(use, "trust") == 0);
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
     return BKT_OK;
 }
@@ -463,8 +467,11 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
 
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
 {
-    if (d->set.prefetch)
-        bkt_objects_follow(d->objects, start);
+    if (!d->set.prefetch)
+        return;
+    bool all = strcmp(start->id.text, d->doc.root.text) == 0;
+    bkt_objects_expect(d->objects, all ? d->doc.snapshot_objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
+    bkt_objects_follow(d->objects, start);
 }
 
 void bkt_domain_unfollow(struct bkt_domain *d)

@@ -5,7 +5,7 @@
 #include "parse.h"
 
 /* Entries may lack keys, and may hold others: HSDS stores the whole body of a PUT, with a stray "domain". */
-static const struct bkt_word keys[] = {
+static const struct bkt_word rights[] = {
     {"create", BKT_ACL_CREATE}, {"read", BKT_ACL_READ},        {"update", BKT_ACL_UPDATE},
     {"delete", BKT_ACL_DELETE}, {"readACL", BKT_ACL_READ_ACL}, {"updateACL", BKT_ACL_UPDATE_ACL},
 };
@@ -13,9 +13,9 @@ static const struct bkt_word keys[] = {
 static unsigned acl_bits(const json_t *j)
 {
     unsigned bits = 0;
-    for (size_t i = 0; i < BKT_COUNT(keys); i++)
-        if (json_is_true(json_object_get(j, keys[i].text)))
-            bits |= (unsigned)keys[i].value;
+    for (size_t i = 0; i < BKT_COUNT(rights); i++)
+        if (json_is_true(json_object_get(j, rights[i].text)))
+            bits |= (unsigned)rights[i].value;
     return bits;
 }
 
@@ -47,6 +47,16 @@ static void parse_first(const json_t *j, struct bkt_domain_doc *d)
     }
 }
 
+static void parse_snapshot(const json_t *j, struct bkt_domain_doc *d)
+{
+    uint64_t objects, keys;
+    if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "objects"), "", INT64_MAX, &objects, NULL) < 0 ||
+        bkt_json_u64(bkt_json_get(j, "keys"), "", INT64_MAX, &keys, NULL) < 0)
+        return;
+    d->snapshot_objects = objects;
+    d->snapshot_keys    = keys;
+}
+
 static int emit_first(const struct bkt_domain_doc *d, json_t *j)
 {
     json_t *list = json_array();
@@ -56,6 +66,14 @@ static int emit_first(const struct bkt_domain_doc *d, json_t *j)
             return BKT_ENOMEM;
         }
     return bkt_json_set(j, "h5first", list);
+}
+
+int bkt_snapshot_hint_emit(uint64_t objects, uint64_t keys, json_t *j)
+{
+    json_t *hint = json_object();
+    BKT_PASS(bkt_json_set(j, "h5snapshot", hint));
+    BKT_PASS(bkt_json_set(hint, "objects", json_integer((json_int_t)objects)));
+    return bkt_json_set(hint, "keys", json_integer((json_int_t)keys));
 }
 
 static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
@@ -69,6 +87,7 @@ static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *e
     d->created  = bkt_json_seconds(j, "created");
     d->modified = bkt_json_seconds(j, "lastModified");
     parse_first(bkt_json_get(j, "h5first"), d);
+    parse_snapshot(bkt_json_get(j, "h5snapshot"), d);
     return parse_acls(bkt_json_get(j, "acls"), d, err);
 }
 
@@ -105,8 +124,8 @@ int bkt_acl_emit(unsigned allow, json_t **out)
     json_t *j = json_object();
     if (!j)
         return BKT_ENOMEM;
-    for (size_t i = 0; i < BKT_COUNT(keys); i++)
-        if (bkt_json_set(j, keys[i].text, json_boolean((allow & (unsigned)keys[i].value) != 0)) < 0) {
+    for (size_t i = 0; i < BKT_COUNT(rights); i++)
+        if (bkt_json_set(j, rights[i].text, json_boolean((allow & (unsigned)rights[i].value) != 0)) < 0) {
             json_decref(j);
             return BKT_ENOMEM;
         }
@@ -129,6 +148,8 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
     }
     if (d->n_first)
         BKT_PASS(emit_first(d, j));
+    if (d->snapshot_objects)
+        BKT_PASS(bkt_snapshot_hint_emit(d->snapshot_objects, d->snapshot_keys, j));
     BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(d->created)));
     return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
 }

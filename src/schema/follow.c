@@ -32,6 +32,22 @@ struct bkt_follow_part *bkt_follow_members(const struct bkt_object *o)
     return unless_empty(p);
 }
 
+bool bkt_follow_add(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id)
+{
+    if (!*p || (*p)->n == *cap) {
+        size_t                  more = *cap ? 2 * *cap : 64, size = sizeof **p + more * sizeof *(*p)->ids;
+        struct bkt_follow_part *q    = more > SIZE_MAX / sizeof *id / 2 ? NULL : realloc(*p, size);
+        if (!q)
+            return false;
+        if (!*p)
+            *q = (struct bkt_follow_part){0};
+        *p   = q;
+        *cap = more;
+    }
+    (*p)->ids[(*p)->n++] = *id;
+    return true;
+}
+
 static const char *skip_space(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))

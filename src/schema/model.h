@@ -253,6 +253,7 @@ struct bkt_domain_doc {
     size_t                n_acls;
     struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; they may be out of date */
     size_t                n_first;
+    uint64_t              snapshot_objects, snapshot_keys; /* of its snapshot (snapshot.h) when that was made; 0: there is none */
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */

@@ -22,6 +22,11 @@ BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id
                                   struct bkt_err *err);
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
 
+/** The domain has a snapshot (snapshot.h) of so many objects, made when it had so many keys; @p trust: no need to compare. */
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, uint64_t n_objects, uint64_t n_keys, bool trust);
+/** About @p n objects are going to be loaded: when it pays the snapshot is read first. */
+void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
+
 /** From now on the members of groups that arrive are fetched too, and those of @p start; see follow.h. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 void bkt_objects_unfollow(struct bkt_objects *c);

@@ -4,6 +4,7 @@
  * HSDS ignores and keeps:
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
+ *   h5first, h5snapshot   .domain.json: members of a small root (hints), and that there is a snapshot (snapshot.h)
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
  *   h5uses         a committed type: how many datasets and attributes are of it
  *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
@@ -84,6 +85,8 @@ BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bk
 BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
+/** What .domain.json says of a snapshot, into the document @p j. */
+BKT_NODISCARD int bkt_snapshot_hint_emit(uint64_t objects, uint64_t keys, json_t *j);
 
 /* ---- numbers in the order of creation (order_json.c) ---- */
 

@@ -26,6 +26,7 @@
     X(verify)        \
     X(diff)          \
     X(catalog)       \
+    X(snapshot)      \
     X(get)           \
     X(load)          \
     X(chunks)        \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """request_counts.py: how many requests reading takes, counted by the server, exactly.
 
-    request_counts.py --bin DIR --plugin DIR --read PROGRAM --pattern PROGRAM
+    request_counts.py --bin DIR --plugin DIR --tool H5BUCKET --read PROGRAM --pattern PROGRAM
 
 A small S3 server (GET, HEAD and list of one public bucket) counts what it is asked, and how long the longest chain of
 requests is in which each one began after the one before had ended.  The domains are made here.  What the connector
@@ -10,6 +10,7 @@ itself counts (H5BUCKET_STATS) must agree with the server.  Standard library onl
 import argparse
 import array
 import collections
+import html
 import http.server
 import json
 import os
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 OBJECTS = {}
 CHUNKS, GROUPS = 256, 1000
@@ -146,6 +148,10 @@ def make_domains():
     assert len(tree.groups) == GROUPS
 
 
+def etag(body):
+    return f'"{hash(body) & 0xffffffff:08x}"'
+
+
 # --- server ---------------------------------------------------------------------------------------------------------
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -165,9 +171,35 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 Handler.sent += len(body)
             self.wfile.write(body)
 
+    def list(self, query):
+        """S3's list of keys, 1000 at a time."""
+        args = {name: values[0] for name, values in urllib.parse.parse_qs(query).items()}
+        after = args.get("continuation-token", args.get("start-after", ""))
+        keys = sorted(key for key in OBJECTS if key.startswith(args.get("prefix", "")) and key > after)
+        more = len(keys) > 1000
+        text = [f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>"]
+        text += [f"<Contents><Key>{key}</Key><ETag>{html.escape(etag(OBJECTS[key]))}</ETag><Size>{len(OBJECTS[key])}</Size></Contents>"
+                 for key in keys[:1000]]
+        if more:
+            text.append(f"<NextContinuationToken>{keys[999]}</NextContinuationToken>")
+        self.answer(200, "".join(text + ["</ListBucketResult>"]).encode(), [("Content-Type", "application/xml")])
+
+    def store(self):
+        key = self.path.partition("?")[0].removeprefix("/bucket/")
+        put(key, self.rfile.read(int(self.headers["Content-Length"])))
+        with self.lock:
+            self.log.append((self.command, key, 0, 0))
+        self.answer(200, b"", [("ETag", etag(OBJECTS[key]))])
+
     def serve(self):
         begin = time.monotonic()
         time.sleep(self.delay)
+        path, _, query = self.path.partition("?")
+        if path.rstrip("/") == "/bucket" and "list-type=2" in query:
+            with self.lock:
+                self.log.append(("LIST", query, begin, time.monotonic()))
+            self.list(query)
+            return
         key = self.path.partition("?")[0].removeprefix("/bucket/")
         body = OBJECTS.get(key)
         ended = time.monotonic()  # before the answer leaves: what the client asks next is counted as later
@@ -179,16 +211,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         span = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if not span:
-            self.answer(200, body, [("ETag", f'"{hash(body) & 0xffffffff:08x}"')])
+            self.answer(200, body, [("ETag", etag(body))])
             return
         first, last = int(span[1]), min(int(span[2] or len(body) - 1), len(body) - 1)
         if first >= len(body):
             self.answer(416, b"")
             return
         self.answer(206, body[first:last + 1], [("Content-Range", f"bytes {first}-{last}/{len(body)}"),
-                                                ("ETag", f'"{hash(body) & 0xffffffff:08x}"')])
+                                                ("ETag", etag(body))])
 
-    do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = serve
+    do_GET = do_HEAD = do_DELETE = do_POST = serve
+    do_PUT = store
 
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
@@ -224,7 +257,7 @@ class Tests:
         if done.returncode or not stats:
             self.check(False, f"{' '.join(command)} gave {done.returncode}: {done.stderr.decode()[-500:]}")
             return log, b""
-        gets = sum(entry[0] == "GET" for entry in log)
+        gets = sum(entry[0] in ("GET", "LIST") for entry in log)
         self.check(int(stats[1]) + int(stats[5]) == gets, f"the connector counts {stats[0].decode()}, the server {gets} GETs")
         return log, done.stdout
 
@@ -278,6 +311,42 @@ class Tests:
         self.check(len(log) == GROUPS + 1, f"h5ls -r: {len(log)} GETs, one per object is {GROUPS + 1}")
         # domain, root, groups, theirs: 4 waves, of which the last two have more members than there are connections
         self.check(longest_chain(log) <= GROUPS // 10, f"h5ls -r: {longest_chain(log)} wait on one another, siblings come together")
+
+    def snapshot(self):
+        """The same traversal when the domain has a snapshot: made by the tool, current, in part out of date, broken."""
+        h5ls = [os.path.join(self.args.bin, "h5ls"), "-r", "s3://bucket/tree.h5"]
+        _, plain = self.run(*h5ls)
+        half = re.search(r'"root": "g-(.{17})', OBJECTS["tree.h5/.domain.json"].decode())[1]
+        made = subprocess.run([self.args.tool, "snapshot", "s3://bucket/tree.h5"], env={**self.env, "H5BUCKET_WRITERS": "one"},
+                              capture_output=True, timeout=60)
+        self.check(made.returncode == 0, f"h5bucket snapshot: {made.stderr.decode()[-300:]}")
+        log, text = self.run(*h5ls, delay=0.3)
+        asked = collections.Counter(entry[0] for entry in log)
+        # domain, root, snapshot; 1001 keys are listed in two parts
+        self.check(text == plain and asked == {"GET": 3, "LIST": 2}, f"with a snapshot: {dict(asked)}, 3 GETs and 2 LISTs wanted")
+        self.check(longest_chain(log) == 4, f"with a snapshot: {longest_chain(log)} wait on one another, 4 wanted")
+        group = next(key for key in OBJECTS if key.startswith(f"db/{half}/g/") and b"h5" in OBJECTS[key])
+        put(group, OBJECTS[group].replace(b'"h5"', b'"new_name"'))
+        log, text = self.run(*h5ls)
+        asked = collections.Counter(entry[0] for entry in log)
+        self.check(b"new_name" in text and asked == {"GET": 4, "LIST": 2}, f"one object changed since: {dict(asked)}, 4 GETs wanted, and seen")
+        _, now = self.run(*h5ls)
+        self.env["H5BUCKET_SNAPSHOT"] = "trust"
+        log, text = self.run(*h5ls)
+        self.check(len(log) == 3 and text == plain, f"snapshot=trust: {len(log)} requests, 3 wanted")
+        self.env["H5BUCKET_SNAPSHOT"] = "no"
+        log, text = self.run(*h5ls)
+        self.check(len(log) == GROUPS + 1 and text == now, f"snapshot=no: {len(log)} requests, {GROUPS + 1} wanted")
+        del self.env["H5BUCKET_SNAPSHOT"]
+        key = f"db/{half}/.h5bucket-snapshot"
+        for what, bytes_ in (("cut off", OBJECTS[key][:-100]), ("another's", OBJECTS[key].replace(b"snapshot 1", b"snapshot 9")), ("gone", None)):
+            OBJECTS[key] = bytes_
+            if bytes_ is None:
+                del OBJECTS[key]
+            log, text = self.run(*h5ls)
+            self.check(len(log) == GROUPS + 2 and text == now, f"the snapshot is {what}: {len(log)} requests, all objects and one wanted")
+        log, _ = self.run(self.args.read, "s3://bucket/one.h5", "x", "first")
+        self.check(not any("snapshot" in entry[1] for entry in log), "without a snapshot nobody asks for one")
 
     def wide_dump(self):
         log, text = self.run(os.path.join(self.args.bin, "h5dump"), "s3://bucket/wide.h5", delay=0.01)
@@ -339,6 +408,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--plugin", required=True)
+    parser.add_argument("--tool", required=True, help="h5bucket")
     parser.add_argument("--read", required=True, help="the program read_dataset")
     parser.add_argument("--pattern", required=True, help="bench/h5read.c")
     args = parser.parse_args()
@@ -347,7 +417,7 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tests = Tests(args, server.server_address[1])
-    for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.missing_chunks, tests.traversal, tests.wide_dump,
+    for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.missing_chunks, tests.traversal, tests.snapshot, tests.wide_dump,
                  tests.ranges, tests.many_small, tests.lookup, tests.absent):
         test()
     server.shutdown()

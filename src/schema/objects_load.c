@@ -1,0 +1,263 @@
+/* Loading objects: requests, parsing, and what is fetched ahead of a traversal. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "domain.h"
+#include "object.h"
+#include "objects_impl.h"
+#include "parse.h"
+#include "trace.h"
+
+#define MAX_TRIES     4
+#define FOLLOW_WINDOW 1024  /* requests ahead of a traversal: four for each of 256 connections */
+#define FOLLOW_AHEAD  65536 /* objects that it has not come to yet */
+#define FOLLOW_BATCH  64
+#define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
+
+bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
+{
+    if (tries >= MAX_TRIES || !bkt_store_is_local(st))
+        return false;
+    struct timespec t = {0, 5000000L << (2 * tries)}; /* 20, 80, 320 ms */
+    return nanosleep(&t, NULL) == 0;
+}
+
+/* ---- loading ---- */
+
+static void load_free(struct load *l)
+{
+    bkt_req_fini(&l->req);
+    bkt_buf_fini(&l->key);
+    free(l);
+}
+
+/* ---- ahead of a traversal ---- */
+
+/* Entries for the next members that are worth asking for now; the lock is held. */
+static size_t follow_batch(struct bkt_objects *c, struct entry **out)
+{
+    struct bkt_id id;
+    size_t        n = 0;
+    while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD && c->used < c->limit / 4 * 3 &&
+           bkt_follow_next(&c->follow, &id)) {
+        struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
+        if (!e)
+            continue;
+        e->unused = true;
+        c->n_unused++;
+        out[n++] = e;
+    }
+    return n;
+}
+
+/* Ask for as many as there is room for.  One thread at a time: a request may end, and come here, within its own start. */
+void bkt_follow_more(struct bkt_objects *c)
+{
+    struct entry *batch[FOLLOW_BATCH];
+    size_t        n;
+    (void)pthread_mutex_lock(&c->lock);
+    c->follow_again = true;
+    while (!c->follow_busy && c->follow_again) {
+        c->follow_busy  = true;
+        c->follow_again = false;
+        while ((n = follow_batch(c, batch)) > 0) {
+            (void)pthread_mutex_unlock(&c->lock);
+            for (size_t i = 0; i < n; i++)
+                bkt_load_begin(c, batch[i]);
+            (void)pthread_mutex_lock(&c->lock);
+        }
+        c->follow_busy = false;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
+{
+    if (!p)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    bkt_follow_push(&c->follow, p);
+    (void)pthread_mutex_unlock(&c->lock);
+    bkt_follow_more(c);
+}
+
+/* One that is loaded already; NULL: it isn't.  The caller's reference. */
+static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    const struct entry      *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    const struct bkt_object *o = e && e->state == READY ? bkt_object_retain(e->object) : NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    return o;
+}
+
+/* What lies below @p start and isn't loaded yet: groups that are loaded have told of their members to nobody.  Out of memory:
+ * less of it, or NULL. */
+static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
+{
+    struct bkt_follow       q    = {NULL, NULL};
+    struct bkt_map         *seen = bkt_map_new();
+    struct bkt_follow_part *out  = NULL;
+    struct bkt_id           id;
+    size_t                  cap = 0;
+    bkt_follow_push(&q, seen ? bkt_follow_members(start) : NULL);
+    while (bkt_follow_next(&q, &id)) {
+        const struct bkt_object *o = bkt_map_get(seen, id.text, BKT_ID_LEN) ? NULL : loaded(c, &id);
+        if (o && bkt_map_put(seen, id.text, BKT_ID_LEN, seen, NULL) == BKT_OK)
+            bkt_follow_push(&q, bkt_follow_members(o));
+        else if (!o && !bkt_map_get(seen, id.text, BKT_ID_LEN) && !bkt_follow_add(&out, &cap, &id))
+            bkt_follow_clear(&q);
+        bkt_object_release(o);
+    }
+    bkt_map_free(seen, NULL);
+    return out;
+}
+
+void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start)
+{
+    (void)atomic_fetch_add(&c->tours, 1);
+    follow_part(c, missing_below(c, start));
+}
+
+void bkt_objects_unfollow(struct bkt_objects *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (atomic_fetch_sub(&c->tours, 1) == 1)
+        bkt_follow_clear(&c->follow);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Publish the outcome; takes over object and err. */
+static void finish(struct load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
+{
+    struct bkt_objects     *c    = l->cache;
+    struct entry           *e    = l->entry;
+    struct bkt_follow_part *part = NULL;
+    if (rc == BKT_OK && c->note)
+        c->note(object, c->arg);
+    if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
+        part = bkt_follow_members(object);
+    load_free(l);
+    (void)pthread_mutex_lock(&c->lock);
+    e->state  = rc == BKT_OK ? READY : FAILED;
+    e->object = object;
+    e->rc     = rc;
+    e->err    = err;
+    bkt_entry_settle(c, e);
+    bkt_objects_evict(c);
+    if (part || c->follow.head) { /* counts as in flight until then: the cache must not go away */
+        (void)pthread_cond_broadcast(&c->change);
+        (void)pthread_mutex_unlock(&c->lock);
+        if (part)
+            follow_part(c, part);
+        else
+            bkt_follow_more(c);
+        (void)pthread_mutex_lock(&c->lock);
+    }
+    c->in_flight--;
+    (void)pthread_cond_broadcast(&c->change);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void send(struct load *l);
+static const void *json_of(const struct load *l) { return l->json ? l->json : l->req.body.ptr; }
+static size_t      size_of(const struct load *l) { return l->json ? l->n_json : l->req.body.len; }
+
+/* BKT_OK with *out NULL: what came is no whole JSON, and reading it again may help. */
+static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j   = NULL;
+    const char                           *key = bkt_buf_str(&l->key), *uri = bkt_store_uri(l->cache->store);
+    size_t                                n   = size_of(l);
+    struct bkt_err                        why = {.n = 0};
+    if (n > l->cache->max_object)
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than max_object allows", key, n);
+    int rc = bkt_json_load(json_of(l), n, &j, &why);
+    if (rc == BKT_EFORMAT && !l->json && bkt_objects_pause(l->cache->store, l->tries))
+        return BKT_OK;
+    (void)bkt_err_copy(err, rc, &why);
+    if (rc == BKT_OK)
+        rc = bkt_object_from_json(j, n, &l->id, out, err);
+    if (rc == BKT_OK && bkt_object_set_etag(*out, l->json ? l->etag : l->req.etag) < 0) {
+        bkt_object_free(*out);
+        BKT_NOMEM(err);
+    }
+    BKT_TRY(err, rc, "%s in %s", key, uri);
+    return BKT_OK;
+}
+
+static void run_parse(struct bkt_job *job)
+{
+    struct load       *l      = (struct load *)(void *)((char *)job - offsetof(struct load, job));
+    struct bkt_object *object = NULL;
+    struct bkt_err     err    = {.n = 0};
+    if (size_of(l) >= SCAN_MIN && bkt_id_kind(&l->id) == BKT_GROUP && !l->scanned && atomic_load(&l->cache->tours)) {
+        l->scanned = true;
+        follow_part(l->cache, bkt_follow_scan(json_of(l), size_of(l), &l->id));
+    }
+    int rc = parse(l, &object, &err);
+    if (rc == BKT_EFORMAT && l->json) { /* the snapshot's fault, perhaps */
+        l->json = NULL;
+        send(l);
+        return;
+    }
+    if (rc == BKT_OK && !object) {
+        bkt_trace(BKT_TRACE_SCHEMA, "%s is incomplete, reading it again", bkt_buf_str(&l->key));
+        send(l);
+        return;
+    }
+    finish(l, rc, object, rc < 0 ? bkt_err_dup(&err) : NULL);
+}
+
+static void fetched(struct bkt_req *req)
+{
+    struct load *l = req->arg;
+    if (req->rc == BKT_OK) {
+        bkt_pool_submit(&l->job);
+        return;
+    }
+    struct bkt_err err = {.n = 0};
+    int            rc  = bkt_err_copy(&err, req->rc, req->err);
+    (void)BKT_ERR(&err, rc, "object %s can't be read: key %s in %s", l->id.text, bkt_buf_str(&l->key),
+                  bkt_store_uri(l->cache->store));
+    finish(l, rc, NULL, bkt_err_dup(&err));
+}
+
+static void send(struct load *l)
+{
+    l->tries++;
+    bkt_req_fini(&l->req);
+    l->req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&l->key), .len = BKT_WHOLE, .done = fetched, .arg = l};
+    bkt_store_start(l->cache->store, &l->req);
+}
+
+/* Begin to load a new entry.  Not under the lock: the request may end before this returns. */
+void bkt_load_begin(struct bkt_objects *c, struct entry *e)
+{
+    struct load *l = calloc(1, sizeof *l);
+    if (!l || bkt_id_key(&e->id, &l->key) < 0) {
+        if (l)
+            load_free(l);
+        (void)pthread_mutex_lock(&c->lock);
+        e->state = FAILED;
+        e->rc    = BKT_ENOMEM;
+        bkt_entry_settle(c, e);
+        c->in_flight--;
+        (void)pthread_cond_broadcast(&c->change);
+        (void)pthread_mutex_unlock(&c->lock);
+        return;
+    }
+    l->cache   = c;
+    l->entry   = e;
+    l->id      = e->id;
+    l->job.run = run_parse;
+    bkt_load_send(l);
+}
+
+void bkt_load_send(struct load *l)
+{
+    if (!bkt_snap_serve(l->cache, l))
+        send(l);
+}
+

@@ -1,0 +1,163 @@
+/* Objects out of the domain's snapshot (snapshot.h).
+ *
+ * When so many objects are about to be loaded that it pays, a thread reads the snapshot and lists the domain's keys; loads that
+ * begin meanwhile are held, which costs them two round trips.  Then each object that is current is parsed from there, once,
+ * and all others are requested as ever.
+ *
+ * An object of the snapshot is as fresh as the list was, so it serves only for the first load of that object, never again
+ * after somebody changed or refreshed it here, and not for longer than a minute. */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "objects_impl.h"
+#include "trace.h"
+
+#define FEWEST        64 /* objects; fewer come in two rounds of requests by themselves */
+#define OBJECTS_EACH  16 /* objects that a page of the list must save: a LIST costs 12.5 GETs at AWS */
+#define GOOD_FOR      60 /* seconds */
+
+static double seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The outcome is there; what was held goes on, in the order in which it came. */
+static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
+{
+    struct load *l, *first = NULL;
+    (void)pthread_mutex_lock(&c->lock);
+    if (atomic_load(&c->snap_stop)) {
+        bkt_snapshot_free(s);
+        s = NULL;
+    }
+    c->snap       = s;
+    c->snap_state = s ? SNAP_READY : SNAP_OVER;
+    c->snap_until = seconds_now() + GOOD_FOR;
+    while ((l = c->held)) {
+        c->held = l->next;
+        l->next = first;
+        first   = l;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    while ((l = first)) {
+        first   = l->next;
+        l->next = NULL;
+        bkt_load_send(l);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct bkt_objects  *c   = arg;
+    struct bkt_snapshot *s   = NULL;
+    struct bkt_err       err = {.n = 0};
+    size_t               current = 0;
+    (void)pthread_setname_np(pthread_self(), "h5bucket-meta");
+    int rc = bkt_snapshot_load(c->store, &c->root, c->snap_trust, &c->snap_stop, &s, &err);
+    if (rc == BKT_OK && bkt_trace_on(BKT_TRACE_SCHEMA)) {
+        size_t n = bkt_snapshot_count(s, &current);
+        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s: %zu objects, %zu of them current", c->root.text, n, current);
+    } else if (rc < 0) { /* no harm: all is requested */
+        bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s can't be used: %s", c->root.text, err.n ? err.frame[0].msg : bkt_err_text(rc));
+    }
+    publish(c, rc == BKT_OK ? s : NULL);
+    return NULL;
+}
+
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, uint64_t n_objects, uint64_t n_keys, bool trust)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->root         = *root;
+    c->snap_objects = n_objects;
+    c->snap_keys    = n_keys;
+    c->snap_trust   = trust;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static bool worth_while(const struct bkt_objects *c)
+{
+    uint64_t pages = c->snap_trust ? 0 : c->snap_keys / BKT_SNAPSHOT_PAGE + 1;
+    return c->snap_state == SNAP_NONE && c->snap_objects && c->expected >= FEWEST && c->expected / OBJECTS_EACH >= pages;
+}
+
+void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
+{
+    sigset_t all, old; /* the program's signals are not for our thread */
+    (void)pthread_mutex_lock(&c->lock);
+    n = n < c->snap_objects ? n : c->snap_objects;
+    c->expected += n;
+    bool begin = worth_while(c);
+    if (begin)
+        c->snap_state = SNAP_COMING;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (!begin)
+        return;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_create(&c->snap_thread, NULL, run, c) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    (void)pthread_mutex_lock(&c->lock);
+    c->snap_joinable = ok;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (!ok)
+        publish(c, NULL);
+}
+
+bool bkt_snap_serve(struct bkt_objects *c, struct load *l)
+{
+    bool held = false, there = false;
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->snap_state == SNAP_COMING) {
+        l->next = c->held;
+        c->held = l;
+        held    = true;
+    } else if (c->snap_state == SNAP_READY && seconds_now() < c->snap_until) {
+        there = bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    if (there)
+        bkt_pool_submit(&l->job);
+    else
+        l->json = NULL;
+    return held || there;
+}
+
+void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
+{
+    const void *json;
+    const char *etag;
+    size_t      n;
+    if (c->snap_state == SNAP_READY)
+        (void)bkt_snapshot_take(c->snap, id, &json, &n, &etag);
+    else if (c->snap_state == SNAP_NONE)
+        c->snap_state = SNAP_OVER;
+    else
+        atomic_store(&c->snap_stop, true); /* the list may be older than the change */
+}
+
+void bkt_snap_age(struct bkt_objects *c)
+{
+    if (c->snap_state != SNAP_READY || c->in_flight || seconds_now() < c->snap_until)
+        return;
+    bkt_snapshot_free(c->snap);
+    c->snap       = NULL;
+    c->snap_state = SNAP_OVER;
+}
+
+void bkt_snap_after_fork(struct bkt_objects *c)
+{
+    c->held          = NULL; /* the parent's */
+    c->snap_joinable = false;
+    if (c->snap_state == SNAP_COMING)
+        c->snap_state = SNAP_OVER;
+}
+
+void bkt_snap_fini(struct bkt_objects *c)
+{
+    if (c->snap_joinable)
+        (void)pthread_join(c->snap_thread, NULL);
+    bkt_snapshot_free(c->snap);
+}

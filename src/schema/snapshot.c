@@ -1,0 +1,338 @@
+/* See snapshot.h. */
+#include "snapshot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "parse.h"
+
+#define MAGIC    "h5bucket snapshot 1 "
+#define MIN_LINE (BKT_ID_LEN + 4) /* of an object */
+#define MIN_CUT  22               /* of a key with its line end */
+
+struct one {
+    const char *id; /* BKT_ID_LEN characters */
+    const char *etag;
+    const void *json;
+    size_t      n;
+    bool        current, taken;
+};
+struct bkt_snapshot {
+    struct bkt_id  root;
+    struct bkt_buf text;
+    const char   **cuts;
+    size_t         n_cuts;
+    struct one    *v; /* by id */
+    size_t         n;
+};
+
+int bkt_snapshot_key(const struct bkt_id *root, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "db/%.17s/.h5bucket-snapshot", root->text + 2);
+}
+
+void bkt_snapshot_free(struct bkt_snapshot *s)
+{
+    if (!s)
+        return;
+    bkt_buf_fini(&s->text);
+    free(s->cuts);
+    free(s->v);
+    free(s);
+}
+
+/* ---- parsing ---- */
+
+static int bad(struct bkt_err *err, const char *what) { BKT_FAIL(err, BKT_EFORMAT, "it is no snapshot: %s", what); }
+
+/* The next line, made a string; NULL: there is none. */
+static char *take_line(struct bkt_rd *r)
+{
+    unsigned char *at = (unsigned char *)(uintptr_t)r->p, *end = bkt_rd_left(r) ? memchr(at, '\n', bkt_rd_left(r)) : NULL;
+    if (!end)
+        return NULL;
+    *end = 0;
+    (void)bkt_rd_take(r, (size_t)(end - at) + 1);
+    return (char *)at;
+}
+
+static int parse_one(const struct bkt_snapshot *s, struct bkt_rd *r, struct one *out, struct bkt_err *err)
+{
+    struct bkt_id id, root;
+    char         *line = take_line(r), *end = NULL;
+    if (!line || strlen(line) < MIN_LINE || line[BKT_ID_LEN] != ' ')
+        return bad(err, "an object's line is missing or too short");
+    line[BKT_ID_LEN]     = 0;
+    unsigned long long n = strtoull(line + BKT_ID_LEN + 1, &end, 10);
+    if (!bkt_id_set(&id, line) || !bkt_id_root(&id, &root) || strcmp(root.text, s->root.text) != 0)
+        return bad(err, "an object is none of the domain's");
+    if (*end != ' ' || !end[1] || n > bkt_rd_left(r))
+        return bad(err, "an object's length or ETag is missing");
+    *out = (struct one){.id = line, .etag = end + 1, .json = bkt_rd_take(r, (size_t)n), .n = (size_t)n};
+    const char *newline = bkt_rd_take(r, 1);
+    return newline && *newline == '\n' ? BKT_OK : bad(err, "an object does not end where it says");
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return memcmp(((const struct one *)a)->id, ((const struct one *)b)->id, BKT_ID_LEN);
+}
+
+static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
+{
+    struct bkt_rd r = bkt_rd_of(s->text.ptr, s->text.len);
+    char          prefix[32];
+    int           n_prefix = snprintf(prefix, sizeof prefix, "db/%.17s/", s->root.text + 2);
+    for (size_t i = 0; i < s->n_cuts; i++) {
+        s->cuts[i] = take_line(&r);
+        if (!s->cuts[i] || strncmp(s->cuts[i], prefix, (size_t)n_prefix) != 0 || (i && strcmp(s->cuts[i - 1], s->cuts[i]) >= 0))
+            return bad(err, "its keys are out of order");
+    }
+    for (size_t i = 0; i < s->n; i++)
+        BKT_PASS(parse_one(s, &r, &s->v[i], err));
+    if (bkt_rd_left(&r))
+        return bad(err, "there is more in it than it says");
+    if (s->n)
+        qsort(s->v, s->n, sizeof *s->v, by_id);
+    return BKT_OK;
+}
+
+static int inflate_text(struct bkt_snapshot *s, const void *p, size_t n, size_t bytes, struct bkt_err *err)
+{
+    uLongf got = bytes;
+    if (bkt_buf_resize(&s->text, bytes) < 0)
+        BKT_NOMEM(err);
+    int rc = bytes ? uncompress(s->text.ptr, &got, p, n) : Z_OK;
+    if (rc == Z_MEM_ERROR)
+        BKT_NOMEM(err);
+    return rc == Z_OK && got == bytes ? BKT_OK : bad(err, "it can't be inflated");
+}
+
+/* The four numbers of the first line. */
+static bool parse_head(const char *line, uint64_t v[4])
+{
+    if (strncmp(line, MAGIC, strlen(MAGIC)) != 0)
+        return false;
+    line += strlen(MAGIC);
+    for (unsigned i = 0; i < 4; i++) {
+        char *end = NULL;
+        errno     = 0;
+        v[i]      = *line >= '0' && *line <= '9' ? strtoull(line, &end, 10) : 0;
+        if (!end || errno || *end != (i < 3 ? ' ' : 0))
+            return false;
+        line = end + 1;
+    }
+    return true;
+}
+
+static int parse_all(struct bkt_snapshot *s, const void *p, size_t n, struct bkt_err *err)
+{
+    char        line[160];
+    uint64_t    v[4];
+    const char *end = n ? memchr(p, '\n', n < sizeof line ? n : sizeof line - 1) : NULL;
+    if (!end)
+        return bad(err, "it does not begin like one");
+    size_t head = (size_t)(end - (const char *)p);
+    memcpy(line, p, head);
+    line[head] = 0;
+    if (strlen(line) != head || !parse_head(line, v))
+        return bad(err, "it does not begin like one");
+    const uint64_t objects = v[0], bytes = v[2], cuts = v[3];
+    if (bytes > BKT_SNAPSHOT_MAX || objects > bytes / MIN_LINE || cuts > bytes / MIN_CUT)
+        return bad(err, "its sizes make no sense");
+    BKT_PASS(inflate_text(s, end + 1, n - head - 1, (size_t)bytes, err));
+    s->cuts   = calloc((size_t)cuts + 1, sizeof *s->cuts);
+    s->v      = calloc((size_t)objects + 1, sizeof *s->v);
+    s->n_cuts = (size_t)cuts;
+    s->n      = (size_t)objects;
+    if (!s->cuts || !s->v)
+        BKT_NOMEM(err);
+    return parse_text(s, err);
+}
+
+int bkt_snapshot_parse(const void *p, size_t n, const struct bkt_id *root, struct bkt_snapshot **out, struct bkt_err *err)
+{
+    struct bkt_snapshot *s = calloc(1, sizeof *s);
+    if (!s)
+        BKT_NOMEM(err);
+    s->root = *root;
+    int rc  = parse_all(s, p, n, err);
+    if (rc < 0)
+        bkt_snapshot_free(s);
+    else
+        *out = s;
+    return rc;
+}
+
+/* ---- using ---- */
+
+size_t bkt_snapshot_count(const struct bkt_snapshot *s, size_t *n_current)
+{
+    if (n_current)
+        *n_current = 0;
+    for (size_t i = 0; n_current && i < s->n; i++)
+        *n_current += s->v[i].current;
+    return s->n;
+}
+
+const char *const *bkt_snapshot_cuts(const struct bkt_snapshot *s, size_t *n)
+{
+    *n = s->n_cuts;
+    return s->cuts;
+}
+
+static struct one *find(const struct bkt_snapshot *s, const struct bkt_id *id)
+{
+    struct one key = {.id = id->text};
+    return s->n ? bsearch(&key, s->v, s->n, sizeof *s->v, by_id) : NULL;
+}
+
+/* db/<half>/.group.json, db/<half>/d/<rest of the id>/.dataset.json */
+static bool id_of_key(const struct bkt_snapshot *s, const char *key, struct bkt_id *id)
+{
+    static const struct {
+        char        letter;
+        const char *name;
+    } kinds[] = {{'d', "/.dataset.json"}, {'g', "/.group.json"}, {'t', "/.datatype.json"}};
+    char text[BKT_ID_LEN + 1];
+    if (strncmp(key, "db/", 3) != 0 || strncmp(key + 3, s->root.text + 2, 17) != 0 || key[20] != '/')
+        return false;
+    key += 20;
+    if (strcmp(key, "/.group.json") == 0) {
+        *id = s->root;
+        return true;
+    }
+    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
+        if (key[1] == kinds[i].letter && key[2] == '/' && strlen(key) > 21 && strcmp(key + 21, kinds[i].name) == 0) {
+            (void)snprintf(text, sizeof text, "%c-%.17s-%.18s", kinds[i].letter, s->root.text + 2, key + 3);
+            return bkt_id_set(id, text);
+        }
+    return false;
+}
+
+/* Servers differ in whether ETags have quotes in a list. */
+static bool same_etag(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    if (n > 1 && *a == '"')
+        a++, n -= 2;
+    if (m > 1 && *b == '"')
+        b++, m -= 2;
+    return n && n == m && memcmp(a, b, n) == 0;
+}
+
+int bkt_snapshot_listed(const struct bkt_listed *e, void *arg)
+{
+    struct bkt_snapshot *s = arg;
+    struct bkt_id        id;
+    struct one          *x = !e->is_prefix && id_of_key(s, e->key, &id) ? find(s, &id) : NULL;
+    if (x)
+        x->current = same_etag(x->etag, e->etag);
+    return BKT_OK;
+}
+
+void bkt_snapshot_trust(struct bkt_snapshot *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        s->v[i].current = true;
+}
+
+bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n, const char **etag)
+{
+    struct one *x = find(s, id);
+    if (!x || x->taken)
+        return false;
+    x->taken = true;
+    *json    = x->json;
+    *n       = x->n;
+    *etag    = x->etag;
+    return x->current;
+}
+
+int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const atomic_bool *stop, struct bkt_snapshot **out,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
+    struct bkt_snapshot *s = NULL;
+    char                 prefix[32];
+    size_t               n_cuts;
+    if (bkt_snapshot_key(root, &key) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &body, err));
+    BKT_TRY(err, bkt_snapshot_parse(body.ptr, body.len, root, &s, err), "%s", bkt_buf_str(&key));
+    int rc = stop && atomic_load(stop) ? BKT_ECANCEL : BKT_OK;
+    if (rc == BKT_OK && trust) {
+        bkt_snapshot_trust(s);
+    } else if (rc == BKT_OK) {
+        const char *const *cuts = bkt_snapshot_cuts(s, &n_cuts);
+        (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
+        rc = bkt_store_list_parts(st, prefix, cuts, n_cuts, bkt_snapshot_listed, s, err);
+    }
+    if (rc < 0)
+        bkt_snapshot_free(s);
+    else
+        *out = s;
+    return rc;
+}
+
+/* ---- making ---- */
+
+int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char *key)
+{
+    /* a page's worth less what may be added before the next snapshot */
+    if (++o->n_keys % (BKT_SNAPSHOT_PAGE * 9 / 10) != 0)
+        return BKT_OK;
+    BKT_PASS(bkt_buf_addf(&o->cuts, "%s\n", key));
+    o->n_cuts++;
+    return BKT_OK;
+}
+
+int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag, const void *json, size_t n, struct bkt_err *err)
+{
+    if (o->objects.len + n > BKT_SNAPSHOT_MAX - (1u << 20))
+        BKT_FAIL(err, BKT_EUNSUP, "the objects have more JSON than a snapshot takes (%u MiB)", BKT_SNAPSHOT_MAX >> 20);
+    if (bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) < 0 || bkt_buf_add(&o->objects, json, n) < 0 ||
+        bkt_buf_add(&o->objects, "\n", 1) < 0)
+        BKT_NOMEM(err);
+    o->n_objects++;
+    return BKT_OK;
+}
+
+int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    if (bkt_buf_add(&text, bkt_buf_str(&o->cuts), o->cuts.len) < 0 || bkt_buf_add(&text, bkt_buf_str(&o->objects), o->objects.len) < 0 ||
+        bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects, o->n_keys, text.len, o->n_cuts) < 0)
+        BKT_NOMEM(err);
+    if (text.len > BKT_SNAPSHOT_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "the domain has more keys than a snapshot takes");
+    uLongf n = compressBound(text.len);
+    if (!text.len)
+        return BKT_OK;
+    if (bkt_buf_reserve(out, n) < 0 || compress(out->ptr + out->len, &n, text.ptr, text.len) != Z_OK)
+        BKT_NOMEM(err);
+    out->len += n;
+    out->ptr[out->len] = 0;
+    return BKT_OK;
+}
+
+void bkt_snapshot_out_fini(struct bkt_snapshot_out *o)
+{
+    bkt_buf_fini(&o->cuts);
+    bkt_buf_fini(&o->objects);
+}
+
+int bkt_snapshot_note(const void *json, size_t n, uint64_t objects, uint64_t keys, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    BKT_PASS(bkt_json_load(json, n, &j, err));
+    (void)json_object_del(j, "h5snapshot");
+    if (objects && bkt_snapshot_hint_emit(objects, keys, j) < 0)
+        BKT_NOMEM(err);
+    return bkt_json_dump(j, out, err);
+}
