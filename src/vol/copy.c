@@ -33,20 +33,20 @@ static int no_memory(const struct copy *c) { return BKT_ERR(c->err, BKT_ENOMEM, 
 
 /* ---- what is copied already ---- */
 
-static struct bkt_place *place_of(struct copy *c, hid_t from, H5O_token_t *token, int *rc)
+static struct bkt_place *place_of(struct copy *c, hid_t from, struct bkt_copied *what, int *rc)
 {
-    unsigned long fileno;
-    *rc = bkt_object_identify(from, &fileno, token, c->err);
-    return *rc < 0 ? NULL : bkt_map_get(c->places, token, sizeof *token);
+    memset(what, 0, sizeof *what); /* it is compared as bytes */
+    *rc = bkt_object_identify(from, &what->fileno, &what->token, c->err);
+    return *rc < 0 ? NULL : bkt_map_get(c->places, what, sizeof *what);
 }
 
 /* @p held: taken over; H5I_INVALID_HID: it is at the present path */
-static int remember(struct copy *c, const H5O_token_t *token, hid_t held)
+static int remember(struct copy *c, const struct bkt_copied *what, hid_t held)
 {
     struct bkt_place *p = calloc(1, sizeof *p);
     if (p && held < 0)
         p->path = strdup(bkt_buf_str(&c->path));
-    if (!p || (held < 0 && !p->path) || bkt_map_put(c->places, token, sizeof *token, p, NULL) < 0) {
+    if (!p || (held < 0 && !p->path) || bkt_map_put(c->places, what, sizeof *what, p, NULL) < 0) {
         if (p)
             free(p->path);
         free(p);
@@ -94,7 +94,7 @@ static void copy_comment(hid_t from, hid_t to)
     (void)H5Eclear2(H5E_DEFAULT);
 }
 
-static int copy_committed(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl, hid_t *out)
+static int copy_committed(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, hid_t *out)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID, tcpl = H5I_INVALID_HID;
     BKT_PASS(bkt_copy_merged(c, from, &to));
@@ -104,7 +104,7 @@ static int copy_committed(struct copy *c, hid_t from, const H5O_token_t *token, 
     else if (name && H5Olink(to, dst, name, lcpl, H5P_DEFAULT) < 0)
         return bkt_copy_failed(c, "H5Olink");
     hid_t held = !name && H5Iinc_ref(to) >= 0 ? to : H5I_INVALID_HID;
-    BKT_PASS(remember(c, token, held)); /* before its attributes: one may be of this very type */
+    BKT_PASS(remember(c, what, held)); /* before its attributes: one may be of this very type */
     tcpl = H5Tget_create_plist(from);
     if (fresh) {
         copy_comment(from, to);
@@ -116,32 +116,32 @@ static int copy_committed(struct copy *c, hid_t from, const H5O_token_t *token, 
 
 int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
 {
-    H5O_token_t token;
+    struct bkt_copied what;
     int         rc;
     if (H5Tcommitted(type) <= 0) {
         *out = H5Iinc_ref(type) < 0 ? H5I_INVALID_HID : type;
         return *out < 0 ? bkt_copy_failed(c, "a datatype") : BKT_OK;
     }
-    struct bkt_place *p = place_of(c, type, &token, &rc);
+    struct bkt_place *p = place_of(c, type, &what, &rc);
     BKT_PASS(rc);
     if (!p)
-        return copy_committed(c, type, &token, c->root, NULL, H5P_DEFAULT, out);
+        return copy_committed(c, type, &what, c->root, NULL, H5P_DEFAULT, out);
     *out = p->path ? H5Topen2(c->root, p->path, H5P_DEFAULT) : H5Iinc_ref(p->held) < 0 ? H5I_INVALID_HID : p->held;
     return *out < 0 ? bkt_copy_failed(c, "the copy of a committed datatype") : BKT_OK;
 }
 
 /* ---- objects ---- */
 
-int bkt_copy_find(struct copy *c, hid_t from, H5O_token_t *token, hid_t *loc, const char **name)
+int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *loc, const char **name)
 {
     int                     rc;
-    const struct bkt_place *p = place_of(c, from, token, &rc);
+    const struct bkt_place *p = place_of(c, from, what, &rc);
     *loc  = p && !p->path ? p->held : c->root;
     *name = !p ? NULL : p->path ? p->path : ".";
     return rc;
 }
 
-static int copy_dataset(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl)
+static int copy_dataset(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t full = H5Dget_type(from), space = H5Dget_space(from), dcpl = H5Dget_create_plist(from);
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID, to = H5I_INVALID_HID;
@@ -151,16 +151,16 @@ static int copy_dataset(struct copy *c, hid_t from, const H5O_token_t *token, hi
     to = H5Dcreate2(dst, name, type, space, lcpl, dcpl, H5P_DEFAULT);
     if (to < 0)
         return bkt_copy_failed(c, "H5Dcreate");
-    BKT_PASS(remember(c, token, H5I_INVALID_HID));
+    BKT_PASS(remember(c, what, H5I_INVALID_HID));
     BKT_PASS(bkt_copy_data(c, from, to, dcpl));
     copy_comment(from, to);
     return bkt_copy_attrs(c, from, to, dcpl);
 }
 
-static int copy_datatype(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl)
+static int copy_datatype(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t to = H5I_INVALID_HID;
-    return copy_committed(c, from, token, dst, name, lcpl, &to);
+    return copy_committed(c, from, what, dst, name, lcpl, &to);
 }
 
 struct member_copy {
@@ -223,7 +223,7 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
     return m.rc;
 }
 
-static int copy_group(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
+static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t gcpl = H5Gget_create_plist(from), to = H5I_INVALID_HID;
     unsigned long fileno;
@@ -234,22 +234,22 @@ static int copy_group(struct copy *c, hid_t from, const H5O_token_t *token, hid_
         BKT_PASS(bkt_object_identify(to, &fileno, &c->top, c->err));
         c->has_top = true;
     }
-    BKT_PASS(remember(c, token, H5I_INVALID_HID));
+    BKT_PASS(remember(c, what, H5I_INVALID_HID));
     copy_comment(from, to);
     BKT_PASS(bkt_copy_attrs(c, from, to, gcpl));
     return depth > 0 && c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG ? BKT_OK : copy_members(c, from, to, gcpl, depth);
 }
 
-static int copy_new(struct copy *c, hid_t from, const H5O_token_t *token, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
+static int copy_new(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
     switch (H5Iget_type(from)) {
         case H5I_GROUP:
         case H5I_FILE:
-            return copy_group(c, from, token, dst, name, lcpl, depth);
+            return copy_group(c, from, what, dst, name, lcpl, depth);
         case H5I_DATASET:
-            return copy_dataset(c, from, token, dst, name, lcpl);
+            return copy_dataset(c, from, what, dst, name, lcpl);
         case H5I_DATATYPE:
-            return copy_datatype(c, from, token, dst, name, lcpl);
+            return copy_datatype(c, from, what, dst, name, lcpl);
         default:
             return BKT_ERR(c->err, BKT_EUNSUP, "copying %s: an object of a kind that is new to us", bkt_buf_str(&c->path));
     }
@@ -257,17 +257,17 @@ static int copy_new(struct copy *c, hid_t from, const H5O_token_t *token, hid_t 
 
 int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
-    H5O_token_t       token;
+    struct bkt_copied what;
     int               rc;
-    struct bkt_place *p = place_of(c, from, &token, &rc);
+    struct bkt_place *p = place_of(c, from, &what, &rc);
     BKT_PASS(rc);
-    if (c->has_top && memcmp(&token, &c->top, sizeof token) == 0)
+    if (c->has_top && memcmp(&what.token, &c->top, sizeof c->top) == 0)
         return BKT_OK;
     if (p)
         return link_again(c, p, dst, name, lcpl);
     unsigned above = c->depth;
     c->depth       = depth;
-    rc             = copy_new(c, from, &token, dst, name, lcpl, depth);
+    rc             = copy_new(c, from, &what, dst, name, lcpl, depth);
     c->depth       = above;
     return rc;
 }

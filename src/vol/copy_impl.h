@@ -5,6 +5,12 @@
 #include "convert.h"
 #include "map.h"
 
+/** What an object is known by: its token, in its file (external links may lead to others). */
+struct bkt_copied {
+    H5O_token_t   token;
+    unsigned long fileno;
+};
+
 struct copy {
     unsigned        flags;
     hid_t           ocpypl, lcpl; /* as the program gave them */
@@ -14,7 +20,7 @@ struct copy {
     hid_t           root;      /* destination location: paths of copies begin there */
     bool            has_top;
     H5O_token_t     top;       /* within a file: the copy itself, which may stand among what is copied */
-    struct bkt_map *places;    /* token of what is copied -> struct bkt_place */
+    struct bkt_map *places;    /* struct bkt_copied -> struct bkt_place */
     struct bkt_buf  path;      /* of what is being copied, from root */
     struct bkt_err *err;
 };
@@ -27,7 +33,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out);
 /** Copy one object and link it as @p name; one that was copied before is linked only. */
 int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth);
 /** Where the copy of @p from is: location and name, both valid until something else is copied; *name NULL: not copied yet. */
-int bkt_copy_find(struct copy *c, hid_t from, H5O_token_t *token, hid_t *loc, const char **name);
+int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *loc, const char **name);
 
 /* ---- copy_merge.c ---- */
 /** A committed type of the destination that will do for @p type; negative: none.  The caller's. */

@@ -20,13 +20,13 @@ static bool is_null(const void *ref, size_t n)
 static int copy_of(struct copy *c, hid_t obj, hid_t *loc, const char **name)
 {
     char        new_name[64];
-    H5O_token_t token;
-    uint64_t    number = 0;
-    BKT_PASS(bkt_copy_find(c, obj, &token, loc, name));
+    struct bkt_copied what;
+    uint64_t          number = 0;
+    BKT_PASS(bkt_copy_find(c, obj, &what, loc, name));
     if (*name)
         return BKT_OK;
     for (size_t i = 8; i > 0; i--)
-        number = number << 8 | token.__data[i - 1];
+        number = number << 8 | what.token.__data[i - 1];
     (void)snprintf(new_name, sizeof new_name, "/~obj_pointed_by_%llu", (unsigned long long)number);
     struct bkt_buf keep = c->path;
     c->path             = (struct bkt_buf){0};
@@ -35,7 +35,7 @@ static int copy_of(struct copy *c, hid_t obj, hid_t *loc, const char **name)
     bkt_buf_fini(&c->path);
     c->path = keep;
     BKT_PASS(rc);
-    BKT_PASS(bkt_copy_find(c, obj, &token, loc, name));
+    BKT_PASS(bkt_copy_find(c, obj, &what, loc, name));
     return *name ? BKT_OK : BKT_ERR(c->err, BKT_EINVAL, "copying what a reference leads to");
 }
 
