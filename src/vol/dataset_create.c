@@ -85,6 +85,18 @@ static bool is_same(const struct bkt_space *s, const hsize_t *dims)
     return true;
 }
 
+/* HDF5 lets chunked datasets change, and those with external files. */
+static int may_change(struct bkt_vobj *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    if (o->obj->dset.layout.user_cls == BKT_D_CHUNKED)
+        return BKT_OK;
+    BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
+    if (H5Pget_external_count(dcpl) <= 0)
+        BKT_FAIL(err, BKT_EINVAL, "only a chunked dataset, or one with external files, can be extended");
+    return BKT_OK;
+}
+
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
@@ -97,8 +109,7 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
         return BKT_OK;
     if (d->layout.cls != BKT_D_CHUNKED)
         BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data lie in other files can't be changed");
-    if (d->layout.user_cls != BKT_D_CHUNKED)
-        BKT_FAIL(err, BKT_EINVAL, "only a chunked dataset can be extended");
+    BKT_PASS(may_change(o, err));
     for (unsigned i = 0; i < d->space.rank; i++)
         new[i] = dims[i];
     BKT_PASS(bkt_dataset_io(o, &io, err));
