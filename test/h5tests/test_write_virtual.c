@@ -238,12 +238,131 @@ static void read_nested(hid_t f, struct out *o)
     say_dataset(f, "v0", H5P_DEFAULT, o);
 }
 
+/* ---- what HDF5's own test/vds.c looks at besides ---- */
+
+static hid_t select_in(int rank, const hsize_t *dims, const hsize_t *start, const hsize_t *stride, const hsize_t *count,
+                       const hsize_t *block)
+{
+    hid_t s = H5Screate_simple(rank, dims, NULL);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, start, stride, count, block);
+    return s;
+}
+
+static void map(struct out *o, hid_t p, hid_t v, const char *file, const char *name, hid_t s)
+{
+    say_result(o, "H5Pset_virtual", H5Pset_virtual(p, v, file, name, s));
+    H5Sclose(v);
+    H5Sclose(s);
+}
+
+/* Every second row from one source, blocks of columns of the others from another; ranks and types differ. */
+static void write_shapes(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {6, 12}, cube[] = {3, 2, 6}, flat[] = {72}, zero[] = {0, 0, 0};
+    hid_t         p = list_with_fill(-3), v = H5Screate_simple(2, dims, NULL);
+    source_file(o, "cube.h5", "c", 3, cube, NULL, 100);
+    source_file(o, "flat.h5", "f", 1, flat, NULL, 1000);
+    map(o, p, select_in(2, dims, zero, (hsize_t[]){2, 1}, (hsize_t[]){3, 1}, (hsize_t[]){1, 12}), "cube.h5", "c",
+        select_in(3, cube, zero, NULL, cube, NULL));
+    map(o, p, select_in(2, dims, (hsize_t[]){1, 2}, (hsize_t[]){2, 5}, (hsize_t[]){3, 2}, (hsize_t[]){1, 3}), "flat.h5", "f",
+        select_in(1, flat, (hsize_t[]){5}, (hsize_t[]){4}, (hsize_t[]){9}, (hsize_t[]){2}));
+    say_created(o, "ints", H5Dcreate2(f, "ints", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    say_created(o, "floats", H5Dcreate2(f, "floats", H5T_IEEE_F64BE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    /* several blocks joined, and points, which HDF5 refuses */
+    p            = list_with_fill(-4);
+    hid_t joined = select_in(2, dims, zero, NULL, (hsize_t[]){1, 4}, NULL), points = H5Screate_simple(2, dims, NULL);
+    H5Sselect_hyperslab(joined, H5S_SELECT_OR, (hsize_t[]){3, 5}, NULL, (hsize_t[]){2, 4}, NULL);
+    map(o, p, joined, "flat.h5", "f", select_in(1, flat, zero, NULL, (hsize_t[]){12}, NULL));
+    H5Sselect_elements(points, H5S_SELECT_SET, 1, (hsize_t[]){1, 1});
+    map(o, p, points, "flat.h5", "f", select_in(1, flat, zero, NULL, (hsize_t[]){1}, NULL));
+    say_created(o, "joined", H5Dcreate2(f, "joined", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    /* as many elements on both sides, or none */
+    p = list_with_fill(-4);
+    map(o, p, select_in(2, dims, zero, NULL, (hsize_t[]){1, 4}, NULL), "flat.h5", "f",
+        select_in(1, flat, zero, NULL, (hsize_t[]){5}, NULL));
+    H5Pclose(p);
+    H5Sclose(v);
+}
+
+static void read_shapes(hid_t f, struct out *o)
+{
+    say_dataset(f, "ints", H5P_DEFAULT, o);
+    say_dataset(f, "floats", H5P_DEFAULT, o);
+    say_dataset(f, "joined", H5P_DEFAULT, o);
+}
+
+/* A source that is smaller than what is mapped of it, one that was made later, and one that grows.  What a source doesn't reach is the
+ * virtual dataset's fill value; HDF5 1.14 reads the source's own there, which is why both are 0. */
+static void write_later(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {3, 10}, ten[] = {10}, six[] = {6}, end[] = {H5S_UNLIMITED}, zero[] = {0, 0};
+    const char *const names[] = {"small.h5", "late.h5", "grown.h5"};
+    hid_t             p = list_with_fill(0), v = H5Screate_simple(2, dims, NULL);
+    source_file(o, "small.h5", "x", 1, six, NULL, 10);
+    source_file(o, "grown.h5", "x", 1, six, end, 30);
+    for (hsize_t i = 0; i < 3; i++)
+        map(o, p, select_in(2, dims, (hsize_t[]){i, 0}, NULL, (hsize_t[]){1, 10}, NULL), names[i], "x",
+            select_in(1, ten, zero, NULL, ten, NULL));
+    say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(v);
+    say_dataset(f, "v", H5P_DEFAULT, o);
+    source_file(o, "late.h5", "x", 1, ten, NULL, 20);
+    hid_t fapl = new_fapl(o), g = H5Fopen(new_name(o, "grown.h5"), H5F_ACC_RDWR, fapl), d = H5Dopen2(g, "x", H5P_DEFAULT);
+    say_result(o, "H5Dset_extent", H5Dset_extent(d, ten));
+    say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    H5Dclose(d);
+    H5Fclose(g);
+    H5Pclose(fapl);
+}
+
+/* Lists: given again for another dataset, with what opening asked for; a copy of the dataset. */
+static void write_lists(hid_t f, struct out *o)
+{
+    write_fixed(f, o);
+    hid_t d = H5Dopen2(f, "v", H5P_DEFAULT), p = H5Dget_create_plist(d), s = H5Dget_space(d);
+    say_created(o, "from the list of another", H5Dcreate2(f, "again", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    say_result(o, "H5Ocopy", H5Ocopy(f, "v", f, "vcopy", H5P_DEFAULT, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(s);
+    H5Dclose(d);
+}
+
+static void read_lists(hid_t f, struct out *o)
+{
+    say_dataset(f, "again", H5P_DEFAULT, o);
+    say_dataset(f, "vcopy", H5P_DEFAULT, o);
+    hid_t          dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    hsize_t        gap  = 0;
+    H5D_vds_view_t view = H5D_VDS_ERROR;
+    char           text[64] = "";
+    H5Pset_virtual_view(dapl, H5D_VDS_FIRST_MISSING);
+    H5Pset_virtual_printf_gap(dapl, 5);
+    H5Pset_virtual_prefix(dapl, "${ORIGIN}");
+    hid_t d = H5Dopen2(f, "v", dapl), got = H5Dget_access_plist(d);
+    say_result(o, "H5Pget_virtual_view", H5Pget_virtual_view(got, &view));
+    say_result(o, "H5Pget_virtual_printf_gap", H5Pget_virtual_printf_gap(got, &gap));
+    say_result(o, "H5Pget_virtual_prefix", H5Pget_virtual_prefix(got, text, sizeof text));
+    say(o, "view %d", view); /* HDF5 keeps view and gap for datasets without a limit */
+    H5Pclose(got);
+    H5Dclose(d);
+    say_dataset(f, "v", dapl, o);
+    H5Pset_virtual_prefix(dapl, "nowhere"); /* then beside the file all the same */
+    say_dataset(f, "v", dapl, o);
+    H5Pclose(dapl);
+}
+
 static const struct write_case cases[] = {
     {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
     {"mappings as long as their sources", write_unlimited, read_unlimited},
     {"numbered sources, with a gap", write_numbered, read_numbered},
     {"writing goes to the sources", write_through, read_through},
     {"virtual datasets of virtual datasets", write_nested, read_nested},
+    {"mappings of other shapes, ranks and types", write_shapes, read_shapes},
+    {"sources that are too small, come later, or grow", write_later, read_unlimited},
+    {"lists of virtual datasets, and their copies", write_lists, read_lists},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
