@@ -7,6 +7,7 @@
 #
 # HDF5_PREFIX is what config/hdf5.sh printed.  The folder then holds
 #   files/TOOL/…   HDF5's files of the tests of h5dump, h5ls, h5diff, h5repack, h5copy, …: shipped and generated
+#   files/test/…   those of the library's own tests: old formats, families and multi files of HDF5 1.6
 #   hl/, fortran/  test programs, and the files that they read
 # The generators need HDF5's private headers, so its source is fetched again; the libraries are those of HDF5_PREFIX.
 set -eu
@@ -53,6 +54,7 @@ generate() {
         tool=$(basename "$(dirname "$d")")
         mkdir -p "$out/files/$tool" && cp -r "$d/." "$out/files/$tool/" || return 1
     done
+    mkdir -p "$out/files/test" && cp "$src"/test/testfiles/*.h5 "$out/files/test/" || return 1
     for tool in h5dump h5ls h5diff h5repack h5copy h5stat; do
         find "$out/files/$tool" -name '*.h5' | grep -q . || { echo "no files of $tool"; return 1; }
     done

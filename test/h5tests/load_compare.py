@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""load_compare.py: every file of HDF5's own tool tests becomes a domain, and h5dump shows no difference.
+"""load_compare.py: every file of HDF5's own tests, the tools' and the library's, becomes a domain, and h5dump shows no difference.
 
     load_compare.py --bin DIR --hdf5 PREFIX --native DIR
     load_compare.py --bin DIR --hdf5 PREFIX --native DIR --plugin DIR --tool H5BUCKET --store dir|s3 --mode link|copy
@@ -33,7 +33,8 @@ from compare_domains import Differences, differing
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 STATS = re.compile(rb"h5bucket: GET (\d+)")
-TOOLS = ("h5dump", "h5dump/vds", "h5dump/xml", "h5ls", "h5diff", "h5repack", "h5copy", "h5stat", "misc", "h5import", "h5jam", "h5format_convert")
+TOOLS = ("h5dump", "h5dump/vds", "h5dump/xml", "h5ls", "h5diff", "h5repack", "h5copy", "h5stat", "misc", "h5import", "h5jam",
+         "h5format_convert", "test")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
