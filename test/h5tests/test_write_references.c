@@ -277,7 +277,8 @@ static void new_kind_stored(hid_t f, struct out *o)
 static hid_t open_other(const struct out *o, bool create)
 {
     hid_t fapl = new_fapl(o), f;
-    f = create ? H5Fcreate(new_name(o, "other.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl) : H5Fopen(new_name(o, "other.h5"), H5F_ACC_RDONLY, fapl);
+    f = create ? H5Fcreate(new_name(o, "other.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
+               : H5Fopen(new_name(o, "other.h5"), H5F_ACC_RDONLY, fapl);
     CHECK(f >= 0, "the other file: %s", f >= 0 ? "" : error_text());
     H5Pclose(fapl);
     return f;
@@ -382,7 +383,8 @@ static void into_plain(const struct out *o)
     targets(plain);
     hid_t f = H5Fcreate(new_name(o, "plain.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     hid_t d = H5Dcreate2(f, "r", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(H5Rcreate_object(plain, "g", H5P_DEFAULT, &r[0]) >= 0 && H5Rcreate_region(plain, "d", sel, H5P_DEFAULT, &r[1]) >= 0, "%s", error_text());
+    CHECK(H5Rcreate_object(plain, "g", H5P_DEFAULT, &r[0]) >= 0, "%s", error_text());
+    CHECK(H5Rcreate_region(plain, "d", sel, H5P_DEFAULT, &r[1]) >= 0, "%s", error_text());
     CHECK(H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r) >= 0, "%s", error_text());
     H5Rdestroy(&r[0]);
     H5Rdestroy(&r[1]);
