@@ -4,6 +4,7 @@
 
 #include "buf.h"
 #include "h5.h"
+#include "interrupt.h"
 #include "load_flat.h"
 #include "num.h"
 #include "vfd.h"
@@ -94,52 +95,79 @@ int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err)
 
 /* ---- boxes ---- */
 
+struct slab { /* count[d] runs of block[d] places, stride[d] apart, in each dimension */
+    unsigned rank;
+    hsize_t  start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
+};
 struct box {
     unsigned rank;
     hsize_t  start[BKT_MAX_RANK], count[BKT_MAX_RANK];
 };
-struct pair { /* a mapping: a box on either side */
+struct pair { /* a mapping's selections, and one box of either that belong together */
+    struct slab    vs, ss;
     struct box     v, s;
     struct survey *at;
     int            to[BKT_MAX_RANK];     /* virtual dimension -> the source's; -1: one step that the source doesn't have */
     uint64_t       cdims[BKT_MAX_RANK];  /* the source's chunk */
 };
 
-static int box_of(hid_t space, const struct survey *whole, struct box *b, struct bkt_err *err)
+static hsize_t total(const struct slab *s, unsigned d) { return s->count[d] * s->block[d]; }
+
+/* The selection within its bounds, if these are all of it. */
+static int one_box(hid_t space, struct slab *b, struct bkt_err *err)
 {
     hsize_t  end[BKT_MAX_RANK];
     uint64_t n = 1;
-    if (whole && H5Sget_select_type(space) == H5S_SEL_ALL) { /* kept without the source's extent */
-        b->rank = whole->rank;
-        memset(b->start, 0, sizeof b->start);
-        for (unsigned d = 0; d < b->rank; d++)
-            b->count[d] = whole->dims[d];
-        return BKT_OK;
-    }
-    int rank = H5Sget_simple_extent_ndims(space);
-    if (rank < 0 || H5Sget_select_bounds(space, b->start, end) < 0)
+    if (H5Sget_select_bounds(space, b->start, end) < 0)
         return h5_fail(err, "asking a mapping for its bounds");
-    b->rank = (unsigned)rank;
     for (unsigned d = 0; d < b->rank; d++) {
-        b->count[d] = end[d] - b->start[d] + 1;
-        if (!bkt_mul_u64(n, b->count[d], &n))
+        b->count[d] = 1;
+        b->block[d] = b->stride[d] = end[d] - b->start[d] + 1;
+        if (!bkt_mul_u64(n, b->block[d], &n))
             BKT_FAIL(err, BKT_EFORMAT, "a mapping of more than 2^64 elements");
     }
     if (n != (uint64_t)H5Sget_select_npoints(space))
-        BKT_FAIL(err, BKT_EUNSUP, "a mapping selects more than one box");
+        BKT_FAIL(err, BKT_EUNSUP, "a mapping selects neither a box nor a regular pattern of boxes");
+    return BKT_OK;
+}
+
+static int slab_of(hid_t space, const struct survey *whole, struct slab *b, struct bkt_err *err)
+{
+    if (whole && H5Sget_select_type(space) == H5S_SEL_ALL) { /* kept without the source's extent */
+        b->rank = whole->rank;
+        for (unsigned d = 0; d < b->rank; d++) {
+            b->start[d] = 0, b->count[d] = 1;
+            b->block[d] = b->stride[d] = whole->dims[d];
+        }
+        return BKT_OK;
+    }
+    int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 0)
+        return h5_fail(err, "asking a mapping for its rank");
+    b->rank = (unsigned)rank;
+    if (rank == 0 || H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0)
+        return one_box(space, b, err);
+    if (H5Sget_regular_hyperslab(space, b->start, b->stride, b->count, b->block) < 0)
+        return h5_fail(err, "asking a mapping for its selection");
+    for (unsigned d = 0; d < b->rank; d++)
+        if (b->count[d] == 1 || b->stride[d] == b->block[d]) {
+            b->block[d] *= b->count[d];
+            b->stride[d] = b->block[d];
+            b->count[d]  = 1;
+        }
     return BKT_OK;
 }
 
 /* Which dimension is which, from the fastest on: those of one step may be missing on the other side. */
 static int match(struct pair *p, struct bkt_err *err)
 {
-    unsigned i = p->v.rank, j = p->s.rank;
+    unsigned i = p->vs.rank, j = p->ss.rank;
     while (i || j) {
-        if (i && j && p->v.count[i - 1] == p->s.count[j - 1])
+        if (i && j && total(&p->vs, i - 1) == total(&p->ss, j - 1))
             p->to[--i] = (int)--j;
-        else if (i && p->v.count[i - 1] == 1)
+        else if (i && total(&p->vs, i - 1) == 1)
             p->to[--i] = -1;
-        else if (j && p->s.count[j - 1] == 1 && p->cdims[j - 1] <= 1)
+        else if (j && total(&p->ss, j - 1) == 1 && (p->at->kind == SURVEY_CONTIGUOUS || p->at->cdims[j - 1] <= 1))
             --j;
         else
             BKT_FAIL(err, BKT_EUNSUP, "a mapping changes the shape of its box");
@@ -151,8 +179,6 @@ static int match(struct pair *p, struct bkt_err *err)
 static int chunk_shape(struct pair *p, struct bkt_err *err)
 {
     const struct survey *s = p->at;
-    if (s->rank != p->s.rank)
-        BKT_FAIL(err, BKT_EUNSUP, "a source has %u dimensions, its mapping %u", s->rank, p->s.rank);
     for (unsigned d = 0; d < s->rank; d++) {
         bool inside = p->s.start[d] + p->s.count[d] <= s->dims[d];
         bool whole  = p->s.start[d] == 0 && p->s.count[d] == s->dims[d];
@@ -288,11 +314,48 @@ static int add_rows(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_
     return BKT_OK;
 }
 
+/* One box of the virtual dataset and the source's that belongs to it. */
+static int add_box(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_err *err)
+{
+    BKT_PASS(chunk_shape(p, err));
+    BKT_PASS(aligned(f, p, err));
+    if (f->known && !same_filters(f->made, dcpl))
+        BKT_FAIL(err, BKT_EUNSUP, "its sources have different filters");
+    if (!f->known)
+        f->made = H5Pcopy(dcpl);
+    f->known = true;
+    return f->made < 0 ? h5_fail(err, "copying a creation list") : add_rows(f, p, dcpl, err);
+}
+
+/* All boxes: in dimensions from @p i on each run of either side is cut where one of the other side ends. */
+static int add_boxes(struct load_flat *f, struct pair *p, unsigned i, hid_t dcpl, struct bkt_err *err)
+{
+    if (i == f->rank)
+        return add_box(f, p, dcpl, err);
+    const struct slab *v = &p->vs, *s = &p->ss;
+    int                j = p->to[i];
+    for (hsize_t at = 0, n; at < total(v, i); at += n) {
+        hsize_t in_v      = at % v->block[i];
+        n                 = v->block[i] - in_v;
+        p->v.start[i]     = v->start[i] + at / v->block[i] * v->stride[i] + in_v;
+        if (j >= 0) {
+            hsize_t in_s  = at % s->block[j];
+            n             = bkt_min_u64(n, s->block[j] - in_s);
+            p->s.start[j] = s->start[j] + at / s->block[j] * s->stride[j] + in_s;
+            p->s.count[j] = n;
+        }
+        p->v.count[i] = n;
+        BKT_PASS(interrupt_check(err));
+        BKT_PASS(add_boxes(f, p, i + 1, dcpl, err));
+    }
+    return BKT_OK;
+}
+
 int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
-    struct pair                            p = {.at = &s};
+    struct pair                            p    = {.at = &s};
     if (type < 0 || dcpl < 0)
         return h5_fail(err, "asking for a source's type");
     if (H5Tequal(type, f->type) <= 0)
@@ -301,17 +364,15 @@ int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset,
     if (s.kind != SURVEY_CHUNKED && s.kind != SURVEY_CONTIGUOUS && s.kind != SURVEY_NONE)
         BKT_FAIL(err, BKT_EUNSUP, "a source is %s", s.kind == SURVEY_VIRTUAL ? "virtual itself"
                                                   : s.kind == SURVEY_COMPACT ? "compact" : "in external files");
-    BKT_PASS(box_of(vspace, NULL, &p.v, err));
-    BKT_PASS(box_of(srcspace, &s, &p.s, err));
-    if (p.v.rank != f->rank)
+    BKT_PASS(slab_of(vspace, NULL, &p.vs, err));
+    BKT_PASS(slab_of(srcspace, &s, &p.ss, err));
+    if (p.vs.rank != f->rank)
         BKT_FAIL(err, BKT_EFORMAT, "a mapping has another rank than the dataset");
-    BKT_PASS(chunk_shape(&p, err));
+    if (s.rank != p.ss.rank)
+        BKT_FAIL(err, BKT_EUNSUP, "a source has %u dimensions, its mapping %u", s.rank, p.ss.rank);
     BKT_PASS(match(&p, err));
-    BKT_PASS(aligned(f, &p, err));
-    if (f->known && !same_filters(f->made, dcpl))
-        BKT_FAIL(err, BKT_EUNSUP, "its sources have different filters");
-    if (!f->known)
-        f->made = H5Pcopy(dcpl);
-    f->known = true;
-    return f->made < 0 ? h5_fail(err, "copying a creation list") : add_rows(f, &p, dcpl, err);
+    p.v.rank = p.vs.rank, p.s.rank = p.ss.rank;
+    for (unsigned d = 0; d < p.s.rank; d++)
+        p.s.start[d] = p.ss.start[d], p.s.count[d] = 1;
+    return add_boxes(f, &p, 0, dcpl, err);
 }

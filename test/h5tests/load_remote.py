@@ -91,7 +91,7 @@ def gathered(b):
 def flattened(b):
     """--flatten-vds: the virtual dataset and its sources are all in S3."""
     rc, _, err = b.remote.load("--link", "--flatten-vds", "s3://bucket/data/virtual.h5", b.domain("remote-flat.h5"))
-    check("only what isn't aligned stays virtual", rc == 0 and re.findall(r"(\S+): stays virtual", err) == ["/shifted"], err)
+    check("only what isn't aligned stays virtual", rc == 0 and sorted(re.findall(r"(\S+): stays virtual", err)) == ["/combed", "/shifted"], err)
     rows = ("-s", "0,4990", "-c", "16,20")
     for name, cut in (("/rows", rows), ("/numbered", rows), ("/grown", ("-s", "0,4990", "-c", "4,20")), ("/times", ())):
         want, got = b.values("virtual.h5", name, *cut), b.values("remote-flat.h5", name, *cut, domain=True)

@@ -153,6 +153,23 @@ static void endless(hid_t file, const char *name, const char *in, bool numbered)
     OK(H5Sclose(space)), OK(H5Sclose(inner)), OK(H5Pclose(dcpl));
 }
 
+/* The files' steps in turns, `block` of each at a time: the first of all, the second of all, … */
+static void woven(hid_t file, const char *name, hsize_t block)
+{
+    const hsize_t dims[2] = {16, 20000}, src[2] = {4, 20000}, stride[2] = {4 * block, 20000}, count[2] = {4 / block, 1};
+    const hsize_t size[2] = {block, 20000};
+    hid_t         dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple(2, dims, NULL)), inner = OK(H5Screate_simple(2, src, NULL));
+    for (int k = 0; k < 4; k++) {
+        char          in[32];
+        const hsize_t start[2] = {(hsize_t)k * block, 0};
+        (void)snprintf(in, sizeof in, "step%d.h5", k);
+        OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, size));
+        OK(H5Pset_virtual(dcpl, space, in, "v", inner));
+    }
+    OK(H5Dclose(OK(H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT))));
+    OK(H5Sclose(space)), OK(H5Sclose(inner)), OK(H5Pclose(dcpl));
+}
+
 static void virtuals(void)
 {
     hid_t file = OK(H5Fcreate("virtual.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
@@ -160,6 +177,8 @@ static void virtuals(void)
     stacked(file, "frames", "v", 3, (hsize_t[]){4, 4, 20000}, 1, 0);
     stacked(file, "times", "time", 1, (hsize_t[]){16, 0}, 4, 0);
     stacked(file, "shifted", "v", 2, (hsize_t[]){12, 20000}, 3, 1);
+    woven(file, "woven", 2);
+    woven(file, "combed", 1); /* less than a chunk at a time */
     endless(file, "numbered", "step%b.h5", true);
     endless(file, "grown", "step1.h5", false);
     OK(H5Fclose(file));
