@@ -1,7 +1,8 @@
 /* load --link --flatten-vds: a virtual dataset becomes a chunked one, whose chunk table refers to its sources' chunks.
  *
  * That is possible where every mapping is a box, or a regular pattern of boxes (frames of several files in turns), each of which
- * begins and ends at borders of its source's chunks (or at the end of the dataset), at the same place in the virtual dataset's grid, and all sources have one type, one chunk shape and the same filters.
+ * begins and ends at borders of its source's chunks (or at the end of the dataset), at the same place in the virtual dataset's
+ * grid, and all sources have one type, one chunk shape and the same filters.
  * A contiguous source counts as one chunk.  Dimensions of one step may be on either side alone: 2-D frames in a 3-D stack. */
 #ifndef LOAD_FLAT_H
 #define LOAD_FLAT_H
