@@ -179,7 +179,7 @@ def main():
         want = expected(folder, files)
         for how in ("before", "after", "interrupt") if args.store == "dir" else ("freeze", "freeze_after"):
             with ThreadPoolExecutor(2 if args.store == "dir" else 1) as pool:
-                for kind in LOADS if how != "freeze_after" else ["append"]:
+                for kind in LOADS if "after" not in how else ["append"]:
                     n, ended = 0, False
                     while not ended and n < 100 and len(problems) < 5:
                         group = range(n + 1, n + 1 + (2 if args.store == "dir" else 1))

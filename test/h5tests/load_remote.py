@@ -68,7 +68,7 @@ def copying(b):
     log, sent = b.remote.seen()
     chain = request_counts.longest_chain(log)
     check(f"copy {name}: {len(log)} GETs, {sent / size:.2f} of its bytes, {chain} wait on one another",
-          rc == 0 and sent <= size * 1.6 and chain <= 700 and chain < len(log) / 3, err)
+          rc == 0 and sent <= size * 1.6 and chain < len(log) / 2, err)
     rc, out, err = b.verify("copied.h5", "--deep")
     check("copied: whole", rc == 0, out + err)
     got = b.values("copied.h5", "/d", "-s", "32767990", "-c", "9", domain=True)
@@ -77,15 +77,15 @@ def copying(b):
 
 def gathered(b):
     """Each file is one GET, and the next ones are on their way while one is worked on."""
-    names = [f"s3://bucket/data/many{k:05d}.h5" for k in range(39)]
-    for jobs, most in (("8", 20), ("1", 45)):
-        rc, _, err = b.remote.load("--link", "--jobs", jobs, "--extend", "0", *names, b.domain(f"gathered{jobs}.h5"), delay=0.05)
+    names = [f"s3://bucket/data/many{k:05d}.h5" for k in range(12)]
+    for jobs, at_once in (("8", 8), ("1", 1)):
+        rc, _, err = b.remote.load("--link", "--jobs", jobs, "--extend", "0", *names, b.domain(f"gathered{jobs}.h5"), delay=0.3)
         log, _ = b.remote.seen()
-        chain = request_counts.longest_chain(log)
-        check(f"39 files, {jobs} ahead: {len(log)} GETs, {chain} wait on one another; {most} at most",
-              rc == 0 and len(log) == 39 and chain <= most, err)
-        got = b.values(f"gathered{jobs}.h5", "/v", "-s", "385,1999", "-c", "1,1", domain=True)
-        check("a value of the last file", got == [str(38 * 100 + 59)], got)
+        times = sorted((begin, end) for _, _, begin, end in log)  # the first file is opened before the others are asked for
+        together = sum(begin < times[1][1] for begin, _ in times[1:]) if len(times) > 1 else 0
+        check(f"12 files, {jobs} ahead: {len(log)} GETs, {together} of them at once", rc == 0 and len(log) == 12 and at_once <= together <= at_once + 1, err)
+        got = b.values(f"gathered{jobs}.h5", "/v", "-s", "115,1999", "-c", "1,1", domain=True)
+        check("a value of the last file", got == [str(11 * 100 + 59)], got)
 
 
 def flattened(b):
