@@ -20,6 +20,8 @@ bkt_need(BLOSC blosc>=1.20)
 bkt_need(XXHASH libxxhash>=0.8)
 pkg_check_modules(DEFLATE IMPORTED_TARGET GLOBAL libdeflate)
 set(BKT_HAVE_LIBDEFLATE ${DEFLATE_FOUND})
+pkg_check_modules(ISAL IMPORTED_TARGET GLOBAL libisal>=2.30)
+set(BKT_HAVE_ISAL ${ISAL_FOUND})
 
 # No pkg-config files in Debian 12 for these.
 function(bkt_need_plain target header library)

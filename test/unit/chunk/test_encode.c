@@ -13,6 +13,7 @@ static const struct {
 } lists[] = {
     {"deflate", {{1, 1, 1, {6}}}},
     {"deflate 0", {{1, 1, 1, {0}}}},
+    {"deflate 1", {{1, 0, 1, {1}}}},
     {"deflate 9", {{1, 1, 1, {9}}}},
     {"shuffle", {{2, 1, 1, {0}}}},
     {"fletcher32", {{3, 0, 0, {0}}}},
