@@ -45,7 +45,7 @@ static bool start(CURLM *multi, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)o->job.size);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, o);
-    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
     curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     static struct curl_slist *no_expect;

@@ -11,6 +11,7 @@
 #include "stats.h"
 
 #define RECEIVE_BUFFER (512L * 1024)
+#define UPLOAD_BUFFER  (256L * 1024)
 
 /* The first leg to answer is the exchange from now on; the other is given up as soon as libcurl's callbacks have returned. */
 static void decide(struct bkt_leg *leg)
@@ -228,7 +229,7 @@ void bkt_engine_options(struct engine *e, struct bkt_leg *leg)
         SET(SEEKFUNCTION, on_seek);
         SET(SEEKDATA, x);
         SET(INFILESIZE_LARGE, (curl_off_t)x->put_len);
-        SET(UPLOAD_BUFFERSIZE, RECEIVE_BUFFER);
+        SET(UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
     } else if (strcmp(x->method, "GET") != 0) {
         SET(CUSTOMREQUEST, x->method);
     }
