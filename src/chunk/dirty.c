@@ -308,7 +308,7 @@ int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err)
     size_t n = c->ws->io->chunk_bytes;
     if (c->e && atomic_load(&c->e->refs) == 1)
         return BKT_OK;
-    struct bkt_centry *e = bkt_centry_new(n);
+    struct bkt_centry *e = bkt_centry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
     if (c->e)
