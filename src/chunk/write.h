@@ -56,6 +56,9 @@ BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
 /** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that nobody finds an
  *  extent whose data are missing.  What fails stays dirty: the first failure is returned. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
+/** The same in two steps: what fits setting in_flight is on its way when the first returns, and what fails the second tells. */
+void              bkt_chunks_flush_begin(struct bkt_domain *dom);
+BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** The same for one dataset. */
 BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
 /** Whether something waits for a flush. */

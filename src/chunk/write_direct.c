@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "edit.h"
 #include "num.h"
+#include "trace.h"
 
 #define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number */
 
@@ -167,6 +169,7 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
     t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
     wait_for(r, t->cost, io->set->in_flight);
+    r->dom = io->dom;
     if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k))
         task_job(&t->job); /* nothing to be done by a worker */
     else
@@ -174,8 +177,21 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
     return BKT_OK;
 }
 
+/* A new domain's objects go meanwhile: most are not changed any more when their data come.  What can't be written the next
+ * flush says. */
+static void flush_objects(struct bkt_direct *r)
+{
+    (void)pthread_mutex_lock(&r->lock);
+    struct bkt_domain *dom = r->n && r->rc == BKT_OK ? r->dom : NULL;
+    (void)pthread_mutex_unlock(&r->lock);
+    struct bkt_err err = {.n = 0};
+    if (dom && bkt_domain_is_new(dom) && bkt_domain_flush_new(dom, &err) < 0)
+        bkt_trace(BKT_TRACE_CHUNK, "objects not written beside their chunks: %s", err.frame[0].msg);
+}
+
 int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)
 {
+    flush_objects(r);
     wait_for(r, 0, 0);
     int rc = bkt_err_copy(err, r->rc, &r->err);
     (void)pthread_cond_destroy(&r->wake);

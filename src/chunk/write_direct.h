@@ -13,6 +13,7 @@ struct bkt_direct {
     int             rc; /* of the first failure */
     struct bkt_err  err;
     atomic_bool     cancel;
+    struct bkt_domain *dom; /* that the last one started is for */
 };
 
 void bkt_direct_init(struct bkt_direct *r);

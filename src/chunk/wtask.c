@@ -417,9 +417,17 @@ static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
     return false;
 }
 
-static int flush(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
+/* What fails from here on is told by the end. */
+static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
 {
+    struct bkt_dchunk *c;
     (void)failed(d, ws, true);
+    while (has_room(d) && (c = next_to_store(d, ws)))
+        bkt_wtask_begin(c, true);
+}
+
+static int flush_end(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err *err)
+{
     for (;;) {
         struct bkt_dchunk *c = has_room(d) || !d->n_tasks ? next_to_store(d, ws) : NULL;
         if (c)
@@ -433,15 +441,31 @@ static int flush(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_err 
     return bad ? bkt_err_copy(err, bad->rc, bad->err) : BKT_OK;
 }
 
-int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
+void bkt_chunks_flush_begin(struct bkt_domain *dom)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    flush_begin(d, NULL);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err)
 {
     struct bkt_dirty *d = bkt_dirty_of(dom, false);
     if (!d)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->lock);
-    int rc = flush(d, NULL, err);
+    int rc = flush_end(d, NULL, err);
     (void)pthread_mutex_unlock(&d->lock);
     return rc;
+}
+
+int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err)
+{
+    bkt_chunks_flush_begin(dom);
+    return bkt_chunks_flush_end(dom, err);
 }
 
 int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err)
@@ -451,7 +475,11 @@ int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct 
         return BKT_OK;
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_find(d, dset);
-    int              rc = ws ? flush(d, ws, err) : BKT_OK;
+    int              rc = BKT_OK;
+    if (ws) {
+        flush_begin(d, ws);
+        rc = flush_end(d, ws, err);
+    }
     (void)pthread_mutex_unlock(&d->lock);
     return rc;
 }

@@ -12,7 +12,7 @@
  * BKT_EEXIST and tells the names, all else is written, and the winner's is what one sees from then on.  Keys that we don't
  * know are kept.  Any other failure keeps what isn't written for the next flush.
  *
- * Nobody who reads the store sees a link to something absent: new objects are written first, then the groups that link
+ * Nobody who reads the store sees a link to something absent: new objects are written first, then the stored groups that link
  * them, a new domain's .domain.json last; what is removed is deleted after its last link.  Chunks are the caller's: written
  * before a flush that lets an extent grow, deleted after one that lets it shrink. */
 #ifndef BKT_EDIT_H
@@ -58,9 +58,14 @@ BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, 
 /** Write all changes, many at a time.  What isn't linked and isn't held by anybody is left out, or removed.
  *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, flush again. */
 BKT_NODISCARD int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err);
-/** The same for one object that is stored already; for the order of extents and chunks.  A new object waits for
+/** Write new objects only: nothing that is stored leads to them before bkt_domain_flush(), so it may be done while their
+ *  chunks are under way. */
+BKT_NODISCARD int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err);
+/** As bkt_domain_flush(), for one object that is stored already; for the order of extents and chunks.  A new object waits for
  *  bkt_domain_flush(): BKT_OK, nothing done.  Names that collide are told by the next bkt_domain_flush(). */
 BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+/** Whether the store has no document of it yet: nobody finds what is stored of it. */
+bool bkt_domain_is_new(const struct bkt_domain *d);
 /** Whether there are changes that no flush has written yet. */
 bool bkt_domain_is_dirty(struct bkt_domain *d);
 /** Bytes that the changes take up, roughly; a caller may flush when it is much. */

@@ -1,7 +1,8 @@
 /* Changes go to the store.
  *
- * In phases, each begun when the one before is through: datasets and types; new groups; groups that gained something;
- * groups that lost something (what is moved is never out of reach); folders and the document of a new domain; deletions.
+ * In phases, each begun when the one before is through: new objects (nothing that is stored leads to them yet), datasets and
+ * types; groups that gained something; groups that lost something (what is moved is never out of reach); folders and the
+ * document of a new domain; deletions.  A domain without a document, which nobody finds, is one phase before that.
  * Within a phase, waves of requests.  An object whose PUT lost the race is read again, and the deltas are put on top of
  * that.  [F1] Nothing is forgotten before its PUT succeeded.  [F2] A PUT whose answer was lost is recognised: a new object
  * by its bytes, a delta by finding itself there. */
@@ -19,7 +20,7 @@
 #define WAVE_BYTES (32u << 20) /* what they may take up */
 #define KEEP_MAX   (256u << 10) /* an object's JSON of at most so many bytes is kept for its next change */
 
-enum phase { PHASE_LEAVES, PHASE_NEW_GROUPS, PHASE_GAINING, PHASE_LOSING, PHASE_NOTHING };
+enum phase { PHASE_NEW, PHASE_LEAVES, PHASE_GAINING, PHASE_LOSING, PHASE_NOTHING };
 
 static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
 
@@ -48,9 +49,9 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
     if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 && strcmp(c->id.text, d->doc.root.text) != 0 &&
         bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
         return PHASE_NOTHING; /* somebody holds it, nothing leads to it yet */
-    if (c->obj->kind != BKT_GROUP)
-        return PHASE_LEAVES;
-    return c->is_new ? PHASE_NEW_GROUPS : loses_links(c) ? PHASE_LOSING : PHASE_GAINING;
+    if (c->is_new)
+        return PHASE_NEW;
+    return c->obj->kind != BKT_GROUP ? PHASE_LEAVES : loses_links(c) ? PHASE_LOSING : PHASE_GAINING;
 }
 
 /* ---- one wave ---- */
@@ -385,31 +386,33 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
     unsigned char      *phase = calloc(n + 1, 1);
     const void         *key;
     void               *val;
-    while (all && v && phase && bkt_map_next(d->edits->changes, &pos, &key, &len, &val)) {
+    bool ok = all && v && phase;
+    while (ok && bkt_map_next(d->edits->changes, &pos, &key, &len, &val)) {
         all[k]     = val;
         phase[k++] = (unsigned char)phase_of(d, val);
     }
-    for (enum phase p = PHASE_LEAVES; all && v && phase && p <= PHASE_NOTHING; p++) {
+    for (enum phase p = PHASE_NEW; ok && p <= PHASE_NOTHING; p++) {
         starts[p] = at;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < k; i++)
             if (phase[i] == p)
                 v[at++] = all[i];
     }
-    if (!all || !phase) {
-        free(v);
-        v = NULL;
-    }
     free(phase);
     free(all);
-    *n_all = n;
+    if (!ok) {
+        free(v);
+        return NULL;
+    }
+    *n_all = k;
     return v;
 }
 
 static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t n, struct bkt_clash *clash,
                      struct bkt_err *err)
 {
-    for (enum phase p = PHASE_LEAVES; p < PHASE_NOTHING; p++)
-        BKT_PASS(run_phase(d, v + starts[p], starts[p + 1] - starts[p], clash, err));
+    size_t at = 0;
+    for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
+        BKT_PASS(run_phase(d, v + at, starts[p] - at, clash, err));
     if (d->edits->fresh)
         BKT_PASS(bkt_doc_write(d, err));
     BKT_PASS(bkt_doc_remove_old(d, err));
@@ -451,17 +454,35 @@ static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
+/* What there is to do; the caller's, free(). */
+static int prepare(struct bkt_domain *d, struct bkt_change ***v, size_t *starts, size_t *n, struct bkt_err *err)
 {
-    struct bkt_clash *clash = &d->edits->clash; /* kept until it can be told */
-    size_t            starts[PHASE_NOTHING + 1] = {0}, n = 0;
-    if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
-        return BKT_OK;
     BKT_PASS(loosen_unlinked(d, err));
     BKT_PASS(bkt_edit_sweep(d, err));
-    BKT_CLEANUP(bkt_freep) struct bkt_change **v = sorted(d, starts, &n);
-    if (!v)
+    if (!(*v = sorted(d, starts, n)))
         BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v = NULL;
+    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    if (bkt_map_count(d->edits->changes) == 0)
+        return BKT_OK;
+    BKT_PASS(prepare(d, &v, starts, &n, err));
+    BKT_TRY(err, run_phase(d, v, starts[PHASE_LEAVES], &d->edits->clash, err), "%s: new objects are not written; they are kept", d->name);
+    return BKT_OK;
+}
+
+int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_clash                           *clash = &d->edits->clash; /* kept until it can be told */
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v     = NULL;
+    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
+        return BKT_OK;
+    BKT_PASS(prepare(d, &v, starts, &n, err));
     BKT_TRY(err, flush_all(d, v, starts, n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
     d->edits->dirty_bytes = 0;
     struct bkt_clash told = *clash;
@@ -476,6 +497,8 @@ int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struc
         return BKT_OK;
     return run_phase(d, &c, 1, &d->edits->clash, err);
 }
+
+bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {

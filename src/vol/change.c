@@ -17,14 +17,27 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
     return BKT_OK;
 }
 
+/* Chunks, and beside them new objects, which nobody finds yet. */
+static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err also = {.n = 0};
+    int            rc   = BKT_OK;
+    bool           any  = bkt_chunks_dirty(f->dom);
+    bkt_chunks_flush_begin(f->dom);
+    if (any)
+        rc = bkt_domain_flush_new(f->dom, err);
+    int chunks = bkt_chunks_flush_end(f->dom, rc < 0 ? &also : err);
+    return rc < 0 ? rc : chunks;
+}
+
 /* Of all that fails the first is told; the rest is tried all the same. */
 int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
     int            trim = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
-    int            rc   = bkt_chunks_flush(f->dom, trim < 0 ? &also : err);
     if (bkt_domain_is_dirty(f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
         bkt_ahead_stop(f->dom);
+    int rc = flush_chunks(f, trim < 0 ? &also : err);
     if (rc == BKT_OK)
         rc = bkt_domain_flush(f->dom, trim < 0 ? &also : err);
     rc = trim < 0 ? trim : rc;

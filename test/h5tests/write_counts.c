@@ -1,4 +1,4 @@
-/* write_counts FILE groups|attributes|datasets|chunks|append|partial N: writes a new file in one of some ways, as a program that
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial N: writes a new file in one of some ways, as a program that
  * knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
@@ -39,12 +39,16 @@ static int attributes(hid_t file, long n)
     return 0;
 }
 
+static int level; /* of deflate; 0: none */
+
 static hid_t dataset(hid_t file, const char *name, hsize_t rows, hsize_t chunk, hid_t *space)
 {
     hsize_t max = H5S_UNLIMITED;
     hid_t   p   = H5Pcreate(H5P_DATASET_CREATE);
     *space      = H5Screate_simple(1, &rows, &max);
     H5Pset_chunk(p, 1, &chunk);
+    if (level)
+        H5Pset_deflate(p, (unsigned)level);
     hid_t d = H5Dcreate2(file, name, H5T_STD_I32LE, *space, H5P_DEFAULT, p, H5P_DEFAULT);
     H5Pclose(p);
     return d;
@@ -82,7 +86,13 @@ static int chunks(hid_t file, long n)
     return 0;
 }
 
-/* The same, 1,000 elements at a time */
+static int deflate(hid_t file, long n)
+{
+    level = 1;
+    return chunks(file, n);
+}
+
+/* The same, 1,024 elements at a time */
 static int partial(hid_t file, long n)
 {
     hid_t         s, d, m;
@@ -134,7 +144,8 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(hid_t file, long n);
     } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
-                {"chunks", chunks}, {"partial", partial},       {"append", append}};
+                {"chunks", chunks}, {"partial", partial},       {"append", append},
+                {"deflate", deflate}, {"large", chunks}};
     if (argc != 4)
         return 2;
     hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

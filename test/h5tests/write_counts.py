@@ -19,6 +19,7 @@ import urllib.parse
 import xml.sax.saxutils
 
 OBJECTS, LOG, LOCK = {}, [], threading.Lock()
+HOLD = None  # (expression, event, expression): PUTs of keys that the first finds are answered after one that the last finds
 CHUNK = 65536 * 4
 
 
@@ -60,6 +61,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if HOLD and self.command == "PUT":
+            chunk, came, other = HOLD
+            if re.search(other, key):
+                came.set()
+            elif re.search(chunk, key):
+                came.wait(60)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body)))
             have = OBJECTS.get(key)
@@ -104,10 +111,11 @@ class Tests:
         print(("ok   " if ok else "FAIL ") + text)
         self.failed += not ok
 
-    def run(self, way, n):
+    def run(self, way, n, **more):
         OBJECTS.clear()
         LOG.clear()
-        done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env=self.env, capture_output=True, timeout=200)
+        done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env={**self.env, **more},
+                              capture_output=True, timeout=200)
         # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
         probe = [entry for entry in LOG if entry[1].startswith(".h5bucket/probe-")]
         self.check(len(probe) <= 5, f"{way}: the store is tried out with {len(probe)} requests, at most 5")
@@ -131,6 +139,19 @@ class Tests:
         self.check(not twice, f"{way}: nothing is stored twice {twice[:3]}")
         others = [entry[:2] for entry in log if entry[0] != "PUT"]
         self.check(len(others) <= self.args.others, f"{way}: {len(others)} other requests, at most {self.args.others}: {others[:4]}")
+
+    def beside(self, way, n):
+        """New objects don't wait for their chunks, the document of a new domain waits for all: three waves of requests."""
+        global HOLD
+        came = threading.Event()
+        HOLD = (r"/\d+$", came, r"\.dataset\.json$")
+        log = self.run(way, n, H5BUCKET_WRITE_CACHE="1M" if way == "large" else "64M")
+        HOLD = None
+        self.check(came.is_set() and log and log[-1][1].endswith("/.domain.json"),
+                   f"{way}: the dataset is stored while its chunks are under way, the document comes last")
+        held = [i for i, entry in enumerate(log) if entry[0] == "PUT" and re.search(r"/\d+$", entry[1])]
+        first = min((i for i, entry in enumerate(log) if entry[1].endswith(".dataset.json")), default=len(log))
+        self.check(held and first < held[0], f"{way}: no chunk had to be answered before that")
 
     def append(self, rows):
         """A flush every 100 rows stores the chunks that changed, and the dataset for its extent: little more than the rows."""
@@ -158,6 +179,10 @@ def main():
     tests.objects_once("datasets", 200, 200 + 200 + 2)
     tests.objects_once("chunks", 16, 16 + 1 + 2)
     tests.objects_once("partial", 16, 16 + 1 + 2)
+    tests.objects_once("deflate", 16, 16 + 1 + 2)
+    tests.objects_once("large", 160, 160 + 1 + 2)
+    tests.beside("chunks", 16)
+    tests.beside("large", 32)
     tests.append(1000)
     server.shutdown()
     sys.exit(tests.failed != 0)

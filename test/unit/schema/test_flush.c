@@ -359,6 +359,65 @@ static void a_new_domain_dies(void)
     }
 }
 
+static uint64_t puts_since(void)
+{
+    static uint64_t  last;
+    struct bkt_stats now;
+    bkt_stats_get(&now);
+    uint64_t n = now.put - last;
+    last       = now.put;
+    return n;
+}
+
+/* bkt_domain_flush_new(): only what nobody finds yet; the flush after it writes the rest, and nothing twice. */
+static void new_objects_go_first(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), ds2 = add_dset(d, 5), loose = add_dset(d, 6);
+    link_it(d, &g, "ds2", &ds2);
+    link_it(d, &b, "g", &g);
+    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    (void)puts_since();
+    OK(bkt_domain_flush_new(d, err));
+    CHECK(puts_since() == 2, "a group and a dataset");
+    CHECK(fresh_look(&ds2, &f)->dset.space.dims[0] == 5 && get(f, &b)->group.links.n == 0, "nothing leads to it");
+    CHECK(get(f, &ds)->attrs.n == 0 && bkt_domain_get(f, &loose, &(const struct bkt_object *){NULL}, NULL) == BKT_ENOENT, "the rest waits");
+    bkt_domain_close(f);
+    OK(bkt_domain_flush(d, err));
+    CHECK(puts_since() == 2, "the group that links them and the attribute");
+    f = open_other(name);
+    CHECK(walk_all(f, &root, 0) == 6, "all of it");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
+/* The same in a domain that is new itself: it isn't there before the flush, and what changed since is written again. */
+static void new_objects_of_a_new_domain(void)
+{
+    (void)snprintf(name, sizeof name, "mem:flush%u/z.h5", ++serial);
+    struct bkt_domain *d = create(name, false), *f = NULL;
+    struct bkt_id      root = *bkt_domain_root(d), ds = add_dset(d, 3), late;
+    struct bkt_settings other;
+    OK(bkt_settings_copy(&other, &set, err));
+    other.merge_gap = 78;
+    link_it(d, &root, "ds", &ds);
+    (void)puts_since();
+    OK(bkt_domain_flush_new(d, err));
+    CHECK(puts_since() == 2 && bkt_domain_is_new(d), "root and dataset");
+    CHECK(bkt_domain_open(name, &other, &f, NULL) == BKT_ENOENT, "nobody sees it");
+    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    late = add_dset(d, 4);
+    link_it(d, &root, "late", &late);
+    OK(bkt_domain_flush(d, err));
+    CHECK(puts_since() == 4 && !bkt_domain_is_new(d), "two again, one new, the document");
+    OK(bkt_domain_open(name, &other, &f, err));
+    CHECK(walk_all(f, &root, 0) == 3 && attr_value(get(f, &ds), "x") == 1, "all of it");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+    bkt_settings_fini(&other);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -375,6 +434,8 @@ int main(void)
     lost_extents();
     dying_at_every_request();
     a_new_domain_dies();
+    new_objects_go_first();
+    new_objects_of_a_new_domain();
     bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();
