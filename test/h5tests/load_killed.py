@@ -77,6 +77,10 @@ class Place:
     def exists(self):
         return self.run(args.tool, "stat", self.domain).returncode == 0
 
+    def has_journal(self):
+        """In S3 loads are killed at PUTs only, and the journal's DELETE is the last request."""
+        return args.store != "dir" or os.path.exists(self.domain + "/.h5bucket-load")
+
     def prepare(self, kind):
         if kind == "append":
             p = self.run(*self.command("gather"))
@@ -132,10 +136,12 @@ def one(folder, files, kind, n, how, want):
             bad(f"{place.name}: a domain that is not complete: {place.dump()[:300]}")
         if kind == "append" and not there:
             bad(f"{place.name}: what was gathered before is gone")
-        # A domain that was complete when its load was killed has been appended to for good: the journal undoes it.
-        p = place.run(*place.command(kind))
-        if p.returncode:
-            bad(f"{place.name}: the second run gave {p.returncode}: {p.stderr}")
+        # An append that was killed is undone by its journal and made again; once the journal is gone it had come to its end, and
+        # the same command would append a second time.
+        if kind != "append" or place.dump() != want[kind] or place.has_journal():
+            p = place.run(*place.command(kind))
+            if p.returncode:
+                bad(f"{place.name}: the second run gave {p.returncode}: {p.stderr}")
     got = place.dump()
     if got != want[kind]:
         diff = [f"-{a} +{b}" for a, b in zip(want[kind].split("\n"), got.split("\n")) if a != b]

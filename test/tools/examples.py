@@ -6,7 +6,8 @@ there but for the names of buckets, which become folders here.  Each must succee
 import argparse, os, re, shutil, subprocess, sys, tempfile
 
 OURS = ("h5bucket", "h5ls", "h5dump", "h5copy", "h5repack", "h5diff")
-ELSEWHERE = ("nrel-pds-hsds", "ncdump")  # a public bucket, a program that is tested apart (h5_netcdf)
+# A public bucket; a program that is tested apart (h5_netcdf); a verb that refuses folders (h5_request_counts).
+ELSEWHERE = ("nrel-pds-hsds", "ncdump", "h5bucket snapshot")
 LISTS = ("h5bucket ls", "h5bucket stat", "h5bucket info", "h5ls", "h5dump", "h5bucket acl s3://b/home/run7.h5$")
 
 
