@@ -1,5 +1,5 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial N: writes a new file in one of some ways, as a program that
- * knows nothing of connectors would. */
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial N: writes a new file in one of some ways, as
+ * a program that knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
