@@ -79,6 +79,7 @@ struct bkt_xfer {
     struct host     *host;
     struct bkt_xfer *next, *prev;
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;
+    uint64_t         upload_ms, sent_ms; /* libcurl took the first bytes of what is sent, and the last; 0: not yet */
     bool             waiting; /* for its first byte */
     size_t           put_at;
     bool             enough;

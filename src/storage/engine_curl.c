@@ -81,6 +81,10 @@ static size_t on_upload(char *p, size_t size, size_t n, void *arg)
     if (k)
         memcpy(p, (const char *)x->put + x->put_at, k);
     x->put_at += k;
+    if (!x->upload_ms)
+        x->upload_ms = x->last_ms;
+    if (!x->sent_ms && x->put_at == x->put_len)
+        x->sent_ms = x->last_ms;
     bkt_stats_add(BKT_STAT(bytes_out), k);
     return k;
 }

@@ -12,6 +12,13 @@
 
 #define BKT_PACE_SAMPLES 256
 
+/* How the answers to one kind of request have been lately; engine_pace.c */
+struct lane {
+    double   first_ms, body_ms; /* until the first byte of an answer; of bodies */
+    double   before;            /* what is to stay about the same, when the limit was last raised; 0: it wasn't, or was lowered */
+    unsigned rounds;            /* answers since */
+};
+
 struct host {
     struct host     *next;
     char            *origin;
@@ -20,10 +27,8 @@ struct host {
     /* engine_pace.c */
     unsigned         limit, most;       /* connections now, and at most */
     unsigned         waiting;           /* of the active ones, those without a first byte; uploads not counted */
-    double           first_ms, body_ms; /* recent answers: until the first byte, from then on */
+    struct lane      gets, puts;        /* what has no body to send; what has */
     double           rate;              /* bytes per second of one connection; 0: not known */
-    double           before;            /* first_ms when the limit was last raised; 0: it wasn't, or was lowered */
-    unsigned         rounds;            /* answers since */
     bool             wanted;            /* more connections would help */
     double           window;            /* requests at once that the server bears, since it said "slow down"; 0: it hasn't */
     uint32_t         samples[BKT_PACE_SAMPLES]; /* first bytes, ms */
