@@ -2,9 +2,12 @@
 import array
 import json
 import os
+import shutil
 import struct
 import subprocess
+import time
 
+WITH_SNAPSHOT = ("tree", "tiny", "tiny_ref")
 LEAVES, TINY, VARIABLES, ATTRIBUTES, SIDE = 100, 10000, 60, 20, 1000
 
 
@@ -63,15 +66,18 @@ class Domain:
                 f.write(f"{key} 0 {os.path.getsize(os.path.join(self.bucket, key))}\n")
 
 
-def tree(folder, number):
-    """10,101 objects: 100 groups with 100 groups each."""
-    d = Domain(folder, "tree.h5", number)
+def tree(folder, name, number, groups):
+    """10,101 objects: 100 groups with 100 datasets each, or with 100 groups."""
+    d = Domain(folder, name + ".h5", number)
     for i in range(LEAVES):
         parent = d.group(d.root, f"g{i:03}")
         for k in range(LEAVES):
-            d.group(parent, f"h{k:03}")
+            if groups:
+                d.group(parent, f"h{k:03}")
+            else:
+                d.dataset(parent, f"d{k:03}", [100], [100])
     d.finish()
-    d.list_all(os.path.join(folder, "tree.list"))
+    d.list_all(os.path.join(folder, name + ".list"))
 
 
 def tiny(folder, number, referred):
@@ -126,6 +132,37 @@ def million(folder, number):
     d.finish()
 
 
+def also_as(folder, name, other):
+    """The same objects as another domain."""
+    shutil.copytree(os.path.join(folder, "bucket", name + ".h5"), os.path.join(folder, "bucket", other + ".h5"))
+
+
+def list_keys(folder):
+    """What the server's lists say (lists.lua): for each object tree its keys, with the ETags that nginx makes."""
+    os.makedirs(os.path.join(folder, "lists"), exist_ok=True)
+    bucket = os.path.join(folder, "bucket")
+    for half in os.listdir(os.path.join(bucket, "db")):
+        rows = []
+        for at, _, names in os.walk(os.path.join(bucket, "db", half)):
+            for name in names:
+                path = os.path.join(at, name)
+                stat = os.stat(path)
+                key = os.path.relpath(path, bucket)
+                when = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(stat.st_mtime))
+                rows.append(f"{key}\t<Contents><Key>{key}</Key><LastModified>{when}</LastModified>"
+                            f"<ETag>&quot;{int(stat.st_mtime):x}-{stat.st_size:x}&quot;</ETag><Size>{stat.st_size}</Size>"
+                            "<StorageClass>STANDARD</StorageClass></Contents>\n")
+        rows.sort()
+        with open(os.path.join(folder, "lists", half), "w", encoding="ascii") as f:
+            f.writelines(rows)
+
+
+def snapshots(tool, env):
+    """Let the tool make those of the domains that are to have one."""
+    for name in WITH_SNAPSHOT:
+        subprocess.run([tool, "snapshot", f"s3://bucket/{name}_snapshot.h5"], env=env, check=True)
+
+
 def name_first(folder):
     """native_small.h5 as the connector writes it: .domain.json names the root's only member."""
     path = os.path.join(folder, "bucket", "native_small.h5", ".domain.json")
@@ -140,12 +177,16 @@ def name_first(folder):
 def make(folder, programs, mib):
     subprocess.run([os.path.join(programs, "bench_make_data"), folder, str(mib)], check=True, stdout=subprocess.DEVNULL)
     name_first(folder)
-    tree(folder, 0x501)
+    tree(folder, "tree", 0x501, False)
+    tree(folder, "groups", 0x506, True)
     tiny(folder, 0x502, False)
     tiny(folder, 0x503, True)
     variables(folder, 0x504)
     million(folder, 0x505)
     strided_list(folder, "ref_raw.list", "strided.list")
+    for name in WITH_SNAPSHOT:
+        also_as(folder, name, name + "_snapshot")
+    list_keys(folder)
 
 
 def strided_list(folder, name, out):

@@ -28,7 +28,9 @@ def table(mib):
     """All of them, in the order of the report."""
     whole = {"R": 1.25, "cpu_R": 1.3, "rss_over": 160}
     rows = [
-        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5}, mib=0),
+        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5, "MiB": 0.125}, mib=0),
+        Scenario("first_hsds", "the same, a domain that HSDS wrote", "native_raw.h5", ["field", "first"], {"chain": 4, "requests": 5, "MiB": 0.125},
+                 mib=0),
         Scenario("slab_ref", f"{mib} MiB slab, references into one file", "chunks_raw.h5", ["field", "whole"],
                  {**whole, "requests": 40}, "ref_raw.list", mib=mib,
                  peers=(("ROS3", "ros3", "data/raw.h5"), ("ROS3, page buffer", "paged", "data/paged.h5"), ("native, local file", "native", "data/raw.h5"))),
@@ -41,9 +43,17 @@ def table(mib):
         Scenario("points_multi", "64 random points, H5Dread_multi", "chunks_raw.h5", ["field", "points", "2"], {"phase": 0.10, "MiB": 5.0}),
         Scenario("h5ls", "h5ls -r of 10,101 objects", "tree.h5", [], {"R": 1.2}, "tree.list", 256, tool=["h5ls", "-r"]),
         Scenario("h5dump", "h5dump -H of 10,101 objects", "tree.h5", [], {"R": 1.2}, "tree.list", 256, tool=["h5dump", "-H"]),
+        Scenario("h5ls_snap", "the same h5ls, with a snapshot", "tree_snapshot.h5", [], {"R": 1.2, "requests": 120}, "tree.list", 256,
+                 tool=["h5ls", "-r"]),
+        Scenario("h5dump_snap", "the same h5dump, with a snapshot", "tree_snapshot.h5", [], {"R": 1.2, "requests": 120}, "tree.list", 256,
+                 tool=["h5dump", "-H"]),
         Scenario("tiny_ref", "10,000 tiny datasets, references into one file", "tiny_ref.h5", ["t", "tiny", "10000"], {"phase": 0.5},
                  "tiny_ref.list", 256),
         Scenario("tiny_obj", "10,000 tiny datasets, chunk objects", "tiny.h5", ["t", "tiny", "10000"], {"phase": 2.0}, "tiny.list", 256),
+        Scenario("tiny_ref_snap", "the same references, with a snapshot", "tiny_ref_snapshot.h5", ["t", "tiny", "10000"], {"phase": 0.5},
+                 "tiny_ref.list", 256),
+        Scenario("tiny_obj_snap", "the same chunk objects, with a snapshot", "tiny_snapshot.h5", ["t", "tiny", "10000"], {"phase": 2.0},
+                 "tiny.list", 256),
         Scenario("header", "60 variables x 20 attributes, as ncdump -h", "vars.h5", ["/", "header"], {"chain": 3}, "vars.list"),
         Scenario("million", "1,000,000 chunks, one is looked up", "million.h5", ["field", "lookup", "5550", "5550"],
                  {"chain": 5, "MiB": 1.0, "rss": 64}),

@@ -1,5 +1,6 @@
 """The server: nginx with static files on 127.0.0.1, where every answer waits; counted and timed by its own log."""
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -11,18 +12,21 @@ NGINX = """
 load_module {modules}/ndk_http_module.so;
 load_module {modules}/ngx_http_lua_module.so;
 worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log error; daemon off; {user}
-worker_rlimit_nofile 8192;
+worker_rlimit_nofile {files};
 events {{ worker_connections 4096; }}
 http {{
     client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2; fastcgi_temp_path {dir}/t3;
     uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;
     log_format count '$request_method $status $body_bytes_sent $connection $msec $request_time $uri';
-    access_log {dir}/access.log count;
+    access_log {dir}/access.log count buffer=64k flush=20ms;
     sendfile on; sendfile_max_chunk 2m; tcp_nodelay on; keepalive_requests 1000000; keepalive_timeout 600s;
     default_type binary/octet-stream;
+    init_by_lua_block {{ dofile("{lists}").init("{dir}/lists/") }}
     server {{ # each answer waits
         listen 127.0.0.1:{port} backlog=4096;
+        open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
+        location = /bucket {{ content_by_lua_block {{ ngx.sleep({delay}) list_bucket() }} }}
     }}
     limit_conn_zone $server_port zone=all:1m; limit_conn_status 503;
     server {{ # bears 16 requests at once
@@ -32,6 +36,11 @@ http {{
     server {{ # one in a hundred waits a second more
         listen 127.0.0.1:{late} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
+    }}
+    server {{ # for making the data
+        listen 127.0.0.1:{making}; access_log off; client_max_body_size 1g;
+        location / {{ root {dir}; dav_methods PUT; create_full_put_path on; }}
+        location = /bucket {{ content_by_lua_block {{ list_bucket() }} }}
     }}
 }}
 """
@@ -67,7 +76,7 @@ def longest_chain(lines):
 
 class Server:
     def __init__(self, folder, delay_ms):
-        ports = dict(zip(("port", "late", "busy"), free_ports(3)))
+        ports = dict(zip(("port", "late", "busy", "making"), free_ports(4)))
         self.port, self.ports = ports["port"], ports
         self.log = os.path.join(folder, "access.log")
         modules = "/usr/lib/nginx/modules"
@@ -75,8 +84,12 @@ class Server:
         if not program or not os.path.exists(modules + "/ngx_http_lua_module.so"):
             sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
         conf = os.path.join(folder, "nginx.conf")
+        # a descriptor for each file that stays open and two for each connection; nginx answers 500 when it has too few
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000,
+            f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000, files=files, cached=max(files - 5000, 100),
+                                 lists=os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.lua"),
                                  user="user root;" if os.geteuid() == 0 else ""))
         self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
         for _ in range(200):
