@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """h5copy of HDF5's own test files, h5import of its texts and binaries, and h5repack with its options: into domains as into files.
 
-    copy_tools.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--only WORD]
+    copy_tools.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--bucket URI] [--only WORD]
 
-What h5dump says of the result must be the same.  The files are those of config/hdf5-tests.sh.
+What h5dump says of the result must be the same.  The files are those of config/hdf5-tests.sh.  Domains
+lie in folders, or below URI.
 """
 import argparse
 import difflib
@@ -30,6 +31,14 @@ class Tools:
         if os.environ.get("BKT_PRELOAD"):
             self.ours["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
         self.good, self.bad = 0, 0
+
+    def domain(self, folder, name):
+        """Where a domain is to be made: in a folder of its own below `folder`, or in the bucket under the same name."""
+        if self.args.bucket:
+            return f"{self.args.bucket}{folder}/{name}"
+        where = os.path.join(folder, "bucket-" + name)
+        os.makedirs(where)
+        return os.path.join(where, name)
 
     def run(self, env, folder, name, *args):
         done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=folder, capture_output=True, timeout=120)
@@ -71,22 +80,22 @@ def copy_all(t, files, work):
     for name in ("h5copytst.h5", "h5copytst_new.h5", "h5copy_ref.h5", "h5copy_extlinks_src.h5"):
         source = os.path.join(files, "h5copy", name)
         folder = os.path.join(work, name)
-        os.makedirs(os.path.join(folder, "b1"))
-        os.makedirs(os.path.join(folder, "b2"))
+        os.makedirs(folder)
+        d1, d2 = t.domain(folder, "d1.h5"), t.domain(folder, "d2.h5")
         ends = []
         for member in members(t, source):
             where = ("-s", "/" + member, "-d", "/new/" + member, "-p")
             ends.append(t.same_end(f"{name} {member}", t.run(t.native, os.path.dirname(source), "h5copy", "-i", source, "-o", f"{folder}/p1.h5", *where),
-                                   t.run(t.ours, os.path.dirname(source), "h5copy", "-i", source, "-o", f"{folder}/b1/d1.h5", *where)))
+                                   t.run(t.ours, os.path.dirname(source), "h5copy", "-i", source, "-o", d1, *where)))
         if not any(ends):
             continue
-        t.compare(f"h5copy {name} into a domain", t.dump(t.native, folder, f"{folder}/p1.h5"), t.dump(t.ours, folder, f"{folder}/b1/d1.h5"))
+        t.compare(f"h5copy {name} into a domain", t.dump(t.native, folder, f"{folder}/p1.h5"), t.dump(t.ours, folder, d1))
         again = ("-s", "/new", "-d", "/all")
         t.same_end(name, t.run(t.native, folder, "h5copy", "-i", f"{folder}/p1.h5", "-o", f"{folder}/p2.h5", *again),
-                   t.run(t.ours, folder, "h5copy", "-i", f"{folder}/b1/d1.h5", "-o", f"{folder}/b2/d2.h5", *again))
-        t.same_end(name, (0, "", ""), t.run(t.ours, folder, "h5copy", "-i", f"{folder}/b1/d1.h5", "-o", f"native:{folder}/back.h5", *again))
+                   t.run(t.ours, folder, "h5copy", "-i", d1, "-o", d2, *again))
+        t.same_end(name, (0, "", ""), t.run(t.ours, folder, "h5copy", "-i", d1, "-o", f"native:{folder}/back.h5", *again))
         want = t.dump(t.native, folder, f"{folder}/p2.h5")
-        t.compare(f"h5copy {name} between domains", want, t.dump(t.ours, folder, f"{folder}/b2/d2.h5"))
+        t.compare(f"h5copy {name} between domains", want, t.dump(t.ours, folder, d2))
         t.compare(f"h5copy {name} out of a domain", want, t.dump(t.native, folder, f"{folder}/back.h5"))
 
 
@@ -96,12 +105,13 @@ def copy_flags(t, files, work):
                              ("h5copy_ref.h5", "Dset_REGREF"), ("h5copy_extlinks_src.h5", "group_ext")):
             source = os.path.join(files, "h5copy", name)
             folder = os.path.join(work, f"{flag}-{member}")
-            os.makedirs(os.path.join(folder, "b"))
+            os.makedirs(folder)
+            domain = t.domain(folder, "d.h5")
             what  = f"h5copy -f {flag} {name} {member}"
             where = ("-i", source, "-s", "/" + member, "-d", "/" + member, "-f", flag)
             if t.same_end(what, t.run(t.native, os.path.dirname(source), "h5copy", "-o", f"{folder}/p.h5", *where),
-                          t.run(t.ours, os.path.dirname(source), "h5copy", "-o", f"{folder}/b/d.h5", *where)):
-                t.compare(what, t.dump(t.native, folder, f"{folder}/p.h5"), t.dump(t.ours, folder, f"{folder}/b/d.h5"))
+                          t.run(t.ours, os.path.dirname(source), "h5copy", "-o", domain, *where)):
+                t.compare(what, t.dump(t.native, folder, f"{folder}/p.h5"), t.dump(t.ours, folder, domain))
 
 
 def imports(t, files, work):
@@ -119,10 +129,11 @@ def imports(t, files, work):
         cases.append((binary, name + ".bin", name + ".conf"))
     for folder, data, conf in cases:
         out = os.path.join(work, "import-" + data)
-        os.makedirs(os.path.join(out, "b"))
+        os.makedirs(out)
+        domain = t.domain(out, "d.h5")
         if t.same_end(f"h5import {data}", t.run(t.native, folder, "h5import", data, "-c", conf, "-o", f"{out}/p.h5"),
-                      t.run(t.ours, folder, "h5import", data, "-c", conf, "-o", f"{out}/b/d.h5")):
-            t.compare(f"h5import {data}", t.dump(t.native, out, f"{out}/p.h5", ("-p",)), t.dump(t.ours, out, f"{out}/b/d.h5", ("-p",)))
+                      t.run(t.ours, folder, "h5import", data, "-c", conf, "-o", domain)):
+            t.compare(f"h5import {data}", t.dump(t.native, out, f"{out}/p.h5", ("-p",)), t.dump(t.ours, out, domain, ("-p",)))
 
 
 def repack_options(t, files, work):
@@ -131,15 +142,16 @@ def repack_options(t, files, work):
                                  ("-f", "dset2:GZIP=1"), ("-l", "CHUNK=20x10"), ("-l", "CONTI"), ("-l", "COMPA"), ("-l", "dset1,dset2:CHUNK=5x5"),
                                  ("-L",), ("-m", "1024", "-f", "GZIP=1"), ("-n", "-f", "GZIP=1"), ("-S", "PAGE"))):
         folder = os.path.join(work, f"repack{n}")
-        os.makedirs(os.path.join(folder, "b"))
+        os.makedirs(folder)
+        domain = t.domain(folder, "d.h5")
         what = "h5repack " + " ".join(options)
         if t.same_end(what, t.run(t.native, folder, "h5repack", *options, source, f"{folder}/p.h5"),
-                      t.run(t.ours, folder, "h5repack", *options, source, f"{folder}/b/d.h5")):
-            t.compare(what, t.dump(t.native, folder, f"{folder}/p.h5"), t.dump(t.ours, folder, f"{folder}/b/d.h5"))
+                      t.run(t.ours, folder, "h5repack", *options, source, domain)):
+            t.compare(what, t.dump(t.native, folder, f"{folder}/p.h5"), t.dump(t.ours, folder, domain))
     block = os.path.join(work, "block")
     with open(block, "wb") as f:
         f.write(b"x" * 600)
-    rc, out, err = t.run(t.ours, work, "h5repack", "-u", block, "-b", "1024", source, f"{work}/ub/d.h5")
+    rc, out, err = t.run(t.ours, work, "h5repack", "-u", block, "-b", "1024", source, t.domain(work, "ub.h5"))
     if rc == 0 or "Error" not in out + err:  # a domain has no bytes in front
         t.bad += 1
         print(f"FAIL h5repack -u: {rc}, {out}{err}")
@@ -149,6 +161,7 @@ def main():
     ap = argparse.ArgumentParser()
     for name in ("--hdf5", "--bin", "--plugin"):
         ap.add_argument(name, required=True)
+    ap.add_argument("--bucket")
     ap.add_argument("--only", default="")
     args = ap.parse_args()
     made = subprocess.run([os.path.join(HERE, "..", "..", "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True, check=False)

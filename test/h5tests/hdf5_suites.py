@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """HDF5's high-level and Fortran test programs under the connector: every test that passes with HDF5's files passes in domains.
 
-    hdf5_suites.py --hdf5 PREFIX --plugin FOLDER [--only PROGRAM] [--show]
+    hdf5_suites.py --hdf5 PREFIX --plugin FOLDER [--bucket URI] [--only PROGRAM] [--show]
 
+With --bucket the programs' file names are domains in a folder below URI (setting `bucket`), else folders beside each other.
 config/hdf5-tests.sh builds the programs of that HDF5, once.  What can't be is listed in hdf5_suites_exceptions.txt, a reason beside each; a line
 there that nothing needs any more fails.
 """
@@ -37,7 +38,7 @@ def results(text):
     return found
 
 
-def run(program, tests, plugin):
+def run(program, tests, plugin, bucket):
     """One side: results and what the program said."""
     with tempfile.TemporaryDirectory(prefix="bkt-suite.") as folder:
         data = os.path.join(folder, "testfiles")
@@ -51,6 +52,8 @@ def run(program, tests, plugin):
             env.update(HDF5_VOL_CONNECTOR="bucket", HDF5_PLUGIN_PATH=plugin)
             if os.environ.get("BKT_PRELOAD"):
                 env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
+            if bucket:
+                env["H5BUCKET_BUCKET"] = f"{bucket}/{os.path.basename(folder)}"
         done = subprocess.run([os.path.join(tests, program)], cwd=folder, env=env, capture_output=True, timeout=300)
         out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         return results(out), out, err
@@ -78,6 +81,7 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--hdf5", required=True)
     ap.add_argument("--plugin", required=True)
+    ap.add_argument("--bucket")
     ap.add_argument("--only")
     ap.add_argument("--show", action="store_true")
     args = ap.parse_args()
@@ -86,12 +90,13 @@ def main():
         print("skipped: HDF5's test programs could not be made (config/hdf5-tests.sh)")
         return 77
     tests = made.stdout.strip()
-    rows, bad, good, out_of = exceptions(), 0, 0, 0
+    rows, bad, good, out_of, puts = exceptions(), 0, 0, 0, 0
     for program in PROGRAMS:
         if (args.only and args.only not in program) or not os.path.exists(os.path.join(tests, program)):
             continue
-        native = run(program, tests, None)
-        ours = run(program, tests, args.plugin)
+        native = run(program, tests, None, None)
+        ours = run(program, tests, args.plugin, args.bucket)
+        puts += sum(map(int, re.findall(r"^h5bucket: .* PUT (\d+)", ours[2], re.M)))
         if "h5bucket: " not in ours[2]:
             print(f"{program}: the connector was not asked\n{ours[2][-500:]}")
             bad += 1
@@ -107,6 +112,9 @@ def main():
             bad += 1
         if args.show and failed:
             print(ours[1][-3000:], ours[2][-3000:])
+    if args.bucket and not puts:
+        print("nothing was stored in the bucket")
+        bad += 1
     stale = [] if args.only else [row for row in rows if not row[3]]
     for row in stale:
         print(f"STALE {row[0]} | {row[1]}: nothing needed it")
