@@ -73,11 +73,13 @@ struct bkt_err *bkt_err_dup(const struct bkt_err *err);
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
 
 #define BKT_HERE               __FILE__, __func__, __LINE__
-#ifdef __clang_analyzer__ /* it cannot see that bkt_err_push() returns its code, a failure */
-#define BKT_ERR(err, code, ...) ((void)bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code))
-#else
-#define BKT_ERR(err, code, ...) bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__)
-#endif
+/* Whoever compiles or analyses a caller sees that what it returns is the code, a failure; of bkt_err_push() it can't. */
+static inline int bkt_err_given(int pushed, int code)
+{
+    (void)pushed;
+    return code;
+}
+#define BKT_ERR(err, code, ...) bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* code: evaluated twice */
 #define BKT_FAIL(err, code, ...) return BKT_ERR((err), (code), __VA_ARGS__)
 
 /** Return on failure, adding a frame. */

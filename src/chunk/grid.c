@@ -1,6 +1,5 @@
 #include "grid.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,8 +267,12 @@ void bkt_grid_fini(struct bkt_grid *g)
 /* Which span of each dimension chunk k is. */
 static void span_of(const struct bkt_grid *g, uint64_t k, const struct bkt_grid_span **out)
 {
-    for (unsigned d = g->rank; d-- > 0; k /= g->n_span[d])
+    unsigned d = g->rank; /* at least 1: a scalar counts as one element */
+    do {
+        d--;
         out[d] = &g->span[d][k % g->n_span[d]];
+        k /= g->n_span[d];
+    } while (d > 0);
 }
 
 void bkt_grid_coord(const struct bkt_grid *g, uint64_t k, uint64_t *coord)
@@ -299,7 +302,6 @@ static uint64_t prepare(struct bkt_grid_iter *it, const struct bkt_grid *g, uint
 {
     const struct bkt_grid_span *s[BKT_MAX_RANK];
     unsigned                    m = g->rank - 1;
-    assert(g->rank > 0);
     span_of(g, k, s);
     /* a dimension that is wholly selected and wholly in the chunk joins the next slower one */
     while (m > 0 && s[m]->hi - s[m]->lo == g->cdims[m] && g->n_sel[m] == g->cdims[m])
