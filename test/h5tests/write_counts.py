@@ -61,14 +61,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if HOLD and self.command == "PUT":
-            chunk, came, other = HOLD
-            if re.search(other, key):
-                came.set()
-            elif re.search(chunk, key):
-                came.wait(60)
+        held = HOLD if self.command == "PUT" else None
+        if held and re.search(held[0], key):
+            held[1].wait(60)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body)))
+            if held and re.search(held[2], key):
+                held[1].set()
             have = OBJECTS.get(key)
             etag = f'"{hashlib.md5(have).hexdigest()}"' if have is not None else None
             match, none = self.headers.get("If-Match"), self.headers.get("If-None-Match")
