@@ -158,7 +158,7 @@ static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, stru
     if (!full) /* before what is there is given up */
         BKT_PASS(bkt_fill_check(io, c->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
     bool               ours = c->e && atomic_load(&c->e->refs) == 1 && c->e->len == io->chunk_bytes;
-    struct bkt_centry *e    = ours ? c->e : bkt_centry_new(io->chunk_bytes);
+    struct bkt_centry *e    = ours ? c->e : bkt_centry_scratch(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
     if (!full)
@@ -202,6 +202,7 @@ int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dc
         BKT_PASS(bkt_dirty_wait_room(d, need, err));
     while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* no elements to keep meanwhile */
         bkt_dirty_wait(d);
+    ws->again |= c && c->early == d->n_flushes + 1;
     *out = c;
     return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
 }
