@@ -16,6 +16,9 @@ static struct bkt_job *head, *tail;
 static pthread_t       threads[MAX_THREADS];
 static size_t          n_threads, want_threads, n_idle, n_queued;
 static bool            stopping, fork_hooked;
+static _Thread_local bool is_worker;
+
+bool bkt_pool_is_worker(void) { return is_worker; }
 
 static struct bkt_job *take(void)
 {
@@ -29,6 +32,7 @@ static struct bkt_job *take(void)
 static void *worker(void *arg)
 {
     (void)arg;
+    is_worker = true;
     (void)pthread_mutex_lock(&lock);
     for (;;) {
         struct bkt_job *job = take();

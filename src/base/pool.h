@@ -5,6 +5,7 @@
 #ifndef BKT_POOL_H
 #define BKT_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** A unit of work; embed it in the caller's own struct.  Valid until run() has begun. */
@@ -21,6 +22,9 @@ void bkt_pool_submit(struct bkt_job *job);
 
 /** Run one queued job on this thread if there is one: a thread that waits for jobs can help.  0: none was queued. */
 int bkt_pool_help(void);
+
+/** Whether this is one of the pool's threads. */
+bool bkt_pool_is_worker(void);
 
 /** Finish what is queued, join the threads, give back the scratch memory. */
 void bkt_pool_shutdown(void);

@@ -29,8 +29,6 @@ static int             sockets[2048];
 static size_t          n_sockets;
 static _Thread_local bool is_io_thread;
 
-bool bkt_engine_is_io_thread(void) { return is_io_thread; }
-
 uint64_t bkt_engine_now(void)
 {
     struct timespec t;

@@ -91,9 +91,6 @@ void bkt_engine_submit(struct bkt_xfer *x);
 /** Some exchange's `cancel` has become true.  Any thread. */
 void bkt_engine_cancelled(void);
 
-/** Whether this is the I/O thread, which must not be kept. */
-bool bkt_engine_is_io_thread(void);
-
 /** Milliseconds on a monotonic clock, never 0. */
 uint64_t bkt_engine_now(void);
 

@@ -1,7 +1,7 @@
 /* PUT and DELETE: which way they go.
  *
  * Conditions are sent as the server understands them; what kind it is, is asked before the first one (s3_probe.c).  Bodies
- * are hashed for the signature on the thread that starts the request, or on a worker when that is the I/O thread. */
+ * are hashed for the signature on a worker, small ones on the thread that starts the request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "s3_impl.h"
 #include "s3_sign.h"
 
-#define HASH_INLINE (64U * 1024) /* bytes that the I/O thread may hash */
+#define HASH_INLINE (64U * 1024) /* bytes that any thread may hash */
 
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {
@@ -47,7 +47,7 @@ static void run_later(struct bkt_job *job)
 static void start(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
 {
     size_t        n = req->op == BKT_PUT ? req->put_len : call ? call->len : 0;
-    struct later *l = s->sign_payload && n > HASH_INLINE && bkt_engine_is_io_thread() ? malloc(sizeof *l) : NULL;
+    struct later *l = s->sign_payload && n > HASH_INLINE && !bkt_pool_is_worker() ? malloc(sizeof *l) : NULL;
     if (!l) {
         bkt_http_start(&s->http, req, call);
         return;
