@@ -51,6 +51,7 @@ struct bkt_wset {
     uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     bool               is_new;  /* nothing is stored of it that we did not store ourselves */
     uint64_t          *stored;  /* what we stored: a bit for each hash of a coordinate; NULL: nothing */
+    bool               again;   /* chunks were written again just after they had been stored: none is stored early any more */
     bool               untrimmed; /* what a shrink has left couldn't be cleared up */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
@@ -73,6 +74,7 @@ struct bkt_dchunk {
     struct bkt_wtask  *task;
     int                rc;          /* why it could not be stored (or loaded) */
     struct bkt_err    *err;
+    uint64_t           early;       /* stored before a flush or the cache's filling asked for it: after so many flushes, plus 1 */
     uint64_t           cost;        /* bytes of memory counted */
     uint64_t           coord[];     /* ws->io->rank */
 };
@@ -93,6 +95,7 @@ struct bkt_dirty {
     uint64_t           in_flight; /* bytes of chunks under way */
     size_t             n_tasks;
     uint64_t           n_ended;  /* tasks, ever */
+    uint64_t           n_flushes;
     uint64_t           n_spaces;
     bool               any_untrimmed; /* a set's */
     pid_t              pid;

@@ -16,6 +16,7 @@
 #include "trace.h"
 
 #define MIN_COST (64u << 10) /* bytes that any task counts for: bounds their number */
+#define EARLY (4u << 20)     /* bytes to be stored, from which on whole chunks are stored before the cache fills */
 #define TRIES 10000          /* lost races; each is another writer's success */
 #define PAUSE_FROM 3         /* losses before the next try waits a little */
 #define PAUSE_MAX_US 20000u
@@ -309,12 +310,15 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     d->in_flight += t->cost;
     bkt_dchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
+    bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* nothing to be done by a worker */
     (void)pthread_mutex_unlock(&d->lock);
     t->job.run = must_merge ? loaded_job : encode_job;
     if (must_merge)
         t->req.rc = BKT_ENOENT; /* absent: the fill value */
     if (must_load)
         load(t);
+    else if (ready)
+        encode_job(&t->job);
     else
         bkt_pool_submit(&t->job);
     (void)pthread_mutex_lock(&d->lock);
@@ -334,10 +338,11 @@ void bkt_dirty_wait(struct bkt_dirty *d)
 
 /* ---- which, and when ---- */
 
-static struct bkt_dchunk *first_good(const struct bkt_dlist *l)
+/* @p early: not of a dataset whose chunks were stored too early. */
+static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
 {
     struct bkt_dchunk *c = l->head;
-    for (unsigned i = 0; c && c->rc < 0; c = c->next)
+    for (unsigned i = 0; c && (c->rc < 0 || (early && c->ws->again)); c = c->next)
         if (++i == 256) /* a store that refuses everything */
             return NULL;
     return c;
@@ -345,14 +350,17 @@ static struct bkt_dchunk *first_good(const struct bkt_dlist *l)
 
 static bool has_room(const struct bkt_dirty *d) { return d->in_flight < bkt_domain_settings(d->dom)->in_flight; }
 
+/* A chunk that was wholly written is likely to stay so: it goes at once, while the program makes the next ones. */
 void bkt_dirty_push(struct bkt_dirty *d)
 {
-    while (d->n_dirty > d->limit / 4 && has_room(d)) {
-        struct bkt_dchunk *c = first_good(&d->list[BKT_LIST_FULL]);
+    while (d->n_dirty > bkt_min_u64(d->limit / 4, EARLY) && has_room(d)) {
+        bool               early = d->n_dirty <= d->limit / 4;
+        struct bkt_dchunk *c     = first_good(&d->list[BKT_LIST_FULL], early);
         if (!c && d->n_dirty > d->limit / 2)
-            c = first_good(&d->list[BKT_LIST_PART]);
+            c = first_good(&d->list[BKT_LIST_PART], false);
         if (!c)
             return;
+        c->early = early ? d->n_flushes + 1 : 0;
         bkt_wtask_begin(c, true);
     }
 }
@@ -377,9 +385,9 @@ int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
 {
     bool again = true;
     while (!bkt_dirty_make_room(d, need)) {
-        struct bkt_dchunk *c = d->n_tasks ? NULL : first_good(&d->list[BKT_LIST_FULL]);
+        struct bkt_dchunk *c = d->n_tasks ? NULL : first_good(&d->list[BKT_LIST_FULL], false);
         if (!c && !d->n_tasks)
-            c = first_good(&d->list[BKT_LIST_PART]);
+            c = first_good(&d->list[BKT_LIST_PART], false);
         if (c) {
             bkt_wtask_begin(c, true);
             continue;
@@ -422,6 +430,7 @@ static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
 {
     struct bkt_dchunk *c;
     (void)failed(d, ws, true);
+    d->n_flushes++;
     while (has_room(d) && (c = next_to_store(d, ws)))
         bkt_wtask_begin(c, true);
 }
