@@ -27,10 +27,11 @@
     X(UINT, connections, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
       "connections to one server at most; more than 64 only where that is seen to help")                            \
     X(UINT, hedge, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
-      "per cent of GETs that may be sent a second time because the answer is late; 0: none")                         \
+      "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
     X(UINT, workers, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 16")          \
     X(UINT, retries, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
-    X(UINT, deadline_ms, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000, "time for one request with all its retries, ms") \
+    X(UINT, deadline_ms, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
+      "time for one request with all its retries, ms; and 1 s more for each 4 KiB that have moved")                       \
     X(UINT, connect_ms, "H5BUCKET_CONNECT_MS", "10000", 10, 600000, "time to connect, ms")                           \
     X(UINT, stall_ms, "H5BUCKET_STALL_MS", "20000", 100, 600000, "a transfer without a byte for so long is given up and retried, ms") \
     X(UINT, backoff_ms, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \

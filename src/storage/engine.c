@@ -96,6 +96,8 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     x->redirect       = NULL;
     x->status         = 0;
     x->put_at         = 0;
+    x->moved          = 0;
+    x->fd             = -1;
     x->enough         = false;
     x->why[0]         = 0;
     x->retry_after_ms = 0;
@@ -125,7 +127,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     else
         e->scan_at = 0;
     e->active      = x;
-    uint64_t every = bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, x->net->stall_ms / 4));
+    uint64_t every = bkt_max_u64(SCAN_MIN_MS, bkt_min_u64(SCAN_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
     if (every < e->scan_ms || !e->scan_at) {
         e->scan_ms = every;
         e->scan_at = e->now + every;
@@ -143,8 +145,9 @@ static void pump(struct engine *e, struct host *h)
     }
 }
 
-static void end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
+void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 {
+    bkt_engine_moved(x);
     bkt_hedge_give_up(e, x);
     bkt_pace_end(x->host, x);
     long       opened  = 0;
@@ -210,6 +213,12 @@ static void enqueue(struct engine *e, struct bkt_xfer *x)
     }
     x->host = h;
     x->next = NULL;
+    if (x->first_in_line) {
+        x->next = h->head;
+        h->head = x;
+        h->tail = h->tail ? h->tail : x;
+        return;
+    }
     if (h->head)
         h->tail->next = x;
     else
@@ -267,7 +276,7 @@ static void drop_cancelled(struct engine *e)
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
         if (is_cancelled(x) && strcmp(x->method, "GET") == 0)
-            end(e, x, BKT_WIRE_CANCEL);
+            bkt_engine_end(e, x, BKT_WIRE_CANCEL);
     }
 }
 
@@ -283,17 +292,6 @@ static void wake_delayed(struct engine *e)
         *at              = x->next;
         x->not_before_ms = 0;
         enqueue(e, x);
-    }
-}
-
-static void scan(struct engine *e)
-{
-    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
-        next = x->next;
-        if (x->last_ms + x->net->stall_ms <= e->now) {
-            (void)snprintf(x->why, sizeof x->why, "no byte for %llu ms", (unsigned long long)x->net->stall_ms);
-            end(e, x, BKT_WIRE_STALL);
-        }
     }
 }
 
@@ -316,7 +314,7 @@ static void collect(struct engine *e)
         size_t n = strlen(x->why);
         if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
             (void)snprintf(x->why + n, sizeof x->why - n, "; ca_bundle names the CAs to trust");
-        end(e, x, w);
+        bkt_engine_end(e, x, w);
     }
 }
 
@@ -367,7 +365,7 @@ static void turn(struct engine *e)
     collect(e);
     bkt_hedge_late(e);
     if (e->active && e->scan_at <= e->now) {
-        scan(e);
+        bkt_engine_watch(e);
         e->scan_at = e->now + e->scan_ms;
     }
 }
@@ -377,7 +375,7 @@ static void fail_all(struct engine *e)
     take_inbox(e);
     while (e->active) {
         (void)snprintf(e->active->why, sizeof e->active->why, "storage is shutting down");
-        end(e, e->active, BKT_WIRE_FATAL);
+        bkt_engine_end(e, e->active, BKT_WIRE_FATAL);
     }
     for (struct bkt_xfer *x = e->delayed, *next; x; x = next) {
         next = x->next;

@@ -56,18 +56,22 @@ struct bkt_xfer {
     void (*header)(struct bkt_xfer *x, const char *name, const char *value);
     /** Body bytes; status is set.  False: enough, which ends the exchange as BKT_WIRE_STOPPED. */
     bool (*data)(struct bkt_xfer *x, const void *p, size_t n);
+    /** Whether the rest of the body can be asked for anew; if so the exchange ends as BKT_WIRE_SLOW, when its body comes
+     *  much more slowly than others. */
+    bool (*can_resume)(struct bkt_xfer *x);
     /** The end.  The exchange may be freed or submitted again. */
     void (*done)(struct bkt_xfer *x);
 
     /* in, from begin(); the caller's own, freed by it */
     const char        *url;
     struct curl_slist *headers;
-    uint64_t           timeout_ms;
+    uint64_t           timeout_ms; /* more by bkt_retry_allowance() of what has moved */
 
     /* out */
     enum bkt_wire wire;
     long          status;
     char          why[256];       /* what libcurl says about a failure */
+    uint64_t      moved;          /* body bytes that came, or went out and were confirmed */
     uint64_t      retry_after_ms;
     char         *redirect;       /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
@@ -81,6 +85,8 @@ struct bkt_xfer {
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;
     uint64_t         upload_ms, sent_ms; /* libcurl took the first bytes of what is sent, and the last; 0: not yet */
     bool             waiting; /* for its first byte */
+    bool             resumed, first_in_line; /* after BKT_WIRE_SLOW: not a second time; it needn't queue again */
+    int              fd;      /* of an upload; -1: not known */
     size_t           put_at;
     bool             enough;
 };

@@ -135,7 +135,13 @@ int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void
 {
     struct engine     *e  = arg;
     struct epoll_event ev = {.data.fd = fd};
-    (void)easy, (void)known;
+    struct bkt_leg    *leg = NULL;
+    (void)known;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&leg);
+    if (leg && what != CURL_POLL_REMOVE)
+        leg->x->fd = (int)fd;
+    else if (leg && leg->x->fd == (int)fd)
+        leg->x->fd = -1;
     if (what == CURL_POLL_REMOVE) {
         (void)epoll_ctl(e->epoll, EPOLL_CTL_DEL, fd, &ev);
         return 0;
@@ -162,6 +168,7 @@ static const struct {
 } wires[] = {
     {CURLE_OK, BKT_WIRE_OK},
     {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
+    {CURLE_OPERATION_TIMEDOUT, BKT_WIRE_CONNECT}, /* its other clocks aren't used */
     {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
     {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
     {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},
@@ -176,9 +183,6 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
 {
     if (x->enough && code == CURLE_WRITE_ERROR)
         return BKT_WIRE_STOPPED;
-    if (code == CURLE_OPERATION_TIMEDOUT) { /* one code for two clocks */
-        return bkt_engine_now() - x->begun_ms + 1 >= x->timeout_ms ? BKT_WIRE_DEADLINE : BKT_WIRE_CONNECT;
-    }
     for (size_t i = 0; i < BKT_COUNT(wires); i++)
         if (wires[i].code == code)
             return wires[i].wire;
@@ -202,8 +206,6 @@ void bkt_engine_options(struct engine *e, struct bkt_leg *leg)
     SET(BUFFERSIZE, RECEIVE_BUFFER);
     SET(TCP_NODELAY, 1L);
     SET(TCP_KEEPALIVE, 1L);
-    uint64_t spent = bkt_engine_now() - x->begun_ms; /* the second leg has what is left */
-    SET(TIMEOUT_MS, (long)(x->timeout_ms > spent ? x->timeout_ms - spent : 1));
     SET(CONNECTTIMEOUT_MS, (long)x->net->connect_ms);
     SET(HEADERFUNCTION, on_header);
     SET(HEADERDATA, leg);

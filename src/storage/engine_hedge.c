@@ -1,5 +1,6 @@
 /* A late exchange is sent a second time; the first leg that answers is the exchange from then on, so that only one body is
- * ever received.  engine_pace.c says which is late.  See engine_impl.h; all of it runs on the I/O thread. */
+ * ever received.  Of one whose body gets stuck or crawls the rest is asked for again, over another connection.  engine_pace.c
+ * says which is late, or slow.  See engine_impl.h; all of it runs on the I/O thread. */
 #include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
@@ -16,6 +17,7 @@ CURL *bkt_engine_take_easy(struct engine *e)
 
 void bkt_engine_put_easy(struct engine *e, CURL *h)
 {
+    (void)curl_easy_setopt(h, CURLOPT_PRIVATE, NULL); /* the exchange is gone, and libcurl may still name the handle in callbacks */
     if (e->n_spare < BKT_ENGINE_SPARE)
         e->spare[e->n_spare++] = h;
     else
@@ -38,13 +40,27 @@ static void hedge(struct engine *e, struct bkt_xfer *x)
     (void)curl_multi_add_handle(e->multi, easy);
 }
 
+static void resume(struct engine *e, struct bkt_xfer *x)
+{
+    bkt_trace(BKT_TRACE_HTTP, "%s %s: %llu bytes in %llu ms, the rest is asked for again", x->method, x->host->origin,
+              (unsigned long long)x->body_bytes, (unsigned long long)(e->now - x->first_ms));
+    x->host->tokens -= 1;
+    x->resumed = true;
+    bkt_stats_add(BKT_STAT(hedges), 1);
+    bkt_engine_end(e, x, BKT_WIRE_SLOW);
+}
+
 void bkt_hedge_late(struct engine *e)
 {
     if (e->hedge_at != UINT64_MAX && e->hedge_at > e->now)
         return;
-    for (struct bkt_xfer *x = e->active; x; x = x->next)
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
         if (bkt_pace_is_late(x->host, x, e->now))
             hedge(e, x);
+        else if (bkt_pace_is_slow(x->host, x, e->now) && x->can_resume(x))
+            resume(e, x);
+    }
     e->hedge_at = UINT64_MAX;
     for (const struct host *h = e->hosts; h; h = h->next)
         e->hedge_at = bkt_min_u64(e->hedge_at, bkt_pace_look_at(h, e->now));

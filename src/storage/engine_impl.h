@@ -26,7 +26,7 @@ struct host {
     unsigned         active, twins;     /* exchanges, and those of them that were sent a second time */
     /* engine_pace.c */
     unsigned         limit, most;       /* connections now, and at most */
-    unsigned         waiting;           /* of the active ones, those without a first byte; uploads not counted */
+    unsigned         reading, waiting;  /* of the active ones, those that are no uploads; of these, those without a first byte */
     struct lane      gets, puts;        /* what has no body to send; what has */
     double           rate;              /* bytes per second of one connection; 0: not known */
     bool             wanted;            /* more connections would help */
@@ -34,6 +34,9 @@ struct host {
     uint32_t         samples[BKT_PACE_SAMPLES]; /* first bytes, ms */
     size_t           n_samples;
     uint64_t         late_ms;           /* 0: not known yet */
+    uint32_t         body_samples[BKT_PACE_SAMPLES]; /* bodies, us per 256 KiB */
+    size_t           n_body_samples;
+    uint64_t         slow_us;           /* what few bodies take longer than, per 256 KiB; 0: not known yet */
     double           tokens;            /* hedges that may be spent */
     bool             known; /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
     struct bkt_xfer *head, *tail;
@@ -64,6 +67,17 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 /** Callbacks of the multi handle: sockets are watched by e->epoll, its timer is e->timer_at; @p arg is the engine. */
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
+
+/* ---- engine.c ---- */
+/** The exchange is over. */
+void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
+
+/* ---- engine_watch.c ---- */
+/** End what doesn't move, and what takes too long. */
+void bkt_engine_watch(struct engine *e);
+/** Note what has moved. */
+void bkt_engine_moved(struct bkt_xfer *x);
+
 /* ---- engine_pace.c ---- */
 void     bkt_pace_init(struct host *h);
 bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
@@ -71,6 +85,7 @@ void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
 bool     bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now);
+bool     bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now);
 uint64_t bkt_pace_look_at(const struct host *h, uint64_t now);
 
 /* ---- engine_hedge.c ---- */

@@ -12,8 +12,9 @@
  * requests without that, and take 0.8 s and 313.
  *
  * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
- * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  The
- * budget is setting hedge, in per cent of the requests. */
+ * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  A body
+ * that takes longer than twice what 95 of 100 take for as many bytes, and a late first byte's time, is broken off and its rest
+ * asked for again, once, unless it is about to end.  The budget for both is setting hedge, in per cent of the requests. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 #define SLACK_MS          10 /* timers and scheduling */
 #define MAX_TOKENS        16.0
 #define SHORT_BODY        (256u << 10) /* tells nothing about throughput */
+#define SLOW_MIN_MS       200 /* a body that is done by then is soon enough */
 
 void bkt_pace_init(struct host *h)
 {
@@ -59,15 +61,17 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void find_late(struct host *h)
+/* Note one more; twice the 95th percentile, now and then, goes to *limit. */
+static void note(uint32_t *samples, size_t *n_samples, uint64_t x, uint64_t *limit)
 {
     uint32_t v[BKT_PACE_SAMPLES];
-    size_t   n = h->n_samples < BKT_PACE_SAMPLES ? h->n_samples : BKT_PACE_SAMPLES;
-    if (h->n_samples < MIN_SAMPLES)
+    samples[(*n_samples)++ % BKT_PACE_SAMPLES] = (uint32_t)bkt_min_u64(x, UINT32_MAX / 4);
+    if (*n_samples != MIN_SAMPLES && *n_samples % 32)
         return;
-    memcpy(v, h->samples, n * sizeof *v);
+    size_t n = bkt_min_u64(*n_samples, BKT_PACE_SAMPLES);
+    memcpy(v, samples, n * sizeof *v);
     qsort(v, n, sizeof *v, by_value);
-    h->late_ms = 2 * (uint64_t)v[n * 95 / 100] + SLACK_MS;
+    *limit = 2 * (uint64_t)v[n * 95 / 100];
 }
 
 void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
@@ -81,9 +85,7 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     x->waiting = false;
     h->waiting--;
     h->gets.first_ms                                = smooth(h->gets.first_ms, (double)took);
-    h->samples[h->n_samples++ % BKT_PACE_SAMPLES] = (uint32_t)bkt_min_u64(took, UINT32_MAX / 4);
-    if (h->n_samples == MIN_SAMPLES || h->n_samples % 32 == 0)
-        find_late(h);
+    note(h->samples, &h->n_samples, took + SLACK_MS / 2, &h->late_ms);
 }
 
 /* More connections did not help. */
@@ -124,11 +126,14 @@ static void sent(struct host *h, const struct bkt_xfer *x)
     adapt(h, &h->puts);
 }
 
+static uint64_t units(uint64_t bytes) { return bkt_max_u64(1, bytes / SHORT_BODY); }
+
 static void received(struct host *h, const struct bkt_xfer *x)
 {
     uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
     if (!x->first_ms)
         return;
+    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
     if (x->body_bytes >= SHORT_BODY)
         h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
@@ -141,6 +146,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
 
 void bkt_pace_end(struct host *h, struct bkt_xfer *x)
 {
+    h->reading -= !x->put_len;
     h->waiting -= x->waiting;
     x->waiting = false;
     if (x->status == 503 || x->status == 429)
@@ -179,6 +185,7 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
     x->waiting    = !x->put_len;
     if (x->put_len)
         return;
+    h->reading++;
     h->waiting++;
     h->tokens += (double)x->net->hedge / 100;
     if (h->tokens > MAX_TOKENS)
@@ -191,10 +198,26 @@ bool bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t n
            strcmp(x->method, "GET") == 0 && x->waiting && now >= x->begun_ms + h->late_ms;
 }
 
+/* Its body gets stuck, or crawls: what is left would come sooner if it were asked for anew. */
+bool bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    curl_off_t all = -1;
+    if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len || !x->first_ms ||
+        !x->can_resume || now < x->first_ms + SLOW_MIN_MS)
+        return false;
+    (void)curl_easy_getinfo(x->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &all);
+    if (all < 0 || (uint64_t)all <= x->body_bytes)
+        return false;
+    uint64_t took = now - x->first_ms, limit = units((uint64_t)all) * h->slow_us / 1000 + h->late_ms;
+    bool     stuck = now > x->last_ms + bkt_max_u64(h->late_ms, SLOW_MIN_MS);
+    double   to_come = (double)took * (double)((uint64_t)all - x->body_bytes) / (double)(x->body_bytes + 1);
+    return took > limit && (stuck || to_come > (double)limit);
+}
+
 /* When to look next, from now on; UINT64_MAX: no need to. */
 uint64_t bkt_pace_look_at(const struct host *h, uint64_t now)
 {
-    if (!h->late_ms || !h->waiting || h->tokens < 1)
+    if (!h->late_ms || !h->reading || h->tokens < 1)
         return UINT64_MAX;
     return now + bkt_max_u64(5, bkt_min_u64(h->late_ms / 8, 250));
 }

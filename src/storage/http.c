@@ -122,7 +122,7 @@ static bool on_begin(struct bkt_xfer *x)
         return false;
     }
     uint64_t spent = now - op->retry.started_ms;
-    if (spent >= h->policy.deadline_ms) {
+    if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: %" PRIu64 " ms are over (deadline_ms)", x->method,
                            h->base.uri, op->req->key, h->policy.deadline_ms);
         finish(op);
@@ -147,7 +147,8 @@ static bool on_begin(struct bkt_xfer *x)
         return false;
     }
     x->url        = op->location ? op->location : bkt_buf_str(&op->url);
-    x->timeout_ms = h->policy.deadline_ms - spent;
+    x->timeout_ms    = bkt_retry_time(&h->policy, &op->retry) - spent;
+    x->first_in_line = false;
     bkt_stats_add(BKT_STAT(attempts), 1);
     return true;
 }
@@ -238,6 +239,15 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     return op->refused == NULL;
 }
 
+/* With a strong ETag the rest of the same object can be asked for. */
+static bool can_resume(struct bkt_xfer *x)
+{
+    const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
+    const char               *etag = op->reply.etag;
+    return op->req->op == BKT_GET && !op->query && op->body_begun && !op->refused && !op->complete && etag[0] == '"' &&
+           (!op->etag[0] || strcmp(op->etag, etag) == 0) && (x->status == 200 || x->status == 206);
+}
+
 /* ---- judging ---- */
 
 static const struct {
@@ -318,6 +328,7 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
         [BKT_WIRE_RESET] = "connection broken",
         [BKT_WIRE_SHORT] = "answer cut short",
         [BKT_WIRE_STALL] = "transfer stalled",
+        [BKT_WIRE_SLOW] = "transfer slow",
         [BKT_WIRE_CANCEL] = "cancelled",
         [BKT_WIRE_CONNECT] = "cannot connect",
         [BKT_WIRE_DEADLINE] = "deadline passed",
@@ -326,7 +337,7 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused ? op->refused : op->x.why;
     bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || bkt_engine_now() - op->retry.started_ms >= op->http->policy.deadline_ms) /* more: but for the time left */
+    if (more || bkt_engine_now() - op->retry.started_ms >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: but for the time left */
         code = BKT_ETIME;
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: %s (%.140s), after %u retries in %" PRIu64 " ms", op->x.method,
                         op->http->base.uri, op->req->key, what[wire], why, op->retry.tries,
@@ -401,6 +412,14 @@ static int judge(struct bkt_http_op *op)
 {
     enum bkt_wire wire   = op->x.wire;
     long          status = op->x.status;
+    op->retry.moved += op->x.moved;
+    if (wire == BKT_WIRE_SLOW) {
+        keep_or_start_over(op);
+        op->x.not_before_ms = 0;
+        op->x.first_in_line = true;
+        bkt_engine_submit(&op->x);
+        return BKT_HTTP_AGAIN;
+    }
     if (wire == BKT_WIRE_CANCEL)
         return BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", op->x.method, op->req->key);
     if (op->req->op == BKT_PUT && op->put.id[0])
@@ -470,6 +489,7 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
                                           .begin   = on_begin,
                                           .header  = on_header,
                                           .data    = on_data,
+                                          .can_resume = can_resume,
                                           .done    = on_done};
     if (put && !op->own)
         bkt_http_put_init(op);

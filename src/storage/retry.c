@@ -14,7 +14,7 @@ enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
         [BKT_WIRE_OK] = BKT_RETRY_NO,      [BKT_WIRE_STOPPED] = BKT_RETRY_NO, [BKT_WIRE_RESET] = BKT_RETRY_YES,
         [BKT_WIRE_SHORT] = BKT_RETRY_YES,  [BKT_WIRE_STALL] = BKT_RETRY_YES,  [BKT_WIRE_CONNECT] = BKT_RETRY_FEW,
         [BKT_WIRE_DEADLINE] = BKT_RETRY_NO, [BKT_WIRE_FATAL] = BKT_RETRY_NO,
-        [BKT_WIRE_CANCEL] = BKT_RETRY_NO,
+        [BKT_WIRE_CANCEL] = BKT_RETRY_NO,  [BKT_WIRE_SLOW] = BKT_RETRY_YES,
     };
     if (wire != BKT_WIRE_OK && wire != BKT_WIRE_STOPPED)
         return by_wire[wire];
@@ -22,6 +22,11 @@ enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
         if (statuses[i] == status)
             return BKT_RETRY_YES;
     return BKT_RETRY_NO;
+}
+
+uint64_t bkt_retry_time(const struct bkt_retry_policy *p, const struct bkt_retry *r)
+{
+    return p->deadline_ms + bkt_retry_allowance(r->moved);
 }
 
 bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
@@ -34,8 +39,8 @@ bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum 
     unsigned shift = r->tries < 20 ? r->tries : 20;
     uint64_t cap   = bkt_min_u64(p->backoff_ms << shift, BACKOFF_MAX);
     uint64_t wait  = bkt_max_u64(cap ? rnd % (cap + 1) : 0, retry_after_ms);
-    uint64_t spent = now_ms - r->started_ms;
-    if (spent >= p->deadline_ms || wait >= p->deadline_ms - spent)
+    uint64_t spent = now_ms - r->started_ms, limit = bkt_retry_time(p, r);
+    if (spent >= limit || wait >= limit - spent)
         return false;
     r->tries++;
     r->few += class == BKT_RETRY_FEW;

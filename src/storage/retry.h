@@ -12,6 +12,7 @@ enum bkt_wire {
     BKT_WIRE_RESET,    /* the connection broke */
     BKT_WIRE_SHORT,    /* fewer bytes than announced */
     BKT_WIRE_STALL,    /* no byte for stall_ms */
+    BKT_WIRE_SLOW,     /* the body comes much more slowly than others: its rest is to be asked for again */
     BKT_WIRE_CANCEL,   /* nobody wants it any more */
     BKT_WIRE_CONNECT,  /* no connection: refused, unreachable, name unknown, TLS handshake broken off */
     BKT_WIRE_DEADLINE, /* the request's time is over */
@@ -28,14 +29,24 @@ struct bkt_retry_policy {
     uint64_t retries, backoff_ms, deadline_ms; /* the settings of these names */
 };
 
+/** A request whose bytes move at this many per second or more is not ended by its deadline. */
+#define BKT_RETRY_SLOWEST 4096
+
 /** State of one request; zeroed at its start. */
 struct bkt_retry {
     uint64_t started_ms; /* any monotonic clock */
+    uint64_t moved;      /* bytes of bodies that came or went, in all tries */
     unsigned tries;      /* retries granted so far */
     unsigned few;        /* of them after BKT_RETRY_FEW */
 };
 
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status);
+
+/** What @p moved bytes may take, in ms. */
+static inline uint64_t bkt_retry_allowance(uint64_t moved) { return moved / BKT_RETRY_SLOWEST * 1000; }
+
+/** How long the request may take, in ms since its start: deadline_ms, and as much as the bytes that have moved may. */
+uint64_t bkt_retry_time(const struct bkt_retry_policy *p, const struct bkt_retry *r);
 
 /** Whether to try again.
  * @param retry_after_ms  what the server asks for, 0 if it does not; waited for in full

@@ -34,6 +34,8 @@ struct server {
     pthread_t         thread;
     pthread_mutex_t   lock, turn; /* lock: all below; turn: the handler */
     bool              stop;
+    _Atomic size_t    piece;    /* of bodies received; 0: as they come */
+    _Atomic unsigned  piece_ms; /* pause after each */
     struct seen      *seen[MAX_SEEN];
     unsigned          n_seen, n_conns, open, most;
     struct connection conns[MAX_CONNS];
@@ -109,7 +111,7 @@ const char *seen_header(const struct seen *req, const char *name)
     return find_header(req->headers, name, value[i], sizeof value[i]);
 }
 
-static bool read_request(int fd, struct seen *r, char **body)
+static bool read_request(struct server *s, int fd, struct seen *r, char **body)
 {
     char   buf[16384], version[16];
     size_t have  = 0;
@@ -130,10 +132,13 @@ static bool read_request(int fd, struct seen *r, char **body)
     size_t got = extra < want ? extra : want;
     memcpy(*body, after, got);
     while (got < want) {
-        ssize_t k = recv(fd, *body + got, want - got, 0);
-        if (k <= 0)
+        size_t  most = s->piece && s->piece < want - got ? s->piece : want - got;
+        ssize_t k    = recv(fd, *body + got, most, 0);
+        if (k <= 0 || stopping(s))
             return false;
         got += (size_t)k;
+        if (s->piece)
+            nap(s->piece_ms);
     }
     return true;
 }
@@ -202,7 +207,7 @@ static bool serve_one(struct server *s, int fd)
     char         *body = NULL;
     bool          keep = false;
     struct answer a    = {.status = 200, .announce = -1, .cut = SIZE_MAX};
-    if (r && read_request(fd, r, &body)) {
+    if (r && read_request(s, fd, r, &body)) {
         record(s, r);
         (void)pthread_mutex_lock(&s->turn);
         s->handler(r, &a, s->arg);
@@ -308,6 +313,14 @@ void server_stop(struct server *s)
     (void)pthread_mutex_destroy(&s->lock);
     (void)pthread_mutex_destroy(&s->turn);
     free(s);
+}
+
+void server_read_slowly(struct server *s, size_t piece, unsigned ms)
+{
+    int room = 4096;
+    (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room); /* accepted sockets have it too */
+    s->piece_ms = ms;
+    s->piece    = piece;
 }
 
 const char *server_url(const struct server *s) { return s->url; }

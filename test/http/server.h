@@ -47,6 +47,9 @@ void           server_stop(struct server *s);
 const char    *server_url(const struct server *s);
 unsigned       server_port(const struct server *s);
 
+/** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little fits into.  Once. */
+void           server_read_slowly(struct server *s, size_t piece, unsigned ms);
+
 /** Requests so far; connections accepted, and open at once at most; requests in progress at once at most. */
 unsigned server_count(struct server *s);
 unsigned server_connections(struct server *s);

@@ -11,9 +11,9 @@
 #define SIZE 200000
 static unsigned char *data;
 
-enum mode { PLAIN, SLOW, SILENT, BUSY, LATE, NARROW, HANGS };
+enum mode { PLAIN, SLOW, SILENT, BUSY, LATE, NARROW, HANGS, STUCK, CRAWLS };
 static _Atomic int      mode;
-static _Atomic unsigned n_late, n_refused;
+static _Atomic unsigned n_late, n_refused, n_stuck, n_rests;
 
 /* Answers 8 requests in 20 ms, as if it bore 8 at once, and refuses the others. */
 static void narrow(struct answer *a)
@@ -30,6 +30,20 @@ static void narrow(struct answer *a)
     a->delay_ms     = 20;
 }
 
+/* One body in a hundred gets stuck halfway, or comes at 2 KB/s. */
+static void stick(const struct seen *r, struct answer *a, bool crawls)
+{
+    if (*seen_header(r, "If-Match")) {
+        atomic_fetch_add(&n_rests, 1);
+    } else if (atomic_fetch_add(&n_late, 1) % 100 == 77) {
+        atomic_fetch_add(&n_stuck, 1);
+        a->cut     = crawls ? a->cut : a->len / 2;
+        a->after   = crawls ? KEEP : STALL;
+        a->slow_ms = crawls ? 50 : 0;
+        a->piece   = 100;
+    }
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     (void)arg;
@@ -41,6 +55,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case NARROW: narrow(a); break;
     case HANGS: a->cut = a->len / 2, a->after = STALL; break;
     case LATE: a->delay_ms = atomic_fetch_add(&n_late, 1) % 100 == 77 ? 3000 : 5; break;
+    case STUCK: stick(r, a, false); break;
+    case CRAWLS: stick(r, a, true); break;
     default: break;
     }
 }
@@ -133,6 +149,37 @@ static void late_answers_are_hedged(struct server *s)
     CHECK(bkt_store_run(st, r, 150, &err) == BKT_ETIME && stats_since().hedges == 0, "hedge=0");
     for (size_t i = 0; i < 150; i++)
         bkt_req_fini(&r[i]);
+    atomic_store(&mode, PLAIN);
+    free(r);
+    free(dst);
+    bkt_store_close(st);
+}
+
+/* Bodies that stick, or crawl, are given up, and exactly their rest is asked for. */
+static void stuck_bodies_are_resumed(struct server *s, enum mode m)
+{
+    size_t            n = 600, len = 9000;
+    unsigned char    *dst = malloc(n * len);
+    struct bkt_store *st  = open_store(server_url(s), "connections=16;hedge=5;deadline_ms=20000;stall_ms=20000");
+    struct bkt_req   *r   = ranges(n, len, dst);
+    struct bkt_err    err = {0};
+    atomic_store(&n_late, 0);
+    atomic_store(&n_stuck, 0);
+    atomic_store(&n_rests, 0);
+    atomic_store(&mode, m);
+    unsigned before = server_count(s);
+    double   t0     = seconds();
+    (void)stats_since();
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    struct bkt_stats d = stats_since();
+    check_ranges("600 with stuck ones", r, n, len, dst);
+    unsigned stuck = atomic_load(&n_stuck), rests = atomic_load(&n_rests);
+    CHECK(stuck == 6 && rests >= 4 && rests <= n / 20, "%u stuck, %u rests asked for", stuck, rests);
+    CHECK(m == CRAWLS || rests >= stuck, "%u stuck, %u rests asked for", stuck, rests);
+    CHECK(d.get == n && d.attempts == n + rests && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
+    CHECK(d.hedges >= rests && server_count(s) - before == n + d.hedges, "%u requests", server_count(s) - before);
+    CHECK(d.bytes_in == n * len, "%lu bytes", (unsigned long)d.bytes_in);
+    CHECK(seconds() - t0 < 15, "took %.2f s", seconds() - t0);
     atomic_store(&mode, PLAIN);
     free(r);
     free(dst);
@@ -434,6 +481,8 @@ int main(void)
     a_busy_server_gets_less(s);
     idle_is_idle(s);
     late_answers_are_hedged(s);
+    stuck_bodies_are_resumed(s, STUCK);
+    stuck_bodies_are_resumed(s, CRAWLS);
     dead_server_is_reported_soon();
     many_threads_share_a_store(s);
 #ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */

@@ -67,8 +67,58 @@ static void a_full_line_gets_no_more(void)
     hold_us = 0;
 }
 
+/* One PUT to a server that takes @p piece bytes each @p ms. */
+static int put_slowly(size_t len, size_t piece, unsigned ms, const char *settings, struct bkt_stats *counted, struct bkt_err *err)
+{
+    struct server    *s  = server_start(handle, NULL);
+    struct bkt_store *st = open_s3(s, settings);
+    unsigned char    *p  = pattern(len);
+    server_read_slowly(s, piece, ms);
+    (void)stats_since();
+    int rc   = bkt_store_put(st, "db/o", p, len, NULL, NULL, NULL, err);
+    *counted = stats_since();
+    free(p);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    server_stop(s);
+    return rc;
+}
+
+/* What is sent lies in the system's memory at once and then leaves it for seconds: that is no stall, and no deadline ends it. */
+static void what_moves_is_left_alone(void)
+{
+    struct bkt_stats d;
+    struct bkt_err   err = {0};
+    double           t0  = seconds();
+    int              rc  = put_slowly(400000, 5000, 30, "stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
+    CHECK(rc == BKT_OK && d.attempts == 1, "%s, %lu attempts", first_line(&err), (unsigned long)d.attempts);
+    CHECK(seconds() - t0 > 2, "it took %.2f s only, which tells nothing", seconds() - t0);
+}
+
+static void what_stops_is_not(void)
+{
+    struct bkt_stats d;
+    struct bkt_err   err = {0};
+    double           t0  = seconds();
+    int rc = put_slowly(400000, 1, 1500, "stall_ms=400;deadline_ms=20000;retries=0", &d, &err);
+    CHECK(rc < 0 && strstr(first_line(&err), "stalled"), "%s (%s)", bkt_err_text(rc), first_line(&err));
+    CHECK(seconds() - t0 < 20, "took %.2f s", seconds() - t0);
+}
+
+/* A trickle is no progress that puts the deadline off for long. */
+static void a_trickle_ends_at_its_deadline(void)
+{
+    struct bkt_stats d;
+    struct bkt_err   err = {0};
+    int              rc  = put_slowly(4000000, 100, 100, "stall_ms=60000;deadline_ms=1000;retries=0", &d, &err);
+    CHECK(rc == BKT_ETIME, "%s (%s)", bkt_err_text(rc), first_line(&err));
+}
+
 int main(void)
 {
+    what_moves_is_left_alone();
+    what_stops_is_not();
+    a_trickle_ends_at_its_deadline();
     many_small_ones_get_more_connections();
     a_full_line_gets_no_more();
     return failures != 0;

@@ -15,7 +15,8 @@ static const struct {
     {BKT_WIRE_OK, 501, BKT_RETRY_NO},       {BKT_WIRE_OK, 502, BKT_RETRY_YES},     {BKT_WIRE_OK, 503, BKT_RETRY_YES},
     {BKT_WIRE_OK, 504, BKT_RETRY_YES},      {BKT_WIRE_OK, 505, BKT_RETRY_NO},      {BKT_WIRE_STOPPED, 200, BKT_RETRY_NO},
     {BKT_WIRE_STOPPED, 503, BKT_RETRY_YES}, {BKT_WIRE_RESET, 0, BKT_RETRY_YES},    {BKT_WIRE_RESET, 200, BKT_RETRY_YES},
-    {BKT_WIRE_SHORT, 206, BKT_RETRY_YES},   {BKT_WIRE_STALL, 0, BKT_RETRY_YES},    {BKT_WIRE_CONNECT, 0, BKT_RETRY_FEW},
+    {BKT_WIRE_SHORT, 206, BKT_RETRY_YES},   {BKT_WIRE_STALL, 0, BKT_RETRY_YES},   {BKT_WIRE_CONNECT, 0, BKT_RETRY_FEW},
+    {BKT_WIRE_SLOW, 206, BKT_RETRY_YES},
     {BKT_WIRE_DEADLINE, 0, BKT_RETRY_NO},   {BKT_WIRE_DEADLINE, 503, BKT_RETRY_NO}, {BKT_WIRE_FATAL, 0, BKT_RETRY_NO},
 };
 
@@ -59,5 +60,11 @@ int main(void)
         CHECK(got == steps[i].want && wait == steps[i].wait, "%s: %d, %lu ms", steps[i].what, got, (unsigned long)wait);
         CHECK(r.tries == steps[i].tries + got, "%s: %u tries", steps[i].what, r.tries);
     }
+    struct bkt_retry_policy p = {8, 50, 1000};
+    struct bkt_retry        r = {.started_ms = 5000, .moved = 3 * BKT_RETRY_SLOWEST - 1};
+    uint64_t                wait;
+    CHECK(bkt_retry_time(&p, &r) == 3000, "%lu ms where bytes have moved", (unsigned long)bkt_retry_time(&p, &r));
+    CHECK(bkt_retry_next(&p, &r, BKT_RETRY_YES, 0, 7900, 0, &wait), "they put the deadline off");
+    CHECK(!bkt_retry_next(&p, &r, BKT_RETRY_YES, 0, 8000, 0, &wait), "but not for ever");
     return failures != 0;
 }
