@@ -4,6 +4,7 @@
  *   DIR/bucket/{native,ref,chunks}_{raw,zip}.h5/...  domains: chunk objects as HSDS stores them; references into that
  *                                                    file by a chunk table (ref) or listed in the layout (chunks)
  *   DIR/bucket/data/small.h5, native_small.h5        the first 64 MiB of the plain one
+ *   DIR/bucket/data/vars.h5                          60 variables with 20 attributes, as data.py's vars.h5
  *   DIR/{native,ref}_{raw,zip}.list                  which bytes a reader needs: "key offset length"
  */
 #include <blosc.h>
@@ -99,6 +100,38 @@ static void write_hdf5(const char *kind, float *buf)
     H5Sclose(mem);
     H5Pclose(dcpl);
     H5Pclose(fcpl);
+    H5Fclose(file);
+}
+
+static void write_variables(void)
+{
+    char          name[4096], text[25];
+    const hsize_t dims[] = {100, 100};
+    fclose(create("bucket/data/vars.h5"));
+    snprintf(name, sizeof name, "%s/bucket/data/vars.h5", dir);
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+    hid_t type = H5Tcopy(H5T_C_S1), scalar = H5Screate(H5S_SCALAR), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Tset_size(type, 24);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    H5Pset_chunk(dcpl, 2, dims);
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "var%02d", i);
+        hid_t dset = H5Dcreate2(file, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+        for (int k = 0; k < 20; k++) {
+            memset(text, 0, sizeof text);
+            snprintf(name, sizeof name, "attribute_%02d", k);
+            snprintf(text, sizeof text, "value %d of %d", k, i);
+            hid_t a = H5Acreate2(dset, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
+            if (H5Awrite(a, type, text) < 0)
+                die(name);
+            H5Aclose(a);
+        }
+        H5Dclose(dset);
+    }
+    H5Pclose(dcpl);
+    H5Sclose(scalar);
+    H5Sclose(space);
+    H5Tclose(type);
     H5Fclose(file);
 }
 
@@ -262,6 +295,7 @@ int main(int argc, char **argv)
         write_listed(kinds[k], root + 3, s);
     }
     write_hdf5("paged", buf);
+    write_variables();
     n_chunks = n_chunks < 64 ? n_chunks : 64; /* fits the chunk cache */
     write_hdf5("small", buf);
     write_native("small", 0x3000000000000001U, buf);

@@ -1,13 +1,22 @@
-"""The table and the picture."""
+"""The tables and the pictures, made from rows: {name: {"title", "goals", "good", "by": [[who, {what: number} or {"missing": why}]]}}.
+
+results.json keeps the rows of both benchmarks ("read": bench/run, "write": bench/write) with what they were measured on, so
+that a run of some scenarios replaces those and leaves the others; results.md and the pictures are made from all of it."""
 import datetime
 import html
+import json
 import os
 import platform
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+RESULTS = "results.json"
+
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
-         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "+{:.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}"}
+         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "+{:.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
+         "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}"}
 WORDS = {"R": "R", "wall": "wall", "phase": "reads", "requests": "requests", "MiB": "data", "CPU": "CPU", "chain": "round trips",
-         "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run"}
+         "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run",
+         "other_puts": "other PUTs", "sent_R": "sent / dirty chunks", "puts_R": "PUTs / objects"}
 
 
 def machine():
@@ -21,56 +30,125 @@ def machine():
     return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {platform.system()} {platform.release().split('-')[0]}"
 
 
-def goal_text(scenario, ours):
+def goal_text(goals, got):
     """Each goal with what was reached, and whether that is enough."""
     parts, good = [], True
-    for what, limit in scenario.goals.items():
-        got = ours.get(what)
-        if got is None:
+    for what, limit in goals.items():
+        if got.get(what) is None:
             continue
-        ok = got <= limit
+        ok = got[what] <= limit
         good &= ok
-        parts.append(f"{WORDS[what]} {UNITS[what].format(got)} {'≤' if ok else '**>**'} {UNITS[what].format(limit)}")
+        parts.append(f"{WORDS[what]} {UNITS[what].format(got[what])} {'≤' if ok else '**>**'} {UNITS[what].format(limit)}")
     return "; ".join(parts), good
 
 
-def markdown(args, results):
-    lines = [f"Every answer waits {args.delay:g} ms; median of {args.repeat} runs. {datetime.date.today().isoformat()}, {machine()}, client and "
-             "server on the same machine.", "",
-             "| scenario | read by | wall s | reads s | R | requests | round trips | MiB | CPU s | peak RSS MiB |",
-             "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    for scenario, rows in results:
-        for name, r in rows:
-            lines.append(f"| {scenario.title} | {name} | {r['wall']:.2f} | {r['phase']:.3f} | " if r.get("phase") is not None
-                         else f"| {scenario.title} | {name} | {r['wall']:.2f} | | ")
-            lines[-1] += (f"{r['R']:.2f}" if r.get("R") else "") + f" | {r['requests']:.0f} | {r['chain'] or '':} | {r['bytes'] / 2**20:.2f} | "
-            lines[-1] += f"{r['CPU']:.2f} | {r['rss']:.0f} |"
-    lines += ["", "| scenario | goals | |", "|---|---|---|"]
-    for scenario, rows in results:
-        ours = dict(rows).get("vol-bucket")
-        if ours:
-            text, good = goal_text(scenario, ours)
-            lines.append(f"| {scenario.title} | {text} | {'reached' if good else '**missed**'} |")
+def rounded(numbers):
+    return {key: round(value, 4) if isinstance(value, float) else value for key, value in numbers.items() if key != "text"}
+
+
+def rows_of(results):
+    """results: [(scenario or case with name, title and goals, [(who, numbers)], whose goals)]"""
+    rows = {}
+    for scenario, by, ours in results:
+        goals, good = goal_text(scenario.goals, dict(by)[ours])
+        rows[scenario.name] = {"title": scenario.title, "date": datetime.date.today().isoformat(), "goals": goals, "good": good,
+                               "by": [[who, rounded(numbers)] for who, numbers in by]}
+    return rows
+
+
+# ---- tables ----
+
+READ_COLUMNS = (("wall s", "wall", "{:.2f}"), ("reads s", "phase", "{:.3f}"), ("R", "R", "{:.2f}"), ("requests", "requests", "{:.0f}"),
+                ("round trips", "chain", "{:.0f}"), ("MiB", "MiB", "{:.2f}"), ("CPU s", "CPU", "{:.2f}"), ("peak RSS MiB", "rss", "{:.0f}"))
+WRITE_COLUMNS = (("s", "wall", "{:.2f}"), ("R", "R", "{:.2f}"), ("R, stored bytes", "R_stored", "{:.2f}"), ("PUTs", "puts", "{:.0f}"),
+                 ("besides chunks", "other_puts", "{:.0f}"), ("other requests", "gets", "{:.0f}"), ("MiB sent", "MiB", "{:.1f}"),
+                 ("CPU s", "CPU", "{:.2f}"), ("peak MiB beside the data", "rss", "{:.0f}"))
+
+
+def tables(rows, first, who_head, columns):
+    lines = [f"| {first} | {who_head} | " + " | ".join(c[0] for c in columns) + " |", "|---|---|" + "---:|" * len(columns)]
+    for row in rows.values():
+        for who, numbers in row["by"]:
+            if "missing" in numbers:
+                cells = [numbers["missing"]] + [""] * (len(columns) - 1)
+            else:
+                cells = [form.format(numbers[key]) if numbers.get(key) is not None and (numbers[key] or key != "chain") else ""
+                         for _, key, form in columns]
+            lines.append(f"| {row['title']} | {who} | " + " | ".join(cells) + " |")
+    lines += ["", f"| {first} | goals | |", "|---|---|---|"]
+    lines += [f"| {row['title']} | {row['goals']} | {'reached' if row['good'] else '**missed**'} |" for row in rows.values() if row["goals"]]
     return "\n".join(lines)
 
 
-COLOURS = {"vol-bucket": "#1f6f8b", "plain libcurl": "#9aa5b1"}
+def measured_on(about, rows):
+    dates = sorted({row["date"] for row in rows.values()})
+    return f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {about.get('machine', machine())}, client and server on the same machine"
 
 
-def picture(results):
+def read_tables(rows, about):
+    return (f"Every answer waits {about['delay']:g} ms; median of {about['repeat']} runs. {measured_on(about, rows)}.\n\n" +
+            tables(rows, "scenario", "read by", READ_COLUMNS))
+
+
+def write_tables(rows, about):
+    return (f"Every request waits {about['delay']:g} ms before it is answered; {about['connections']} connections of the plain PUTs; "
+            f"median of {about['repeat']} runs. {measured_on(about, rows)}.\n\n" + tables(rows, "written", "by", WRITE_COLUMNS))
+
+
+# ---- pictures ----
+
+COLOURS = {"vol-bucket": "#1f6f8b", "plain": "#9aa5b1", "native": "#7a9e5f"}
+
+
+def colour(who):
+    return next((c for start, c in COLOURS.items() if who.startswith(start)), "#d9a441")
+
+
+def picture(rows):
     """Wall times as bars, one group per scenario, each on its own scale."""
     y, out = 34, []
-    for scenario, rows in results:
-        longest = max(r["wall"] for _, r in rows)
-        out.append(f'<text x="10" y="{y}" class="t">{html.escape(scenario.title)}</text>')
+    for row in rows.values():
+        bars = [(who, n["wall"]) for who, n in row["by"] if "missing" not in n]
+        longest = max(wall for _, wall in bars)
+        out.append(f'<text x="10" y="{y}" class="t">{html.escape(row["title"])}</text>')
         y += 8
-        for name, r in rows:
-            width = 420 * r["wall"] / longest
-            out.append(f'<rect x="170" y="{y}" width="{width:.1f}" height="12" fill="{COLOURS.get(name, "#d9a441")}"/>'
-                       f'<text x="164" y="{y + 10}" class="n" text-anchor="end">{html.escape(name)}</text>'
-                       f'<text x="{176 + width:.1f}" y="{y + 10}" class="n">{r["wall"]:.2f} s</text>')
+        for who, wall in bars:
+            width = 400 * wall / longest
+            out.append(f'<rect x="210" y="{y}" width="{width:.1f}" height="12" fill="{colour(who)}"/>'
+                       f'<text x="204" y="{y + 10}" class="n" text-anchor="end">{html.escape(who)}</text>'
+                       f'<text x="{216 + width:.1f}" y="{y + 10}" class="n">{wall:.2f} s</text>')
             y += 16
         y += 22
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="680" height="{y}" viewBox="0 0 680 {y}">'
             '<style>text{font-family:sans-serif;fill:#222}.t{font-size:12px;font-weight:bold}.n{font-size:11px}</style>'
             f'<rect width="680" height="{y}" fill="#fff"/>' + "".join(out) + "</svg>\n")
+
+
+# ---- files ----
+
+PARTS = (("read", "Reading", "bench/run", read_tables, "results.svg"), ("write", "Writing", "bench/write", write_tables, "results-write.svg"))
+
+
+def put(name, text):
+    with open(os.path.join(HERE, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def save(part, about, rows, order):
+    """Put rows in place of those of the same name; those measured on something else, or no longer there, go."""
+    try:
+        with open(os.path.join(HERE, RESULTS), encoding="utf-8") as f:
+            everything = json.load(f)
+    except FileNotFoundError:
+        everything = {}
+    about = {**about, "machine": machine()}
+    kept = everything.get(part, {})
+    both = {**(kept["rows"] if kept.get("about") == about else {}), **rows}
+    everything[part] = {"about": about, "rows": {name: both[name] for name in order if name in both}}
+    put(RESULTS, json.dumps(everything, indent=1, ensure_ascii=False) + "\n")
+    text = ["# Results", "", "How to read this: [README.md](README.md). Written by `bench/run --save` and `bench/write --save`."]
+    for name, title, command, to_text, image in PARTS:
+        if name in everything:
+            text += ["", f"## {title} (`{command}`)", "", f"![wall times]({image})", "", to_text(everything[name]["rows"], everything[name]["about"])]
+            put(image, picture(everything[name]["rows"]))
+    put("results.md", "\n".join(text) + "\n")

@@ -4,7 +4,6 @@ A goal is (what, limit): wall and phase in seconds, R (wall against plain libcur
 (dependent round trips), rss in MiB; rss_over: MiB above the data's size; cpu_R: CPU against plain libcurl's.  `phase` is the
 time of the reads alone, without starting the program and opening the file."""
 import dataclasses
-import os
 
 
 @dataclasses.dataclass
@@ -24,21 +23,29 @@ class Scenario:
     same_as: str = ""      # compare the wall time with that scenario's ("wall_of")
 
 
+def over_http(path, paged=""):
+    """Those that read an HDF5 file on a web server."""
+    with_buffer = (("ROS3, page buffer", "paged", paged),) if paged else ()
+    return (("ROS3", "ros3", path), *with_buffer, ("GDAL", "gdal", path), ("netCDF-C", "netcdf", path))
+
+
 def table(mib):
     """All of them, in the order of the report."""
+    raw, zipped = "data/raw.h5", "data/zip.h5"
     whole = {"R": 1.25, "cpu_R": 1.3, "rss_over": 160}
     rows = [
-        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5, "MiB": 0.125}, mib=0),
+        Scenario("first", "cold open + first value", "native_small.h5", ["field", "first"], {"chain": 3, "requests": 5, "MiB": 0.125}, mib=0,
+                 peers=over_http("data/small.h5")),
         Scenario("first_hsds", "the same, a domain that HSDS wrote", "native_raw.h5", ["field", "first"], {"chain": 4, "requests": 5, "MiB": 0.125},
                  mib=0),
         Scenario("slab_ref", f"{mib} MiB slab, references into one file", "chunks_raw.h5", ["field", "whole"],
                  {**whole, "requests": 40}, "ref_raw.list", mib=mib,
-                 peers=(("ROS3", "ros3", "data/raw.h5"), ("ROS3, page buffer", "paged", "data/paged.h5"), ("native, local file", "native", "data/raw.h5"))),
+                 peers=(*over_http(raw, "data/paged.h5"), ("native, local file", "native", raw))),
         Scenario("slab_obj", f"{mib} MiB slab, chunk objects", "native_raw.h5", ["field", "whole"], whole, "native_raw.list", mib=mib),
         Scenario("strided", "256 strided points, one per chunk", "chunks_raw.h5", ["field", "strided", "512", "512"],
-                 {"phase": 0.25, "MiB": 1.0, "requests": 256 + 3}, "strided.list", peers=(("ROS3", "ros3", "data/raw.h5"),)),
+                 {"phase": 0.25, "MiB": 1.0, "requests": 256 + 3}, "strided.list", peers=over_http(raw)),
         Scenario("points_each", "64 random points, an H5Dread each", "chunks_raw.h5", ["field", "points", "0"],
-                 {"phase": 64 * 0.030 * 1.03 + 0.05, "MiB": 5.0}, peers=(("ROS3", "ros3", "data/raw.h5"),)),
+                 {"phase": 64 * 0.030 * 1.03 + 0.05, "MiB": 5.0}, peers=(("ROS3", "ros3", raw),)),
         Scenario("points_one", "64 random points, one selection", "chunks_raw.h5", ["field", "points", "1"], {"phase": 0.10, "MiB": 5.0}),
         Scenario("points_multi", "64 random points, H5Dread_multi", "chunks_raw.h5", ["field", "points", "2"], {"phase": 0.10, "MiB": 5.0}),
         Scenario("h5ls", "h5ls -r of 10,101 objects", "tree.h5", [], {"R": 1.2}, "tree.list", 256, tool=["h5ls", "-r"]),
@@ -54,31 +61,30 @@ def table(mib):
                  "tiny_ref.list", 256),
         Scenario("tiny_obj_snap", "the same chunk objects, with a snapshot", "tiny_snapshot.h5", ["t", "tiny", "10000"], {"phase": 2.0},
                  "tiny.list", 256),
-        Scenario("header", "60 variables x 20 attributes, as ncdump -h", "vars.h5", ["/", "header"], {"chain": 3}, "vars.list"),
+        Scenario("header", "60 variables x 20 attributes, as ncdump -h", "vars.h5", ["/", "header"], {"chain": 3}, "vars.list",
+                 peers=over_http("data/vars.h5")),
         Scenario("million", "1,000,000 chunks, one is looked up", "million.h5", ["field", "lookup", "5550", "5550"],
                  {"chain": 5, "MiB": 1.0, "rss": 64}),
         Scenario("zip_ref", f"{mib} MiB shuffle+deflate, references", "chunks_zip.h5", ["field", "whole"],
                  {"phase": 0.35, "CPU": 0.5, "rss_over": 160}, "ref_zip.list", mib=mib,
-                 peers=(("ROS3", "ros3", "data/zip.h5"), ("native, local file", "native", "data/zip.h5"))),
+                 peers=(*over_http(zipped), ("native, local file", "native", zipped))),
         Scenario("zip_obj", f"{mib} MiB shuffle+deflate, chunk objects", "native_zip.h5", ["field", "whole"], {"rss_over": 160},
                  "native_zip.list", mib=mib),
         Scenario("dir_raw", f"{mib} MiB from a directory", "chunks_raw.h5", ["field", "whole"], {"native": 1.2}, local=True, mib=mib,
-                 peers=(("native, local file", "native", "data/raw.h5"),)),
+                 peers=(("native, local file", "native", raw),)),
         Scenario("dir_zip", f"{mib} MiB shuffle+deflate from a directory", "chunks_zip.h5", ["field", "whole"], {"native": 0.5}, local=True,
-                 mib=mib, peers=(("native, local file", "native", "data/zip.h5"),)),
+                 mib=mib, peers=(("native, local file", "native", zipped),)),
         Scenario("again", "64 MiB read a second time", "native_small.h5", ["field", "whole", "2"], {"native": 1.2}, mib=64,
                  peers=(("native, local file", "native", "data/small.h5"),)),
         Scenario("late", "chunk objects, one answer in 100 a second late", "native_raw.h5", ["field", "whole"], {"wall_of": 1.5, "requests": (mib + 3) * 1.05},
                  server="late", mib=mib, same_as="slab_obj"),
         Scenario("busy", "chunk objects, the server bears 16 requests at once", "native_raw.h5", ["field", "whole"],
                  {"wall": 0.6 + mib / 16 * 0.05, "requests": (mib + 3) * 1.3}, server="busy", mib=mib),
+        Scenario("far_ref", f"{mib} MiB slab by references, 100 ms and 50 MB/s a request", "chunks_raw.h5", ["field", "whole"], whole,
+                 "ref_raw.list", server="far", mib=mib),
+        Scenario("far_obj", f"{mib} MiB slab of chunk objects, 100 ms and 50 MB/s a request", "native_raw.h5", ["field", "whole"], whole,
+                 "native_raw.list", server="far", mib=mib),
         Scenario("slabs", "16 MiB slabs, 50 ms of work on each", "native_raw.h5", ["field", "slabs", "512", "50"],
                  {"phase": 1.2 * max(mib / 16 * 0.05, 0.5)}, mib=16),
     ]
     return rows
-
-
-def command(scenario, how, programs, bindir, source):
-    if scenario.tool:
-        return [os.path.join(bindir, scenario.tool[0]), *scenario.tool[1:], source]
-    return [os.path.join(programs, "bench_h5read"), how, source, *scenario.what]

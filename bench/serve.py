@@ -21,7 +21,7 @@ http {{
     access_log {dir}/access.log count buffer=64k flush=20ms;
     sendfile on; sendfile_max_chunk 2m; tcp_nodelay on; keepalive_requests 1000000; keepalive_timeout 600s;
     default_type binary/octet-stream;
-    init_by_lua_block {{ dofile("{lists}").init("{dir}/lists/") }}
+    init_by_lua_block {{ dofile("{here}/lists.lua").init("{dir}/lists/") dofile("{here}/paced.lua") }}
     server {{ # each answer waits
         listen 127.0.0.1:{port} backlog=4096;
         open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
@@ -36,6 +36,10 @@ http {{
     server {{ # one in a hundred waits a second more
         listen 127.0.0.1:{late} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
+    }}
+    server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request
+        listen 127.0.0.1:{far} backlog=4096;
+        location / {{ content_by_lua_block {{ ngx.sleep(0.1) serve_paced("{dir}", 50e6) }} }}
     }}
     server {{ # for making the data
         listen 127.0.0.1:{making}; access_log off; client_max_body_size 1g;
@@ -76,7 +80,7 @@ def longest_chain(lines):
 
 class Server:
     def __init__(self, folder, delay_ms):
-        ports = dict(zip(("port", "late", "busy", "making"), free_ports(4)))
+        ports = dict(zip(("port", "late", "busy", "far", "making"), free_ports(5)))
         self.port, self.ports = ports["port"], ports
         self.log = os.path.join(folder, "access.log")
         modules = "/usr/lib/nginx/modules"
@@ -89,7 +93,7 @@ class Server:
         files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
             f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000, files=files, cached=max(files - 5000, 100),
-                                 lists=os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.lua"),
+                                 here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
         self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
         for _ in range(200):

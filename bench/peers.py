@@ -1,0 +1,59 @@
+"""Peers that may be installed or not: how to run them, or why that can't be done."""
+import os
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# GDAL lists a file's folder when it opens it, unless told not to; all else is as it comes.
+GDAL_ENV = {"GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
+
+
+def gdal_python():
+    for python in dict.fromkeys(("/usr/bin/python3", shutil.which("python3"))):
+        if python and subprocess.run([python, "-c", "from osgeo import gdal; import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return python
+    return None
+
+
+def netcdf_prefix(hdf5):
+    """Where a netCDF-C that reads from web servers is: (prefix, "") or (None, why there is none)."""
+    script = os.path.join(os.path.dirname(HERE), "config", "netcdf.sh")
+    ours = subprocess.run([script, "--byterange", "--prefix", hdf5], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    why = "not installed"
+    for prefix in (ours, "/usr/local", "/usr"):
+        try:
+            with open(os.path.join(prefix, "include", "netcdf_meta.h"), encoding="utf-8", errors="replace") as f:
+                if any(line.split()[:3] == ["#define", "NC_HAS_BYTERANGE", "1"] for line in f):
+                    return prefix, ""
+            why = "the installed one reads no files on web servers"
+        except OSError:
+            pass
+    return None, f"{why}; config/netcdf.sh --byterange builds one"
+
+
+class Peers:
+    def __init__(self, folder, programs, hdf5):
+        """folder: where the program for netCDF-C is compiled to"""
+        self.programs, self.missing, self.env = programs, {}, {}
+        with_ros3 = subprocess.run(["grep", "-q", "define H5_HAVE_ROS3_VFD 1", os.path.join(hdf5, "include", "H5pubconf.h")],
+                                   stderr=subprocess.DEVNULL, check=False).returncode == 0
+        if not with_ros3:
+            self.missing["ros3"] = self.missing["paged"] = "this HDF5 has no such driver"
+        self.python = gdal_python()
+        if not self.python:
+            self.missing["gdal"] = "not installed (Debian: python3-gdal, python3-numpy)"
+        prefix, why = netcdf_prefix(hdf5)
+        self.ncread = os.path.join(folder, "ncread")
+        if not prefix:
+            self.missing["netcdf"] = why
+        else:
+            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", self.ncread, os.path.join(HERE, "ncread.c"), f"-I{prefix}/include",
+                            f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lnetcdf"], check=True)
+
+    def command(self, how, source, what):
+        """(command, more environment) that does scenario `what` to the file at `source`"""
+        if how == "gdal":
+            return [self.python, os.path.join(HERE, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
+        if how == "netcdf":
+            return [self.ncread, source + "#mode=bytes", *what], {}
+        return [os.path.join(self.programs, "bench_h5read"), how, source, *what], {}
