@@ -95,6 +95,22 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
     BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
 }
 
+/* The name may lead through symbolic links into a bucket elsewhere. */
+static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
+{
+    struct bkt_err                           quiet = {.n = 0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path  = {0};
+    int                                      rc    = find_local(d, n, key, &quiet);
+    if (rc == BKT_ENOENT && bkt_buf_addf(&path, "/%s", n->path) < 0)
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) char *real = rc == BKT_ENOENT ? realpath(bkt_buf_str(&path), NULL) : NULL;
+    struct bkt_name              as   = *n;
+    if (!real || strcmp(real, bkt_buf_str(&path)) == 0)
+        return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
+    as.path = real + 1;
+    return find_local(d, &as, key, err);
+}
+
 /* Web servers: all ancestors are asked for the root group at once. */
 static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
@@ -150,7 +166,7 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     }
     if (bkt_id_key(&d->doc.root, &key) < 0)
         BKT_NOMEM(err);
-    return n->local ? find_local(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
+    return n->local ? find_resolved(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);
 }
 
 void bkt_domain_destroy(struct bkt_domain *d)

@@ -154,7 +154,7 @@ int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, st
 
 /* ---- callbacks ---- */
 
-static int settings_of(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
+int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
 {
     void *info = NULL;
     if (fapl != H5P_DEFAULT && H5Pget_vol_info(fapl, &info) < 0)
@@ -173,7 +173,7 @@ static int settings_of(hid_t fapl, struct bkt_settings *set, struct bkt_err *err
 static int plain_open(const char *name, unsigned flags, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    BKT_PASS(bkt_native_file(name, flags, &id, err));
+    BKT_PASS(bkt_native_file(name, flags, H5I_INVALID_HID, &id, err));
     bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", name);
     return bkt_native_wrap(&id, out, err);
 }
@@ -210,7 +210,7 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
     struct bkt_file    *f = NULL;
     if (bkt_file_opener)
         return open_otherwise(name, out, err);
-    BKT_PASS(settings_of(fapl, &set, err));
+    BKT_PASS(bkt_file_settings(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
     int rc = plain_open(name, flags, out, err);
     if (rc != BKT_ENOENT) {
@@ -243,7 +243,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     if (!how.root)
         BKT_NOMEM(err);
     int rc = bkt_convert_from_ocpl(fcpl, how.root, err);
-    rc     = rc < 0 ? rc : settings_of(fapl, &set, err);
+    rc     = rc < 0 ? rc : bkt_file_settings(fapl, &set, err);
     if (rc < 0) {
         bkt_object_free(how.root);
         return rc;
@@ -363,13 +363,11 @@ herr_t bkt_vol_file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void 
 
 /* -- specific -- */
 
-/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that plain HDF5 files come to us as well.  Where HDF5 asks us
- * because its own connector could not open a file, saying yes to that file would only send it round. */
-static bool is_default_connector(void)
+bool bkt_file_fapl_is_ours(hid_t fapl)
 {
     hid_t id  = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
     int   cmp = 1;
-    if (ours >= 0 && H5Pget_vol_id(H5P_FILE_ACCESS_DEFAULT, &id) >= 0 && H5VLcmp_connector_cls(&cmp, id, ours) < 0)
+    if (ours >= 0 && H5Pget_vol_id(fapl, &id) >= 0 && H5VLcmp_connector_cls(&cmp, id, ours) < 0)
         cmp = 1;
     if (id >= 0)
         (void)H5VLclose(id);
@@ -378,11 +376,15 @@ static bool is_default_connector(void)
     return cmp == 0;
 }
 
+/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that plain HDF5 files come to us as well.  Where HDF5 asks us
+ * because its own connector could not open a file, saying yes to that file would only send it round. */
+static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
+
 static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     struct bkt_settings set;
     *args->args.is_accessible.accessible = false;
-    BKT_PASS(settings_of(args->args.is_accessible.fapl_id, &set, err));
+    BKT_PASS(bkt_file_settings(args->args.is_accessible.fapl_id, &set, err));
     int rc = bkt_domain_probe(args->args.is_accessible.filename, &set, err);
     bkt_trace(BKT_TRACE_VOL, "is %s ours? %s", args->args.is_accessible.filename, rc == 1 ? "yes" : rc == 0 ? "no" : "can't tell");
     bkt_settings_fini(&set);
@@ -419,7 +421,7 @@ static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
     struct bkt_settings set;
     if (bkt_native_is_plain(name))
         return bkt_native_delete(name, err);
-    BKT_PASS(settings_of(fapl, &set, err));
+    BKT_PASS(bkt_file_settings(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file delete %s", name);
     bkt_file_drop_unused();
     int rc = bkt_domain_delete(name, &set, false, err);

@@ -17,6 +17,9 @@ BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, 
 /** Another handle on a domain already open (H5Freopen); one reference for the caller. */
 BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 void              bkt_file_release(struct bkt_file *f);
+/** Whether a file access list chooses this connector; its settings (bkt_settings_fini()). */
+bool              bkt_file_fapl_is_ours(hid_t fapl);
+BKT_NODISCARD int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err);
 
 /** For h5bucket, which knows more about the files that references lead into: while this is set, a file that is opened through the
  *  connector is the plain one whose id open() gives (the caller's), and is known by the name that was asked for. */
@@ -51,10 +54,16 @@ void bkt_file_drop_unused(void);
 /** The root group of @p f as a new object of type @p type (H5I_FILE or H5I_GROUP). */
 BKT_NODISCARD int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err);
 
-/** A file that an external link in @p f leads to, kept open with f.  @p name as stored in the link.  Either a domain
- *  (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id). */
-BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native,
-                                    struct bkt_err *err);
+/** An external link: what is stored in it, and the path of its group. */
+struct bkt_ext_link {
+    const char *file, *object, *group;
+};
+/** The file that an external link in @p f leads to, opened as the link access list @p lapl says and kept open with f.  Either a domain
+ *  (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id).  BKT_ENOENT: there is none. */
+BKT_NODISCARD int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
+                                  struct bkt_err *err);
+/** The same for a name that stands elsewhere: the source of a virtual dataset, the file of a reference. */
+BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** What is mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
 BKT_NODISCARD int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err);

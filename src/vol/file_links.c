@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "file_search.h"
 #include "edit.h"
 #include "native.h"
 #include "write.h"
 
 struct bkt_ext {
-    char            *name;
+    char            *name;   /* as stored in the link */
+    char            *where;  /* the prefixes that it was looked for under */
+    hid_t            fapl;   /* the list that the program gave for it, or H5I_INVALID_HID */
     struct bkt_file *domain; /* one reference, or NULL */
     hid_t            native; /* or a plain HDF5 file */
     unsigned         flags;  /* H5F_ACC_RDWR: may be written, if it can be */
@@ -21,7 +23,9 @@ static void ext_free(struct bkt_ext *e)
     if (e->domain)
         bkt_file_release(e->domain);
     bkt_vobj_drop_id(e->native);
+    bkt_vobj_drop_id(e->fapl);
     free(e->name);
+    free(e->where);
     free(e);
 }
 
@@ -83,150 +87,96 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
     return rc;
 }
 
-static int ext_add(struct bkt_file *f, const char *name, struct bkt_file *domain, hid_t native, unsigned flags, struct bkt_err *err)
+/* Takes over what was found, and the list. */
+static int ext_add(struct bkt_file *f, const char *name, char *where, struct bkt_ext_how *how, const struct bkt_ext_found *found,
+                   struct bkt_err *err)
 {
     struct bkt_ext *e = calloc(1, sizeof *e);
     if (!e || !(e->name = strdup(name))) {
         free(e);
-        if (domain)
-            bkt_file_release(domain);
-        if (native >= 0)
-            (void)H5Fclose(native);
+        free(where);
+        if (found->domain)
+            bkt_file_release(found->domain);
+        bkt_vobj_drop_id(found->native);
         BKT_NOMEM(err);
     }
-    e->domain = domain;
-    e->native = native;
-    e->flags  = flags;
+    e->where  = where;
+    e->fapl   = how->fapl;
+    e->domain = found->domain;
+    e->native = found->native;
+    e->flags  = how->flags;
     e->next   = f->exts;
     f->exts   = e;
+    how->fapl = H5I_INVALID_HID;
     return BKT_OK;
 }
 
-/* The folder that a relative name in @p f is resolved against: "home/joe" for the domain home/joe/a.h5. */
-static int sibling(struct bkt_file *f, const char *prefix, const char *name, struct bkt_buf *out)
+static bool is_same(const struct bkt_ext *e, const char *name, const char *where, const struct bkt_ext_how *how)
 {
-    const char *self  = bkt_domain_name(f->dom);
-    const char *slash = strrchr(self, '/');
-    size_t      dir   = slash ? (size_t)(slash - self) + 1 : 0;
-    BKT_PASS(bkt_buf_add(out, self, dir));
-    if (prefix && *prefix)
-        BKT_PASS(bkt_buf_addf(out, "%s/", prefix));
-    return bkt_buf_add_str(out, name);
+    if (strcmp(e->name, name) != 0 || strcmp(e->where, where) != 0 || e->flags != how->flags)
+        return false;
+    return (e->fapl < 0 && how->fapl < 0) || (e->fapl >= 0 && how->fapl >= 0 && H5Pequal(e->fapl, how->fapl) > 0);
 }
 
-/* A name as HSDS resolves it: absolute in the same bucket (facts 2.3). */
-static int in_bucket(struct bkt_file *f, const char *name, struct bkt_buf *out)
+/* HDF5 gives a plain file that is open already as it was opened first: what nobody uses is closed before it is opened otherwise. */
+static void close_plain(struct bkt_file *f, const char *name)
 {
-    const char *uri = bkt_store_uri(bkt_domain_store(f->dom));
-    return bkt_buf_addf(out, "%s%s", uri, name);
-}
-
-static bool has_scheme(const char *name)
-{
-    const char *at = strstr(name, "://");
-    return at && !memchr(name, '/', (size_t)(at - name));
-}
-
-/* What the parent may be, the child may be; where it can't be written after all (a read-only folder, another's bucket) it can
- * still be read. */
-static int open_domain(struct bkt_file *f, const char *as, unsigned flags, struct bkt_file **out, struct bkt_err *err)
-{
-    int rc = bkt_file_domain(as, flags, f->fapl, bkt_domain_settings(f->dom), out, err);
-    if (rc != BKT_EACCES || !(flags & H5F_ACC_RDWR))
-        return rc;
-    bkt_err_clear(err);
-    return bkt_file_domain(as, H5F_ACC_RDONLY, f->fapl, bkt_domain_settings(f->dom), out, err);
-}
-
-static int open_plain(const char *as, unsigned flags, hid_t *out, struct bkt_err *err)
-{
-    struct bkt_err quiet = {.n = 0};
-    int            rc    = flags & H5F_ACC_RDWR ? bkt_native_file(as, H5F_ACC_RDWR, out, &quiet) : BKT_EACCES;
-    return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_native_file(as, H5F_ACC_RDONLY, out, err);
-}
-
-static int try_name(struct bkt_file *f, const char *as, const char *name, unsigned flags, struct bkt_err *err)
-{
-    struct bkt_file *domain = NULL;
-    hid_t            native = H5I_INVALID_HID;
-    struct bkt_err   quiet  = {.n = 0};
-    int              rc     = open_domain(f, as, flags, &domain, &quiet);
-    if (rc == BKT_ENOENT) {
-        /* A local domain's link may name a plain HDF5 file (beside it, or anywhere on this machine, as in HDF5);
-         * a remote domain never makes us open a local file. */
-        bool local     = bkt_store_is_local(bkt_domain_store(f->dom));
-        int  native_rc = local ? open_plain(as, flags, &native, err) : BKT_ENOENT;
-        if (native_rc != BKT_ENOENT)
-            rc = native_rc;
-    } else if (rc < 0) {
-        return bkt_err_copy(err, rc, &quiet);
+    for (struct bkt_ext **p = &f->exts; *p;) {
+        struct bkt_ext *e = *p;
+        if (e->native < 0 || strcmp(e->name, name) != 0 || !is_unused(e)) {
+            p = &e->next;
+            continue;
+        }
+        *p = e->next;
+        ext_free(e);
     }
-    return rc < 0 ? rc : ext_add(f, name, domain, native, flags, err);
 }
 
-static int try_names(struct bkt_file *f, const char *name, const char *prefix, unsigned flags, struct bkt_err *err)
+static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
-    int                                      rc = BKT_ENOENT;
-    if (strncmp(name, "hdf5:/", 6) == 0 && !has_scheme(name))
-        name += 5;
-    else if (strncmp(name, "hdf5://", 7) == 0)
-        name += 6;
-    if (has_scheme(name)) { /* what a domain's author wrote decides nothing about other stores [I2] */
-        BKT_PASS(bkt_domain_may_link(f->dom, name, err));
-        return try_name(f, name, name, flags, err);
-    }
-    if (name[0] == '/') {
-        if (in_bucket(f, name, &a) < 0)
-            BKT_NOMEM(err);
-        rc = try_name(f, bkt_buf_str(&a), name, flags, err);
-        return rc == BKT_ENOENT && bkt_store_is_local(bkt_domain_store(f->dom)) ? try_name(f, name, name, flags, err) : rc;
-    }
-    if (sibling(f, prefix, name, &b) < 0)
+    struct bkt_ext      *e     = f->exts;
+    char                *where = NULL;
+    struct bkt_ext_found found;
+    if (asprintf(&where, "%s\n%s", how->env ? how->env : "", how->prefix) < 0)
         BKT_NOMEM(err);
-    return try_name(f, bkt_buf_str(&b), name, flags, err);
-}
-
-/* H5Pset_elink_acc_flags, or as the file that holds the link. */
-static unsigned access_flags(const struct bkt_file *f, hid_t lapl)
-{
-    unsigned flags = H5F_ACC_DEFAULT;
-    if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 && H5Pget_elink_acc_flags(lapl, &flags) < 0)
-        flags = H5F_ACC_DEFAULT;
-    return (flags == H5F_ACC_DEFAULT ? f->flags : flags) & H5F_ACC_RDWR;
-}
-
-int bkt_file_external(struct bkt_file *f, const char *name, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
-{
-    struct bkt_ext *e = f->exts;
-    *domain           = NULL;
-    *native           = H5I_INVALID_HID;
-    unsigned flags = access_flags(f, lapl);
-    while (e && (strcmp(e->name, name) != 0 || e->flags != flags))
+    while (e && !is_same(e, name, where, how))
         e = e->next;
-    if (!e) {
-        char        prefix[1024] = "";
-        const char *env          = getenv("HDF5_EXT_PREFIX");
-        if (env && *env)
-            (void)snprintf(prefix, sizeof prefix, "%s", env);
-        else if (lapl != H5P_DEFAULT && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
-            (void)H5Pget_elink_prefix(lapl, prefix, sizeof prefix);
-        int rc = try_names(f, name, prefix, flags, err);
-        if (rc == BKT_ENOENT)
-            BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
-        BKT_PASS(rc);
-        e = f->exts; /* the newest is the first */
-        assert(e);
-        /* found under the name as stored, whatever was tried */
-        char *as_stored = strdup(name);
-        if (!as_stored)
-            BKT_NOMEM(err);
-        free(e->name);
-        e->name = as_stored;
+    if (e) { /* the last one used is the first */
+        struct bkt_ext **p = &f->exts;
+        while (*p != e)
+            p = &(*p)->next;
+        *p      = e->next;
+        e->next = f->exts;
+        f->exts = e;
+        free(where);
+        return BKT_OK;
     }
-    *domain = e->domain;
-    *native = e->native;
+    close_plain(f, name);
+    int rc = bkt_ext_search(f, name, how, &found, err);
+    if (rc == BKT_OK)
+        return ext_add(f, name, where, how, &found, err);
+    free(where);
+    if (rc == BKT_ENOENT)
+        BKT_FAIL(err, BKT_ENOENT, "external link to '%s': no such domain or file beside %s", name, f->name);
+    return rc;
+}
+
+int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+{
+    struct bkt_ext_how how;
+    BKT_PASS(bkt_ext_how(f, l, lapl, &how, err));
+    int rc = find(f, l->file, &how, err);
+    bkt_ext_how_fini(&how);
+    BKT_PASS(rc);
+    assert(f->exts);
+    *domain = f->exts->domain;
+    *native = f->exts->native;
     return BKT_OK;
+}
+
+int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+{
+    return bkt_file_follow(f, &(struct bkt_ext_link){.file = name}, H5P_DEFAULT, domain, native, err);
 }
 
 /* ---- mounts ---- */

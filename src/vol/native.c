@@ -18,9 +18,9 @@ static const char *plain_path(const char *name, bool *said)
 }
 
 /* The list must say native explicitly, or HDF5 would come back to us (HDFGroup/hdf5 issue 2764). */
-static hid_t native_fapl(void)
+static hid_t native_fapl(hid_t like)
 {
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
     if (fapl >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0) {
         (void)H5Pclose(fapl);
         return H5I_INVALID_HID;
@@ -45,26 +45,33 @@ bool bkt_native_is_plain(const char *name)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = said || !is_pointer(path) ? native_fapl() : H5I_INVALID_HID;
+    hid_t       fapl = said || !is_pointer(path) ? native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
     bool        yes  = fapl >= 0 && is_hdf5(path, fapl);
     if (fapl >= 0)
         (void)H5Pclose(fapl);
     return yes;
 }
 
-int bkt_native_file(const char *name, unsigned flags, hid_t *out, struct bkt_err *err)
+/* A driver of the program's own choice may want other files than one of that name: HDF5 has to try. */
+static bool may_be_file(const char *path, hid_t fapl)
 {
     struct stat st;
+    bool        drivers = fapl >= 0 && H5Pget_driver(fapl) != H5FD_SEC2;
+    return !strstr(path, "://") && (drivers || (stat(path, &st) == 0 && S_ISREG(st.st_mode)));
+}
+
+int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err)
+{
     bool        said;
     const char *path = plain_path(name, &said);
     if (!said && is_pointer(path))
         return BKT_ENOENT;
-    if (strstr(path, "://") || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (!may_be_file(path, like)) {
         if (said)
             BKT_FAIL(err, BKT_EINVAL, "%s: no such file", path);
         return BKT_ENOENT;
     }
-    hid_t fapl = native_fapl();
+    hid_t fapl = native_fapl(like);
     int   rc   = BKT_OK;
     *out       = H5I_INVALID_HID;
     if (fapl < 0)
@@ -84,7 +91,7 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, 
     const char *path = plain_path(name, &said);
     if (!said)
         return BKT_ENOENT;
-    hid_t fapl = native_fapl();
+    hid_t fapl = native_fapl(H5I_INVALID_HID);
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains have such */
     if (fapl >= 0)
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
@@ -102,7 +109,7 @@ int bkt_native_delete(const char *name, struct bkt_err *err)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = native_fapl();
+    hid_t       fapl = native_fapl(H5I_INVALID_HID);
     int         rc   = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol") : PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
     if (fapl >= 0)
         (void)H5Pclose(fapl);
@@ -125,10 +132,37 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* H5Oopen() takes a list of exactly that class; what a group's or dataset's list says of links is in one. */
+static hid_t link_list(hid_t lapl)
+{
+    char                 where[1024] = "";
+    size_t               nlinks       = 16;
+    unsigned             flags        = H5F_ACC_DEFAULT;
+    H5L_elink_traverse_t fn           = NULL;
+    void                *arg          = NULL;
+    hid_t                out          = H5Pcreate(H5P_LINK_ACCESS), fapl = H5Pget_elink_fapl(lapl);
+    bool                 ok = out >= 0 && fapl >= 0 && H5Pget_nlinks(lapl, &nlinks) >= 0 && H5Pset_nlinks(out, nlinks) >= 0 &&
+              H5Pget_elink_prefix(lapl, where, sizeof where) >= 0 && (!*where || H5Pset_elink_prefix(out, where) >= 0) &&
+              H5Pget_elink_acc_flags(lapl, &flags) >= 0 && H5Pset_elink_acc_flags(out, flags) >= 0 &&
+              H5Pget_elink_cb(lapl, &fn, &arg) >= 0 && (!fn || H5Pset_elink_cb(out, fn, arg) >= 0) &&
+              (fapl == H5P_DEFAULT || H5Pset_elink_fapl(out, fapl) >= 0);
+    if (fapl > 0)
+        (void)H5Pclose(fapl);
+    if (ok || out < 0)
+        return out;
+    (void)H5Pclose(out);
+    return H5I_INVALID_HID;
+}
+
 int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err)
 {
-    (void)lapl; /* HDF5 checks the list's class; object opens take link access lists only */
-    return PASS_ON(err, *out = H5Oopen(loc, path, H5P_DEFAULT), "opening an object of a plain HDF5 file");
+    hid_t links = H5P_DEFAULT;
+    if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
+        BKT_PASS(PASS_ON(err, links = link_list(lapl), "copying a link access list"));
+    int rc = PASS_ON(err, *out = H5Oopen(loc, path, links), "opening an object of a plain HDF5 file");
+    if (links != H5P_DEFAULT)
+        (void)H5Pclose(links);
+    return rc;
 }
 
 int bkt_native_open_by_idx(hid_t loc, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out, struct bkt_err *err)

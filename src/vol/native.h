@@ -19,8 +19,8 @@
     })
 
 /** Open a plain HDF5 file of this machine with HDF5's native connector; "native:" before its name says that it is one.
- *  BKT_ENOENT: there is no such HDF5 file. */
-BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t *out, struct bkt_err *err);
+ *  @p like: a file access list for its driver and the like; H5I_INVALID_HID: none.  BKT_ENOENT: there is no such HDF5 file. */
+BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err);
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "convert.h"
@@ -51,22 +50,10 @@ void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
 
 /* ---- following one ---- */
 
-static bool is_relative(const char *name) { return *name != '/' && !strstr(name, "://"); }
-
-/* A relative name is meant beside the domain, as an external link's is; in a folder of this machine also as HDF5 takes it, from the
- * working folder. */
 static int find_file(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
     struct bkt_err quiet = {.n = 0};
-    int            rc    = bkt_file_external(f, name, H5P_DEFAULT, domain, native, &quiet);
-    if (rc == BKT_ENOENT && is_relative(name) && bkt_store_is_local(bkt_domain_store(f->dom))) {
-        BKT_CLEANUP(bkt_freep) char             *cwd = getcwd(NULL, 0);
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
-        if (cwd && bkt_buf_addf(&abs, "%s/%s", cwd, name) < 0)
-            BKT_NOMEM(err);
-        if (cwd && bkt_file_external(f, bkt_buf_str(&abs), H5P_DEFAULT, domain, native, NULL) == BKT_OK)
-            return BKT_OK;
-    }
+    int            rc    = bkt_file_external(f, name, domain, native, &quiet);
     if (rc == BKT_ENOENT)
         BKT_FAIL(err, rc, "a reference into '%s': no such domain or file beside %s", name, f->name);
     return rc < 0 ? bkt_err_copy(err, rc, &quiet) : BKT_OK;

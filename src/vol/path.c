@@ -66,12 +66,16 @@ static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err 
     return BKT_OK;
 }
 
-static int follow_external(struct walk *w, const struct bkt_link *l, struct bkt_err *err)
+/* The first @p in bytes of the path are the name of the group that holds the link. */
+static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, struct bkt_err *err)
 {
-    struct bkt_file *child  = NULL;
-    hid_t            native = H5I_INVALID_HID;
-    BKT_TRY(err, bkt_file_external(w->f, l->file ? l->file : "", w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name,
-            l->name);
+    struct bkt_file             *child  = NULL;
+    hid_t                        native = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) char *group  = strndup(in ? bkt_buf_str(&w->path) : w->path_known ? "/" : "", in ? in : 1);
+    if (!group)
+        BKT_NOMEM(err);
+    struct bkt_ext_link what = {l->file ? l->file : "", l->path && *l->path ? l->path : "/", group};
+    BKT_TRY(err, bkt_file_follow(w->f, &what, w->lapl, &child, &native, err), "%s: external link '%s'", w->f->name, l->name);
     if (native >= 0) {
         BKT_PASS(bkt_native_open(native, l->path && *l->path ? l->path : "/", w->lapl, &w->native, err));
         bkt_object_release(w->obj);
@@ -119,6 +123,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     free(copy);
     if (rc < 0)
         return rc;
+    size_t in = w->path.len; /* of the group's name */
     if (w->path_known && (bkt_buf_add(&w->path, "/", 1) < 0 || bkt_buf_add(&w->path, name, n) < 0))
         BKT_NOMEM(err);
     const struct bkt_object *hold = bkt_object_retain(holder);
@@ -132,7 +137,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
             break;
         case BKT_L_EXTERNAL:
             rc = spend_link(w, l->name, err);
-            rc = rc < 0 ? rc : follow_external(w, l, err);
+            rc = rc < 0 ? rc : follow_external(w, l, in, err);
             break;
         case BKT_L_USER:
         case BKT_L_OTHER:

@@ -94,11 +94,11 @@ static int open_file(const struct view *v, const char *file, struct bkt_file **d
     prefix_of(v, prefix, sizeof prefix);
     if (*prefix && file[0] != '/' && !strstr(file, "://")) {
         (void)snprintf(path, sizeof path, "%s/%s", prefix, file);
-        int rc = bkt_file_external(v->o->file, path, H5P_DEFAULT, domain, native, NULL);
+        int rc = bkt_file_external(v->o->file, path, domain, native, NULL);
         if (rc != BKT_ENOENT)
-            return rc == BKT_OK ? rc : bkt_file_external(v->o->file, path, H5P_DEFAULT, domain, native, err);
+            return rc == BKT_OK ? rc : bkt_file_external(v->o->file, path, domain, native, err);
     }
-    return bkt_file_external(v->o->file, file, H5P_DEFAULT, domain, native, err);
+    return bkt_file_external(v->o->file, file, domain, native, err);
 }
 
 /* BKT_OK with *out negative: there is no such file or dataset, which is no error. */
