@@ -161,7 +161,8 @@ static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, s
     return rc;
 }
 
-int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
+int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
+                    struct bkt_err *err)
 {
     struct bkt_ext_how how;
     BKT_PASS(bkt_ext_how(f, l, lapl, &how, err));
