@@ -1,7 +1,9 @@
-/* h5write FILE raw|zip MIB STEP | rows | groups N | attributes N: write by nothing but HDF5's public API, through the connector.
+/* h5write HOW FILE raw|zip MIB STEP | rows | groups N | attributes N: write by nothing but HDF5's public API.
+ *   HOW        bucket: through the connector; native: a local file; synced: a local file that is on disk at the end (fsync)
  *   raw, zip   MIB of float32 in chunks of 1 MiB, STEP of them with each H5Dwrite; zip: deflate level 1
  *   rows       1,000 rows of 4 KiB, appended one by one, flushed every 100
  * Prints seconds from H5Fcreate to H5Fclose, and peak memory in MiB without the program's own data. */
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SIDE 512 /* a chunk is SIDE x SIDE floats */
 
@@ -109,19 +112,37 @@ static void make_many(hid_t file, int groups, int n)
     H5Sclose(space);
 }
 
+static hid_t access_list(const char *how)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (strcmp(how, "bucket") == 0) {
+        hid_t connector = H5VLregister_connector_by_name("bucket", H5P_DEFAULT);
+        must(connector, "the connector");
+        must(H5Pset_vol(fapl, connector, NULL), "H5Pset_vol");
+        H5VLclose(connector);
+    }
+    return fapl;
+}
+
+static void to_disk(const char *name)
+{
+    int fd = open(name, O_RDONLY);
+    must(fd, "open");
+    must(fsync(fd), "fsync");
+    (void)close(fd);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        return fprintf(stderr, "usage: h5write FILE raw|zip MIB STEP | rows | groups N | attributes N\n"), 2;
-    const char *what = argv[2];
+    if (argc < 4)
+        return fprintf(stderr, "usage: h5write bucket|native|synced FILE raw|zip MIB STEP | rows | groups N | attributes N\n"), 2;
+    const char *how = argv[1], *name = argv[2], *what = argv[3];
     int         bulk = !strcmp(what, "raw") || !strcmp(what, "zip");
-    hsize_t     n    = argc > 3 ? strtoull(argv[3], NULL, 10) : 4, step = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    hsize_t     n    = argc > 4 ? strtoull(argv[4], NULL, 10) : 4, step = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
     float      *data = field((size_t)(bulk ? n : 4) * SIDE * SIDE);
-    hid_t       fapl = H5Pcreate(H5P_FILE_ACCESS), connector = H5VLregister_connector_by_name("bucket", H5P_DEFAULT);
-    must(connector, "the connector");
-    must(H5Pset_vol(fapl, connector, NULL), "H5Pset_vol");
+    hid_t       fapl = access_list(how);
     double before = peak_mib(), begin = now();
-    hid_t  file   = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t  file   = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     must(file, "H5Fcreate");
     if (bulk)
         write_field(file, !strcmp(what, "zip"), n, step, data);
@@ -130,9 +151,10 @@ int main(int argc, char **argv)
     else
         make_many(file, !strcmp(what, "groups"), (int)n);
     must(H5Fclose(file), "H5Fclose");
+    if (strcmp(how, "synced") == 0)
+        to_disk(name);
     printf("%.3f %.0f\n", now() - begin, peak_mib() - before);
     free(data);
     H5Pclose(fapl);
-    H5VLclose(connector);
     return 0;
 }

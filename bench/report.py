@@ -91,7 +91,7 @@ def read_tables(rows, about):
 
 
 def write_tables(rows, about):
-    return (f"Every request waits {about['delay']:g} ms before it is answered; {about['connections']} connections of the plain PUTs; "
+    return (f"Every request to the bucket waits {about['delay']:g} ms before it is answered; "
             f"median of {about['repeat']} runs. {measured_on(about, rows)}.\n\n" + tables(rows, "written", "by", WRITE_COLUMNS))
 
 
