@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain_impl.h"
+#include "edit_impl.h"
 #include "list.h"
 
 #define WAVE 256 /* groups asked for ahead of the one that is counted */
@@ -118,13 +118,35 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
     return BKT_OK;
 }
 
+/* Groups that somebody holds, with nothing leading to them: what they link is no less linked. */
+static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct queue *q)
+{
+    const struct bkt_map *from[] = {d->edits->changes, d->edits->loose};
+    for (size_t k = 0; k < BKT_COUNT(from); k++) {
+        const void   *key;
+        size_t        pos = 0, n;
+        void         *v;
+        struct bkt_id id = {{0}};
+        while (bkt_map_next(from[k], &pos, &key, &n, &v)) {
+            bool first;
+            memcpy(id.text, key, BKT_ID_LEN);
+            if (bkt_id_kind(&id) != BKT_GROUP)
+                continue;
+            BKT_PASS(see(c, &id, &first));
+            if (first)
+                BKT_PASS(push(q, &id));
+        }
+    }
+    return BKT_OK;
+}
+
 /* Breadth first from the root; the next WAVE groups of the queue are always under way. */
 static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
     struct queue q     = {0};
     size_t       ahead = 0;
     bool         first;
-    int          rc = see(c, &d->doc.root, &first) < 0 || push(&q, &d->doc.root) < 0 ? BKT_ENOMEM : BKT_OK;
+    int          rc = see(c, &d->doc.root, &first) < 0 || push(&q, &d->doc.root) < 0 ? BKT_ENOMEM : push_held(d, c, &q);
     for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
         size_t until = q.n < i + WAVE ? q.n : i + WAVE;
         if (ahead < until) {
