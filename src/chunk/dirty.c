@@ -7,11 +7,13 @@
 #include "bits.h"
 #include "edit.h"
 #include "forkguard.h"
+#include "list.h"
 #include "map.h"
 #include "num.h"
 #include "trace.h"
 
 #define STORED_BITS (1u << 19)
+#define FEW_MAX     2048 /* hashes in a list: as long as the bits' price is higher */
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
 struct dirty { /* what is attached to the cache */
@@ -56,6 +58,7 @@ void bkt_wset_free(struct bkt_wset *ws)
         bkt_dchunk_free(c);
     bkt_map_free(ws->chunks, NULL);
     bkt_dsetio_close(ws->io);
+    free(ws->few);
     free(ws->stored);
     free(ws);
 }
@@ -122,14 +125,59 @@ void bkt_wset_respace(struct bkt_wset *ws)
     ws->slice_space = OWN_SPACE | ++ws->dirty->n_spaces;
 }
 
+/* Nothing of it is to be stored, or in use: to forget it costs requests, when it is written to again. */
+static bool is_idle(const struct bkt_wset *ws)
+{
+    size_t      pos = 0, n;
+    const void *key;
+    void       *v;
+    if (ws->users || ws->untrimmed || ws->serial + ws->dirty->trim_at / 2 > ws->dirty->n_asked)
+        return false;
+    while (bkt_map_next(ws->chunks, &pos, &key, &n, &v)) {
+        const struct bkt_dchunk *c = v;
+        if (c->task || bkt_dchunk_is_dirty(c))
+            return false;
+    }
+    return true;
+}
+
+/* A program that writes a great many datasets: those it hasn't written to for long are let go.  What readers have cached of
+ * them lies under numbers that only the set knows to be out of date, so the cache is emptied. */
+static void trim_sets(struct bkt_dirty *d, uint64_t each)
+{
+    size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;
+    const void *key;
+    void       *v;
+    d->trim_at = bkt_max_u64(d->trim_at, least);
+    if (count < d->trim_at)
+        return;
+    while (bkt_map_next(d->sets, &pos, &key, &n, &v)) { /* deleting doesn't disturb the walk */
+        struct bkt_wset *ws = v;
+        if (!is_idle(ws))
+            continue;
+        bkt_wset_drop(ws);
+        (void)bkt_map_del(d->sets, ws->id.text, strlen(ws->id.text));
+        bkt_wset_free(ws);
+        gone++;
+    }
+    if (gone)
+        bkt_cache_clear(bkt_cache_of(d->dom));
+    d->trim_at = bkt_max_u64(least, (count - gone) + (count - gone) / 4);
+}
+
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
 {
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
+    if (ws)
+        ws->serial = ++d->n_asked;
     if (ws || !(ws = calloc(1, sizeof *ws)))
         return ws;
     ws->dirty  = d;
     ws->id     = io->obj->id;
     ws->chunks = bkt_map_new();
+    ws->serial = ++d->n_asked;
+    ws->cost   = sizeof *ws + sizeof *io + sizeof *io->obj + 1024;
+    trim_sets(d, ws->cost);
     bkt_wset_respace(ws);
     for (unsigned i = 0; i < io->rank; i++)
         ws->known[i] = UINT64_MAX;
@@ -163,7 +211,8 @@ static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
 static uint64_t cost_of(const struct bkt_dchunk *c)
 {
     const struct bkt_dsetio *io   = c->ws->io;
-    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with what the map takes */
+    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with what the map takes, and a part of the set */
+    cost += c->ws->cost / (bkt_map_count(c->ws->chunks) + 1);
     if (c->e)
         cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);
     if (c->mask)
@@ -214,20 +263,49 @@ struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *co
     return bkt_map_get(ws->chunks, coord, ws->io->rank * sizeof *coord);
 }
 
-static size_t hash_of(const struct bkt_wset *ws, const uint64_t *coord)
+static uint32_t hash_of(const struct bkt_wset *ws, const uint64_t *coord)
 {
     uint64_t h = 0;
     for (unsigned i = 0; i < ws->io->rank; i++)
         h = (h ^ coord[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(h >> 32) % STORED_BITS;
+    return (uint32_t)(h >> 32) % STORED_BITS;
+}
+
+bool bkt_wset_any_stored(const struct bkt_wset *ws) { return ws->n_few || ws->stored; }
+
+/* Whether a chunk of that hash was noted. */
+static bool is_noted(const struct bkt_wset *ws, uint32_t hash)
+{
+    for (size_t i = 0; i < ws->n_few; i++)
+        if (ws->few[i] == hash)
+            return true;
+    return ws->stored && bkt_bits_get(ws->stored, hash);
+}
+
+static int note_stored(struct bkt_wset *ws, uint32_t hash)
+{
+    if (ws->n_few < FEW_MAX && !ws->stored) {
+        if (bkt_list_room(&ws->few, ws->n_few, &ws->few_cap, sizeof *ws->few) < 0)
+            return BKT_ENOMEM;
+        ws->few[ws->n_few++] = hash;
+        return BKT_OK;
+    }
+    if (!ws->stored && !(ws->stored = calloc(STORED_BITS / 64, sizeof *ws->stored)))
+        return BKT_ENOMEM;
+    for (size_t i = 0; i < ws->n_few; i++)
+        (void)bkt_bits_set(ws->stored, ws->few[i], 1);
+    free(ws->few);
+    ws->few   = NULL;
+    ws->n_few = ws->few_cap = 0;
+    (void)bkt_bits_set(ws->stored, hash, 1);
+    return BKT_OK;
 }
 
 void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord)
 {
-    if (!ws->stored && !(ws->stored = calloc(STORED_BITS / 64, sizeof *ws->stored)))
+    uint32_t hash = hash_of(ws, coord);
+    if (!is_noted(ws, hash) && note_stored(ws, hash) < 0)
         ws->is_new = false; /* then it is looked for */
-    else
-        (void)bkt_bits_set(ws->stored, hash_of(ws, coord), 1);
 }
 
 /* Whether the chunk may be stored, as far as is known without asking.  To be wrong costs a request, no more. */
@@ -236,7 +314,7 @@ static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
     bool inside = !ws->is_new;
     for (unsigned i = 0; inside && i < ws->io->rank; i++)
         inside = coord[i] * ws->io->cdims[i] < ws->known[i];
-    return inside || (ws->stored && bkt_bits_get(ws->stored, hash_of(ws, coord)));
+    return inside || is_noted(ws, hash_of(ws, coord));
 }
 
 int bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err)

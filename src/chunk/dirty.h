@@ -50,7 +50,12 @@ struct bkt_wset {
     uint64_t           space, slice_space; /* what its chunks and parts of them are cached under from the first write on */
     uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     bool               is_new;  /* nothing is stored of it that we did not store ourselves */
-    uint64_t          *stored;  /* what we stored: a bit for each hash of a coordinate; NULL: nothing */
+    uint32_t          *few;     /* what we stored: hashes of coordinates; NULL: nothing, or `stored` has them */
+    size_t             n_few, few_cap;
+    uint64_t          *stored;  /* the same for many: a bit for each hash; NULL: none */
+    unsigned           users;   /* plans of a write under way */
+    uint64_t           cost;    /* bytes of memory, with io */
+    uint64_t           serial;  /* of the write that asked for it last */
     bool               again;   /* chunks were written again just after they had been stored: none is stored early any more */
     bool               untrimmed; /* what a shrink has left couldn't be cleared up */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
@@ -97,6 +102,8 @@ struct bkt_dirty {
     uint64_t           n_ended;  /* tasks, ever */
     uint64_t           n_flushes;
     uint64_t           n_spaces;
+    uint64_t           n_asked;  /* for sets, ever */
+    size_t             trim_at;  /* so many sets are too many */
     bool               any_untrimmed; /* a set's */
     pid_t              pid;
 };
@@ -113,6 +120,8 @@ void             bkt_wset_wait(struct bkt_wset *ws); /* for what is under way; l
 void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
 void             bkt_wset_free(struct bkt_wset *ws); /* it is in no map any more */
 
+/** Whether anything was stored of it by us. */
+bool bkt_wset_any_stored(const struct bkt_wset *ws);
 /** A chunk was stored: it may be there from now on. */
 void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord);
 

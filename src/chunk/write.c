@@ -86,6 +86,12 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
 
 static void plan_fini(struct bkt_wplan *p)
 {
+    struct bkt_dirty *d = p->ws ? p->ws->dirty : NULL;
+    if (d) {
+        (void)pthread_mutex_lock(&d->lock);
+        p->ws->users--;
+        (void)pthread_mutex_unlock(&d->lock);
+    }
     bkt_grid_fini(&p->grid);
     bkt_memmap_fini(&p->mem);
 }
@@ -269,6 +275,8 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
         return BKT_OK;
     (void)pthread_mutex_lock(&d->lock);
     p->ws = bkt_wset_of(d, p->io);
+    if (p->ws)
+        p->ws->users++;
     (void)pthread_mutex_unlock(&d->lock);
     if (!p->ws)
         BKT_NOMEM(err);

@@ -206,9 +206,9 @@ static int look_for_all(struct resize *r, struct bkt_err *err)
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&r->d->lock);
-    bool stored = !r->ws->is_new || r->ws->stored;
+    bool stored = !r->ws->is_new || bkt_wset_any_stored(r->ws);
     bkt_wset_wait(r->ws);
-    stored |= r->ws->stored != NULL;
+    stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->lock);
     if (stored)
         BKT_PASS(bkt_id_is_v2(&r->io->obj->id) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));

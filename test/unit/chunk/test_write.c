@@ -2,6 +2,9 @@
  * and, by another opening of the domain, from the store; and how many requests it takes. */
 #include "write_testing.h"
 
+#include "dirty.h"
+#include "map.h"
+
 static const char *const lists[] = {
     "",
     GZIP,
@@ -243,8 +246,53 @@ static void raw_chunks(struct world *w)
     free(m.v);
 }
 
+/* A program that writes many datasets, here and there: what is kept of those it is done with is bounded, and nobody sees what
+ * was before the writes. */
+static void many_datasets(void)
+{
+    enum { N = 600, TURNS = 6000 };
+    struct world w;
+    struct model m[N] = {{0}};
+    uint64_t     cdims[] = {8}, most = 0;
+    uint32_t     seed = 12;
+    world_open(&w, "many", "write_cache=1M");
+    for (unsigned i = 0; i < N; i++) {
+        m[i] = (struct model){.n = i + 1, .rank = 1, .dims = {20}};
+        model_make(&w, &m[i], cdims, i % 3 ? "" : GZIP, false);
+    }
+    for (unsigned k = 0; k < TURNS; k++) {
+        struct model      *one = &m[below(&seed, N)];
+        struct bkt_dsetio *io  = open_io(&w, one->n);
+        struct bkt_sel     sel = {.rank = 1, .dims = {20}};
+        struct bkt_err     err = {0};
+        random_sel(&sel, &seed);
+        if (k % 2)
+            model_check(one, io, "before");
+        CHECK(k % 3 == 0 || model_write(one, io, &sel, (int32_t)(k * 100), &err) == BKT_OK, "%s", story(&err));
+        if (k % 5 == 0)
+            model_check(one, io, "after");
+        if (k % 500 == 0)
+            CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+        most = bkt_max_u64(most, bkt_map_count(bkt_dirty_of(w.dom, true)->sets));
+        free(sel.runs);
+        bkt_dsetio_close(io);
+    }
+    struct bkt_err err = {0};
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(most > 20 && most < N / 2, "%d datasets are remembered of %d", (int)most, N);
+    reopen(&w, "many");
+    for (unsigned i = 0; i < N; i++) {
+        struct bkt_dsetio *io = open_io(&w, m[i].n);
+        model_check(&m[i], io, "in the end");
+        bkt_dsetio_close(io);
+        free(m[i].v);
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
+    many_datasets();
     struct world w;
     world_open(&w, "write", "");
     for (unsigned i = 0; i < 300; i++)
