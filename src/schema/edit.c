@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "edit_impl.h"
+#include "num.h"
 #include "object.h"
 #include "parse.h"
 #include "trace.h"
@@ -31,6 +32,7 @@ struct bkt_edits *bkt_edits_new(void)
 
 void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
 {
+    d->edits->dirty_bytes -= bkt_min_u64(d->edits->dirty_bytes, c->bytes);
     if (c->obj) {
         bkt_objects_unpin(d->objects, &c->id);
         bkt_object_release(c->obj);
@@ -121,7 +123,16 @@ int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chan
     *out = change_there(d, id);
     if (*out && (*out)->removed)
         BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
-    return *out ? BKT_OK : begin(d, id, out, err);
+    if (!*out)
+        BKT_PASS(begin(d, id, out, err));
+    (*out)->serial = ++d->edits->serial;
+    return BKT_OK;
+}
+
+static void count_bytes(struct bkt_domain *d, struct bkt_change *c, uint64_t n)
+{
+    c->bytes += n;
+    d->edits->dirty_bytes += n;
 }
 
 /* What a name goes through between two flushes comes down to one delta. */
@@ -226,7 +237,7 @@ static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err
     c->id     = o->id;
     c->is_new = true;
     (void)bkt_object_retain(o);
-    d->edits->dirty_bytes += sizeof *c + sizeof *o + 1024;
+    c->serial = ++d->edits->serial;
     int rc = bkt_objects_add(d->objects, o, err);
     if (rc == BKT_OK && bkt_map_put(d->edits->changes, o->id.text, BKT_ID_LEN, c, NULL) < 0) {
         bkt_objects_drop(d->objects, &c->id, false);
@@ -237,12 +248,14 @@ static int add_change(struct bkt_domain *d, struct bkt_object *o, struct bkt_err
         return rc;
     }
     c->obj = o;
+    count_bytes(d, c, sizeof *c + sizeof *o + 1024);
     return BKT_OK;
 }
 
 int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, struct bkt_err *err)
 {
     int rc = complete_object(d, o, err);
+    bkt_edit_spill(d);
     if (rc == BKT_OK)
         rc = add_change(d, o, err);
     if (rc < 0) {
@@ -294,7 +307,7 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
         BKT_FAIL(err, BKT_EEXIST, "a link '%s' is there already", l->name);
     if (l->created <= 0)
         l->created = bkt_edit_now(d->edits);
-    d->edits->dirty_bytes += 3 * sizeof *l + 2 * strlen(l->name);
+    count_bytes(d, c, 3 * sizeof *l + 2 * strlen(l->name));
     enum bkt_delta was = noted(c->links, l->name);
     if (hard && bkt_links_count_change(d->links, &target, 1) < 0)
         BKT_NOMEM(err);
@@ -395,8 +408,9 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
                   struct bkt_err *err)
 {
     struct bkt_change *c;
+    bkt_edit_spill(d); /* before there is a change in hand: it forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
-    d->edits->dirty_bytes += 512 + a->value.len;
+    count_bytes(d, c, 512 + a->value.len);
     if (!a->name || !a->type)
         BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
     return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);

@@ -35,6 +35,7 @@ struct bkt_change {
     bool               keep;    /* wanted without a link */
     bool               removed; /* to be deleted */
     bool               tried;   /* a PUT failed that may have reached the store */
+    uint64_t           bytes, serial; /* what it takes up, roughly; when it was last touched */
     bool               comment;
     bool               numbers; /* of links or attributes: one that was given is not in use any more */
     int64_t            refs;    /* change of extra_refs */
@@ -61,7 +62,9 @@ struct bkt_edits {
     double          clock;   /* the latest time stamp given out */
     void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
     void *on_remove_arg;
-    uint64_t dirty_bytes;
+    uint64_t dirty_bytes, serial;
+    uint64_t spill_at; /* dirty_bytes from which on it is worth trying again (spill.c) */
+    bool     spilling;
     struct bkt_clash clash; /* found by a flush of one object, to be told by the next of all */
     /* a domain that isn't stored yet */
     bool           fresh, replace; /* replace: whatever document is there */
@@ -106,7 +109,16 @@ void bkt_extent_tried(struct bkt_change *c);
 /** A dataset's part of bkt_replay(). */
 BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
 
+/* ---- spill.c ---- */
+
+/** Where changes take up more than setting meta_cache: store new objects that nobody holds, so that they can be let go.  What
+ *  can't be stored stays; the next flush tells. */
+void bkt_edit_spill(struct bkt_domain *d);
+
 /* ---- flush.c, flush_doc.c ---- */
+
+/** Write objects in any order; @p v is used up.  Those that are through are forgotten. */
+BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err);
 
 /** The object in memory becomes what is in c->text: what was written, with what others had put there. */
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);

@@ -204,7 +204,9 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
     if (c->foreign && bkt_change_adopt(d, c, NULL) < 0)
         etag = "";
     bkt_buf_fini(&c->obj->stored);
-    if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag)
+    if (!c->foreign)
+        c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len ? c->bytes : c->text.len; /* what it costs to keep */
+    if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag && !d->edits->spilling)
         bkt_buf_move(&c->obj->stored, &c->text);
 }
 
@@ -332,7 +334,7 @@ static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, st
 }
 
 /* In waves; then one by one those that lost, or are known to lose often.  @p v is used up. */
-static int run_phase(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
+int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = calloc(1, sizeof *w);
     size_t left = 0, none = 0;
@@ -412,7 +414,7 @@ static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *
 {
     size_t at = 0;
     for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
-        BKT_PASS(run_phase(d, v + at, starts[p] - at, clash, err));
+        BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, clash, err));
     if (d->edits->fresh)
         BKT_PASS(bkt_doc_write(d, err));
     BKT_PASS(bkt_doc_remove_old(d, err));
@@ -471,7 +473,8 @@ int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
     if (bkt_map_count(d->edits->changes) == 0)
         return BKT_OK;
     BKT_PASS(prepare(d, &v, starts, &n, err));
-    BKT_TRY(err, run_phase(d, v, starts[PHASE_LEAVES], &d->edits->clash, err), "%s: new objects are not written; they are kept", d->name);
+    BKT_TRY(err, bkt_flush_some(d, v, starts[PHASE_LEAVES], &d->edits->clash, err),
+            "%s: new objects are not written; they are kept", d->name);
     return BKT_OK;
 }
 
@@ -484,7 +487,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
         return BKT_OK;
     BKT_PASS(prepare(d, &v, starts, &n, err));
     BKT_TRY(err, flush_all(d, v, starts, n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
-    d->edits->dirty_bytes = 0;
+    d->edits->spill_at    = 0;
     struct bkt_clash told = *clash;
     memset(clash, 0, sizeof *clash);
     return bkt_clash_tell(d, &told, err);
@@ -495,7 +498,7 @@ int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struc
     struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     if (!c || c->removed || c->is_new || !is_changed(c))
         return BKT_OK;
-    return run_phase(d, &c, 1, &d->edits->clash, err);
+    return bkt_flush_some(d, &c, 1, &d->edits->clash, err);
 }
 
 bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }

@@ -250,8 +250,9 @@ int compare_write_main(const struct write_case *cases, size_t n)
     CHECK(!schema || strcmp(schema, "v1") != 0 || system(command) != 0, "there are objects of version 2");
     ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     CHECK(left == 0, "%zd HDF5 objects are still open", left);
-    if (getenv("BKT_H5_KEEP")) { /* where what is in the bucket is wanted afterwards */
-        snprintf(command, sizeof command, "%s/%s", getenv("BKT_H5_KEEP"), strrchr(folder, '/') + 1);
+    const char *keep = getenv("BKT_H5_KEEP"), *leaf = strrchr(folder, '/');
+    if (keep && leaf) { /* where what is in the bucket is wanted afterwards */
+        snprintf(command, sizeof command, "%s/%s", keep, leaf + 1);
         CHECK(rename(base, command) == 0, "%s", command);
     }
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
