@@ -79,6 +79,24 @@ static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bk
     return BKT_OK;
 }
 
+/* The dataset is no more, and HDF5 still says what a reference to it is: an extent that just holds the region. */
+static int open_lost_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
+{
+    hsize_t  dims[BKT_MAX_RANK];
+    unsigned rank = r->rank && r->rank <= BKT_MAX_RANK ? r->rank : 1;
+    for (unsigned d = 0; d < BKT_MAX_RANK; d++)
+        dims[d] = 1;
+    size_t corners = r->kind == BKT_REGION_BLOCKS ? 2 * r->n : r->kind == BKT_REGION_POINTS ? r->n : 0;
+    for (size_t i = 0; i < corners * r->rank; i++)
+        if (dims[i % r->rank] <= r->coords[i])
+            dims[i % r->rank] = r->coords[i] < UINT64_MAX - 1 ? r->coords[i] + 1 : r->coords[i];
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
+    if (space < 0 || (r->kind != BKT_REGION_ENCODED && select_region(space, r) < 0))
+        BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s can't be selected", r->dset.text);
+    *out = bkt_hid_take(&space);
+    return BKT_OK;
+}
+
 /* The dataset's dataspace with the region selected */
 static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
@@ -86,8 +104,15 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     if (r->file)
         return open_outside_region(r, out, err);
-    BKT_TRY(err, bkt_domain_get(in_file->file->dom, &r->dset, &dset, err), "dataset of a region reference");
-    int rc = dset->kind == BKT_DATASET ? bkt_convert_space(&dset->dset.space, &space, err)
+    struct bkt_err quiet = {.n = 0};
+    int            rc    = bkt_domain_get(in_file->file->dom, &r->dset, &dset, &quiet);
+    if (rc == BKT_ENOENT)
+        return open_lost_region(r, out, err);
+    if (rc < 0) {
+        (void)bkt_err_copy(err, rc, &quiet);
+        BKT_FAIL(err, rc, "dataset of a region reference");
+    }
+    rc = dset->kind == BKT_DATASET ? bkt_convert_space(&dset->dset.space, &space, err)
                                        : BKT_ERR(err, BKT_EFORMAT, "a region reference to %s, which is no dataset", r->dset.text);
     bkt_object_release(dset);
     if (rc < 0)
@@ -148,8 +173,14 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
                            struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
-    struct bkt_regref r;
+    struct bkt_regref        r;
+    const struct bkt_object *dset = NULL;
     BKT_PASS(bkt_regref_parse(text->p, text->n, &r, err));
+    if (r.kind != BKT_REGION_NULL && !r.file && bkt_domain_get(in_file->file->dom, &r.dset, &dset, NULL) == BKT_ENOENT) {
+        bkt_regref_fini(&r);
+        return BKT_ENOENT;
+    }
+    bkt_object_release(dset);
     int rc = r.kind == BKT_REGION_NULL ? BKT_OK
              : r.kind == BKT_REGION_OBJECT || r.kind == BKT_REGION_ATTR || r.file
                  ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region of this file")

@@ -78,7 +78,8 @@ struct bkt_regref;
 BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
 /** The same for references to objects only. */
 BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out, struct bkt_err *err);
-/** Text -> a region reference of the old kind, for shadow.h; zeros for a null reference. */
+/** Text -> a region reference of the old kind, for shadow.h; zeros for a null reference.  BKT_ENOENT: its dataset is
+ *  no more. */
 BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                          unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
 

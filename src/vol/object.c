@@ -172,7 +172,19 @@ static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_o
         return get_file(obj, args->args.get_file.file, err);
     if (args->op_type == H5VL_OBJECT_GET_NAME && obj->outside) /* known without opening the file */
         return get_name(obj, args->args.get_name.buf, args->args.get_name.buf_size, args->args.get_name.name_len, err);
-    BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+    if (args->op_type == H5VL_OBJECT_GET_NAME && loc->type == H5VL_OBJECT_BY_TOKEN && obj->native_id < 0) {
+        struct bkt_err why = {.n = 0};
+        rc                 = bkt_path_locate(obj, loc, &o, &why);
+        if (rc == BKT_ENOENT) { /* what a reference led to is no more, and so has no name */
+            *args->args.get_name.name_len = 0;
+            if (args->args.get_name.buf && args->args.get_name.buf_size)
+                args->args.get_name.buf[0] = '\0';
+            return BKT_OK;
+        }
+        if (rc < 0)
+            return bkt_err_copy(err, rc, &why);
+    } else
+        BKT_PASS(bkt_path_locate(obj, loc, &o, err));
     if (o->native_id >= 0)
         rc = bkt_native_object_get(o, args, err);
     else if (args->op_type == H5VL_OBJECT_GET_NAME)

@@ -129,8 +129,8 @@ static int remember(const unsigned char *handle, const unsigned char *text, size
     return BKT_OK;
 }
 
-/* Where old calls are off, the bytes only tell regions apart.  The last 4 are 0, no index into a heap, so that HDF5 gives up
- * before it looks for one (H5HG_read). */
+/* Where old calls are off or the dataset is gone, the bytes only tell regions apart.  The last 4 are 0, no index into a heap, so that
+ * HDF5 gives up before it looks for one (H5HG_read). */
 static void made_up(const unsigned char *text, size_t n, unsigned char *out)
 {
     uint64_t hash = 0;
@@ -152,10 +152,12 @@ int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text, un
         memcpy(out, known, H5R_DSET_REG_REF_BUF_SIZE);
     if (known || n == 0)
         return BKT_OK;
-    if (bkt_face_file())
-        BKT_PASS(bkt_convert_old_region(in_file, text, out, err));
-    else
+    struct bkt_err why = {.n = 0};
+    int            rc  = bkt_face_file() ? bkt_convert_old_region(in_file, text, out, &why) : BKT_ENOENT;
+    if (rc == BKT_ENOENT) /* or the dataset is no more: the reference is one still, and leads nowhere */
         made_up(text->p, n, out);
+    else if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
     return is_null(out) ? BKT_OK : remember(out, text->p, n, err);
 }
 

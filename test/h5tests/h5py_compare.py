@@ -76,6 +76,9 @@ def main():
     if len(sys.argv) > 1:
         os.environ["HDF5_PLUGIN_PATH"] = sys.argv[1]
         os.environ["H5BUCKET_STATS"] = "1"
+        if h5py.version.hdf5_version_tuple >= (2, 0, 0):
+            print("HDF5 2.x takes what it found by HDF5_PLUGIN_PATH alone for its own: HDF5_VOL_CONNECTOR is set", flush=True)
+            os.environ["HDF5_VOL_CONNECTOR"] = "bucket"
         if os.environ.get("BKT_PRELOAD"):
             os.environ["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
         os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])

@@ -48,6 +48,20 @@ static int is_ours(hid_t f)
     return H5VLget_connector_name(f, name, sizeof name) > 0 && strcmp(name, "bucket") == 0;
 }
 
+/* HDF5 2.2 takes what it found by HDF5_PLUGIN_PATH alone for its own, and can't go on with it. */
+static void choose_connector(const char *name)
+{
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(is_ours(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT)) ? 0 : 1);
+    int status = -1;
+    if (waitpid(pid, &status, 0) == pid && status != 0) {
+        printf("this HDF5 does not do with HDF5_PLUGIN_PATH alone: HDF5_VOL_CONNECTOR is set\n");
+        (void)setenv("HDF5_VOL_CONNECTOR", "bucket", 1);
+    }
+}
+
 static void exits_with_everything_open(const char *name, int close_file)
 {
     (void)fflush(stdout);
@@ -94,6 +108,9 @@ int main(void)
 {
     static const char *const names[] = {"attrs.h5", "types.h5", "groups.h5"};
     const char              *root    = getenv("BKT_FIXTURES");
+    char                     first[512];
+    (void)snprintf(first, sizeof first, "%s/hsopen/home/test_user1/fx/%s", root ? root : ".", names[0]);
+    choose_connector(first);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[512];

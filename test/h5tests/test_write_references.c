@@ -457,10 +457,90 @@ static void scales_stored(hid_t f, struct out *o)
     H5Dclose(sy);
 }
 
+/* What references lead to is deleted: they stay what they are, lead nowhere, and can be written again. */
+static void follow_lost(hid_t f, struct out *o)
+{
+    hobj_ref_t      objects[2] = {7, 7};
+    hdset_reg_ref_t regions[2];
+    H5R_ref_t       refs[3];
+    H5O_type_t      type = H5O_TYPE_UNKNOWN;
+    char            name[32] = "";
+    hid_t d = H5Dopen2(f, "objects", H5P_DEFAULT), id;
+    say_result(o, "reading", H5Dread(d, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, objects));
+    for (int i = 0; i < 2; i++) {
+        say(o, "null %d", objects[i] == 0);
+        say_result(o, "H5Rdereference", id = H5Rdereference2(d, H5P_DEFAULT, H5R_OBJECT, &objects[i]));
+        if (id >= 0)
+            H5Oclose(id);
+        say_result(o, "H5Rget_obj_type", H5Rget_obj_type2(d, H5R_OBJECT, &objects[i], &type));
+        say(o, "name %zd", H5Rget_name(d, H5R_OBJECT, &objects[i], name, sizeof name));
+    }
+    say_result(o, "writing them again", H5Dwrite(d, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, objects));
+    H5Dclose(d);
+    d = H5Dopen2(f, "regions", H5P_DEFAULT);
+    say_result(o, "reading", H5Dread(d, H5T_STD_REF_DSETREG, H5S_ALL, H5S_ALL, H5P_DEFAULT, regions));
+    for (int i = 0; i < 2; i++) {
+        say_result(o, "H5Rget_region", id = H5Rget_region(d, H5R_DATASET_REGION, &regions[i]));
+        if (id >= 0)
+            H5Sclose(id);
+        say_result(o, "H5Rdereference", id = H5Rdereference2(d, H5P_DEFAULT, H5R_DATASET_REGION, &regions[i]));
+        if (id >= 0)
+            H5Oclose(id);
+    }
+    say_result(o, "writing them again", H5Dwrite(d, H5T_STD_REF_DSETREG, H5S_ALL, H5S_ALL, H5P_DEFAULT, regions));
+    H5Dclose(d);
+    d = H5Dopen2(f, "new", H5P_DEFAULT);
+    say_result(o, "reading", H5Dread(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, refs));
+    for (int i = 0; i < 3; i++) {
+        say(o, "kind %d", H5Rget_type(&refs[i]));
+        say_result(o, "H5Ropen_object", id = H5Ropen_object(&refs[i], H5P_DEFAULT, H5P_DEFAULT));
+        if (id >= 0)
+            H5Oclose(id);
+        H5Rdestroy(&refs[i]);
+    }
+    H5Dclose(d);
+}
+
+static void lost(hid_t f, struct out *o)
+{
+    hsize_t         two = 2, three = 3, zero = 0;
+    hobj_ref_t      objects[2];
+    hdset_reg_ref_t regions[2];
+    H5R_ref_t       refs[3];
+    hid_t           s = H5Screate_simple(1, &two, NULL), s3 = H5Screate_simple(1, &three, NULL);
+    const char     *leads_to[] = {"gone", "kept"};
+    for (int i = 0; i < 2; i++) {
+        H5Dclose(H5Dcreate2(f, leads_to[i], H5T_STD_I32LE, s3, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        H5Rcreate(&objects[i], f, leads_to[i], H5R_OBJECT, H5I_INVALID_HID);
+        H5Sselect_hyperslab(s3, H5S_SELECT_SET, &zero, NULL, &two, NULL);
+        H5Rcreate(&regions[i], f, leads_to[i], H5R_DATASET_REGION, s3);
+        H5Rcreate_object(f, leads_to[i], H5P_DEFAULT, &refs[i]);
+        if (i == 0)
+            H5Rcreate_region(f, leads_to[i], s3, H5P_DEFAULT, &refs[2]);
+        H5Sselect_all(s3);
+    }
+    hid_t d = H5Dcreate2(f, "objects", H5T_STD_REF_OBJ, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(d, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, objects);
+    H5Dclose(d);
+    d = H5Dcreate2(f, "regions", H5T_STD_REF_DSETREG, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(d, H5T_STD_REF_DSETREG, H5S_ALL, H5S_ALL, H5P_DEFAULT, regions);
+    H5Dclose(d);
+    d = H5Dcreate2(f, "new", H5T_STD_REF, s3, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, refs);
+    H5Dclose(d);
+    for (int i = 0; i < 3; i++)
+        H5Rdestroy(&refs[i]);
+    H5Sclose(s);
+    H5Sclose(s3);
+    say_result(o, "deleting one", H5Ldelete(f, "gone", H5P_DEFAULT));
+    follow_lost(f, o);
+}
+
 static const struct write_case cases[] = {
     {"references of the old kinds", old_kinds, old_kinds_stored},
     {"references of the new kind", new_kind, new_kind_stored},
     {"references into another file", outside, outside_stored},
+    {"references to what is deleted", lost, follow_lost},
     {"dimension scales", scales, scales_stored},
 };
 
