@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "convert_value.h"
+#include "dsetio.h"
 #include "num.h"
+#include "scratch.h"
 
-#define PIECE (64U << 20) /* bytes of our own memory that one dataset's conversion takes, about */
+#define PIECE       (64U << 20) /* bytes of our own memory that one dataset's conversion takes, about */
+#define PIECE_LOCAL (32U << 20) /* where no requests wait: as much as scratch.h keeps for the next piece */
+#define BATCH       16384       /* elements converted at a time on their way into a selection */
 #define VAR_GUESS 64      /* bytes per element of variable size, for cutting pieces */
 
 enum way { STRAIGHT, IN_PLACE, STAGED };
@@ -73,21 +77,18 @@ static int open_iters(struct job *j, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* n elements of the selection from number `first` on, read into col, go to the program. */
-static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
+/* Whether what is made of an element is to be freed: then all elements are delivered, or none. */
+static bool gives(const struct bkt_conv *c)
 {
-    size_t bytes;
-    if (j->sel.flat) {
-        unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
-        BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
-        return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
-    }
-    if (!bkt_mul_size(n, j->conv.dst, &bytes))
-        BKT_NOMEM(err);
-    BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
-    if (!packed)
-        BKT_NOMEM(err);
-    BKT_PASS(open_iters(j, err));
+    bool any = !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
+    for (size_t i = 0; !any && i < c->n_child; i++)
+        any = gives(&c->child[i]);
+    return any;
+}
+
+/* The next n elements, by way of @p packed, to where the selection has them. */
+static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed, struct bkt_err *err)
+{
     if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
@@ -96,14 +97,39 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
     return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
 }
 
+/* n elements of the selection from number `first` on, read into col, go to the program. */
+static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
+{
+    if (j->sel.flat) {
+        unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
+        BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
+        return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
+    }
+    size_t batch = !j->transform && !gives(&j->conv) && n > BATCH ? BATCH : n, bytes;
+    if (!bkt_mul_size(batch, j->conv.dst, &bytes))
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
+    if (!packed)
+        BKT_NOMEM(err);
+    BKT_PASS(open_iters(j, err));
+    for (size_t i = 0; i < n; i += batch) {
+        size_t            k    = n - i < batch ? n - i : batch;
+        struct bkt_column part = {.slices = col->slices, .base = col->base + i * col->stride, .stride = col->stride};
+        BKT_PASS(deliver_some(j, &part, k, packed, err));
+    }
+    return BKT_OK;
+}
+
+static void givep(unsigned char **p) { bkt_scratch_give(*p); }
+
 static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
 {
     struct bkt_read read = {.io = j->o->io, .file = piece};
     size_t          n = (size_t)piece->n_elems, bytes = 0;
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = NULL;
+    BKT_CLEANUP(givep) unsigned char *tmp = NULL;
 
     if (j->conv.src) {
-        tmp = bkt_mul_size(n, j->conv.src, &bytes) ? malloc(bytes) : NULL;
+        tmp = bkt_mul_size(n, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
         if (!tmp)
             BKT_FAIL(err, BKT_ENOMEM, "no memory for %zu elements to convert", n);
         read.dst = tmp;
@@ -117,6 +143,11 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t fir
     return rc;
 }
 
+static size_t piece_bytes(const struct job *j)
+{
+    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : PIECE;
+}
+
 static int run_staged(struct job *j, struct bkt_err *err)
 {
     size_t each = j->conv.src ? (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst) : VAR_GUESS;
@@ -124,7 +155,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
     struct bkt_sel piece;
     uint64_t       first = 0;
 
-    bkt_pieces_init(&p, &j->sel.file, j->o->obj->dset.layout.dims, PIECE / each ? PIECE / each : 1);
+    bkt_pieces_init(&p, &j->sel.file, j->o->obj->dset.layout.dims, piece_bytes(j) / each ? piece_bytes(j) / each : 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         if (more < 0)
             BKT_NOMEM(err);
@@ -138,7 +169,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
 static bool fits_one_piece(const struct job *j)
 {
     uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
-    return j->sel.file.n_elems <= PIECE / each;
+    return j->sel.file.n_elems <= piece_bytes(j) / each;
 }
 
 static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
@@ -153,7 +184,7 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
         return BKT_OK;
     }
     if (j->conv.src) {
-        read->dst = bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? malloc(bytes) : NULL;
+        read->dst = bkt_mul_size((size_t)j->sel.file.n_elems, j->conv.src, &bytes) ? bkt_scratch_take(bytes) : NULL;
         if (!read->dst)
             BKT_NOMEM(err);
     }
@@ -192,7 +223,7 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
         rc = finish(whose[i], &reads[i], err);
     for (size_t i = 0; i < m; i++) {
         if (whose[i]->way == STAGED)
-            free(reads[i].dst);
+            bkt_scratch_give(reads[i].dst);
         bkt_read_fini(&reads[i]);
     }
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
