@@ -2,6 +2,7 @@
  * a per-process seed: a hostile group cannot be made to collide on purpose. */
 #include "map.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,17 @@ struct bkt_map {
 };
 #define DEAD UINT32_MAX
 
+static uint64_t       first_seed;
+static pthread_once_t seeded = PTHREAD_ONCE_INIT;
+
+static void make_seed(void) { first_seed = ((uint64_t)clock() << 32) ^ (uint64_t)time(NULL); }
+
 struct bkt_map *bkt_map_new(void)
 {
     struct bkt_map *m = calloc(1, sizeof *m);
+    (void)pthread_once(&seeded, make_seed); /* the clocks are system calls */
     if (m)
-        m->seed = (uint64_t)(uintptr_t)m ^ ((uint64_t)clock() << 32) ^ (uint64_t)time(NULL);
+        m->seed = (uint64_t)(uintptr_t)m ^ first_seed;
     return m;
 }
 

@@ -14,7 +14,7 @@ static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything 
 static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
 static struct bkt_job *head, *tail;
 static pthread_t       threads[MAX_THREADS];
-static size_t          n_threads, want_threads, n_idle, n_queued;
+static size_t          n_threads, want_threads, n_idle, n_queued, n_cores;
 static bool            stopping, fork_hooked;
 static _Thread_local bool is_worker;
 
@@ -68,8 +68,11 @@ static size_t target(void)
 {
     if (want_threads)
         return want_threads < MAX_THREADS ? want_threads : MAX_THREADS;
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 16 ? 16 : (size_t)n;
+    if (!n_cores) { /* reads a file, each time */
+        long n  = sysconf(_SC_NPROCESSORS_ONLN);
+        n_cores = n < 1 ? 1 : n > 16 ? 16 : (size_t)n;
+    }
+    return n_cores;
 }
 
 /* Called with the lock held.  Threads start one by one as work queues up. */

@@ -12,10 +12,13 @@
 #define MAX_STEPS   8   /* ahead of the program */
 #define FIRST_STEPS 2   /* at first; as many again whenever the program had to wait for one */
 #define GUESS_MIN   (1u << 20) /* bytes of a first read from which on a second one is worth a guess */
-#define N_SIBLINGS  2048 /* looked at */
-#define JOBS_AHEAD  2
-#define JOB_MAX     512  /* siblings of one job: two for each of 256 connections */
-#define JOB_MIN     32
+/* Siblings.  What a program takes in one round trip has to be under way: at 20 us for each dataset that is 1,500 in 30 ms. */
+#define MOST_AHEAD   2048
+#define N_SIBLINGS   (2 * MOST_AHEAD) /* looked at */
+#define JOB_MIN      32
+#define OBJECT_JOB   256 /* chunk objects of one job: one for each of 256 connections, while others are on their way */
+#define FILE_JOB     512 /* datasets that lie in a file: a few requests */
+#define SIBLING_COST 512 /* bytes that any counts for */
 
 /* ---- what a read takes ---- */
 
@@ -62,6 +65,19 @@ static bool same_place(const struct bkt_sel *a, const struct bkt_sel *b)
 
 /* ---- before a read ---- */
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+uint64_t bkt_ahead_tail(const struct bkt_id *id)
+{
+    uint64_t tail;
+    memcpy(&tail, id->text + BKT_ID_LEN - sizeof tail, sizeof tail);
+    return tail;
+}
+
 /* Jobs that fetch what the read needs.  Of siblings that wait the one that is read now is left out. */
 static bool does_it(struct bkt_ahead_job *job, const void *arg)
 {
@@ -74,7 +90,10 @@ static bool does_it(struct bkt_ahead_job *job, const void *arg)
         box_of(r->io, &job->sel, &b);
         return overlap(&a, &b, r->file->rank);
     }
-    for (size_t i = 0; job->dom == r->io->dom && i < job->n; i++)
+    uint64_t tail = bkt_ahead_tail(&r->io->obj->id);
+    if (job->dom != r->io->dom || !bsearch(&tail, job->tails, job->n, sizeof tail, by_number))
+        return false;
+    for (size_t i = 0; i < job->n; i++)
         if (strcmp(job->ids[i].text, r->io->obj->id.text) == 0) {
             if (!job->running)
                 job->ids[i].text[0] = 0;
@@ -257,33 +276,49 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
 
 static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_id *ids, size_t n)
 {
-    struct bkt_ahead_job *job = calloc(1, sizeof *job + n * sizeof *job->ids);
-    if (!job)
+    struct bkt_ahead_job *job   = calloc(1, sizeof *job + n * sizeof *job->ids);
+    uint64_t             *tails = calloc(n, sizeof *tails);
+    if (!job || !tails) {
+        free(job);
+        free(tails);
         return;
-    job->dom = bkt_domain_retain(io->dom);
-    job->n   = n;
+    }
+    job->dom   = bkt_domain_retain(io->dom);
+    job->n     = n;
+    job->tails = tails;
     memcpy(job->ids, ids, n * sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        tails[i] = bkt_ahead_tail(&ids[i]);
+    qsort(tails, n, sizeof *tails, by_number);
     note->last = ids[n - 1];
-    bkt_domain_prefetch(io->dom, ids, n); /* while the job before it runs */
+    bkt_domain_prefetch(io->dom, ids, n); /* while the jobs before it run */
     (void)bkt_ahead_post(job);
 }
 
-/* Two jobs are kept ahead of the program: one whose chunks come, one whose metadata do. */
-static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note)
+/* How many to be ahead by: what the cache takes of datasets like this one, and no more than MOST_AHEAD. */
+static size_t siblings_ahead(const struct bkt_dsetio *io, const struct bkt_sel *now)
+{
+    uint64_t bytes = bkt_max_u64(now->n_elems * bkt_max_u64(io->elem_size, 1), SIBLING_COST);
+    return (size_t)bkt_min_u64(bkt_max_u64(io->set->chunk_cache / 4 / bytes, JOB_MIN), MOST_AHEAD);
+}
+
+/* Several jobs are kept ahead of the program: some whose chunks come, others whose metadata do. */
+static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_sel *now)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;
     if (note->skip && note->skip--)
         return;
+    const size_t most = siblings_ahead(io, now), job = io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB;
     ids      = malloc(N_SIBLINGS * sizeof *ids);
     size_t n = ids ? bkt_domain_siblings(io->dom, &io->obj->id, ids, N_SIBLINGS) : 0, have = 0;
     for (size_t i = 0; i < n && !have; i++)
         have = strcmp(ids[i].text, note->last.text) == 0 ? i + 1 : 0;
-    while (have < n && have < JOBS_AHEAD * JOB_MAX) {
-        size_t take = bkt_min_u64(n - have, have ? JOB_MAX : JOB_MIN);
+    while (have < n && have < most) {
+        size_t take = bkt_min_u64(n - have, have ? job : JOB_MIN);
         post_siblings(io, note, ids + have, take);
         have += take;
     }
-    note->skip = have > JOB_MAX ? have - JOB_MAX : 0;
+    note->skip = have > job ? job / 2 : 0;
 }
 
 /* ---- after a read ---- */
@@ -300,6 +335,6 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
     if (!io->var)
         slab_read(io, reads[0].file);
     if (io->chunk_bytes <= BKT_AHEAD_SMALL)
-        sibling_read(io, note);
+        sibling_read(io, note, reads[0].file);
     atomic_flag_clear(&note->busy);
 }

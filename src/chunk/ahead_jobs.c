@@ -9,7 +9,6 @@
 #include "forkguard.h"
 #include "trace.h"
 
-#define SMALL_TOTAL (256u << 10) /* of one dataset among siblings */
 /* Steps that are fetched side by side.  At 100 ms to the first byte and 16 MiB a step one at a time gives 120 MB/s, four give
  * 400 MB/s of what the line has. */
 #define MAX_THREADS 4
@@ -45,6 +44,7 @@ static void job_free(struct bkt_ahead_job *job)
 {
     if (!job->io)
         bkt_domain_close(job->dom);
+    free(job->tails);
     free(job);
 }
 
@@ -62,9 +62,9 @@ static bool is_small(const struct bkt_dsetio *io)
 {
     uint64_t n = 1;
     for (unsigned d = 0; d < io->ds->space.rank; d++)
-        n *= io->ds->space.dims[d] < SMALL_TOTAL ? io->ds->space.dims[d] : SMALL_TOTAL;
+        n *= io->ds->space.dims[d] < BKT_AHEAD_TOTAL ? io->ds->space.dims[d] : BKT_AHEAD_TOTAL;
     return !io->bad.code && io->where != BKT_AT_NONE && !io->var && io->chunk_bytes <= BKT_AHEAD_SMALL &&
-           io->ds->space.cls == BKT_S_SIMPLE && n > 0 && n * io->elem_size <= SMALL_TOTAL;
+           io->ds->space.cls == BKT_S_SIMPLE && n > 0 && n * io->elem_size <= BKT_AHEAD_TOTAL;
 }
 
 static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)
@@ -94,17 +94,20 @@ static void run_siblings(struct bkt_ahead_job *job)
 {
     struct bkt_read *reads = calloc(job->n, sizeof *reads);
     struct bkt_sel  *sels  = calloc(job->n, sizeof *sels);
-    size_t           n     = 0;
-    for (size_t i = 0; reads && sels && i < job->n && !atomic_load(&job->cancel); i++)
-        n += open_small(job, i, &reads[n], &sels[n]);
+    bool            *done  = calloc(job->n, sizeof *done);
+    size_t           n     = 0, n_files = done ? bkt_ahead_files(job, done) : 0;
+    for (size_t i = 0; reads && sels && done && i < job->n && !atomic_load(&job->cancel); i++)
+        if (!done[i])
+            n += open_small(job, i, &reads[n], &sels[n]);
     int rc = n ? bkt_read_run(reads, n, NULL) : BKT_OK;
     for (size_t i = 0; i < n; i++) {
         bkt_read_fini(&reads[i]);
         bkt_dsetio_close(reads[i].io);
     }
-    bkt_trace(BKT_TRACE_CHUNK, "%zu of %zu siblings read ahead: %s", n, job->n, bkt_err_text(rc));
+    bkt_trace(BKT_TRACE_CHUNK, "%zu of %zu siblings read ahead: %s", n + n_files, job->n, bkt_err_text(rc));
     free(reads);
     free(sels);
+    free(done);
 }
 
 /* ---- the threads ---- */
@@ -119,11 +122,11 @@ static void take_out(struct bkt_ahead_job *job)
     (void)atomic_fetch_sub(&n_jobs, 1);
 }
 
-/* Whether it has to wait for one that runs.  Of siblings' jobs one runs at a time: it fills all connections. */
+/* Whether it has to wait for one that runs. */
 static bool waits(const struct bkt_ahead_job *job)
 {
-    for (const struct bkt_ahead_job *o = head; o; o = o->next)
-        if (o->running && o->io == job->io && (!o->io || bkt_ahead_same_chunks(o, job)))
+    for (const struct bkt_ahead_job *o = head; o && job->io; o = o->next)
+        if (o->running && o->io == job->io && bkt_ahead_same_chunks(o, job))
             return true;
     return false;
 }

@@ -4,7 +4,8 @@
 
 #include "ahead.h"
 
-#define BKT_AHEAD_SMALL (64u << 10) /* bytes of a chunk of datasets that are read ahead together */
+#define BKT_AHEAD_SMALL (64u << 10)  /* bytes of a chunk of datasets that are read ahead together */
+#define BKT_AHEAD_TOTAL (256u << 10) /* of one dataset among siblings */
 
 struct bkt_ahead_job {
     struct bkt_ahead_job *next;
@@ -15,12 +16,17 @@ struct bkt_ahead_job {
     struct bkt_dsetio    *io;     /* borrowed: bkt_ahead_forget() comes before its end; NULL: siblings */
     struct bkt_sel        sel;
     /* siblings */
+    uint64_t             *tails; /* of their ids, sorted: whether one is among them is asked at each read */
     size_t                n;
     struct bkt_id         ids[];
 };
 
 /** Whether two jobs of one dataset would fetch the same. */
 bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead_job *b);
+/** The part of an id that tells it from others of its domain. */
+uint64_t bkt_ahead_tail(const struct bkt_id *id);
+/** Siblings that refer to one file: fetched as far as they aren't cached; done[i] is set for each that is dealt with. */
+size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done);
 /** Hand a job over; false: there is no thread, the job is freed. */
 bool bkt_ahead_post(struct bkt_ahead_job *job);
 /** Whether any job is there; without the lock, to be cheap. */

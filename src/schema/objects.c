@@ -10,6 +10,7 @@
 
 #define ENTRY_COST    512  /* bytes beside the object's own */
 #define MAX_IN_FLIGHT 4096 /* prefetch asks for no more at once; what is left out is fetched when it is wanted */
+#define PREFETCH_BATCH 64 /* begun under one lock */
 #define MAX_HELD      16   /* entries that somebody holds, looked at in one search for room */
 
 /* ---- entries; the lock is held ---- */
@@ -151,7 +152,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
         }
         e->waiters++; /* so that it isn't evicted before it is looked at */
         (void)pthread_mutex_unlock(&c->lock);
-        bkt_load_begin(c, e);
+        bkt_load_begin(c, &e, 1, true);
         (void)pthread_mutex_lock(&c->lock);
         e->waiters--;
     }
@@ -190,17 +191,19 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
     (void)pthread_mutex_unlock(&c->lock);
     if (fresh)
         bkt_objects_expect(c, fresh);
-    for (size_t i = 0; i < n; i++) {
-        struct entry *e = NULL;
-        if (!bkt_id_valid(ids[i].text, NULL))
-            continue;
+    while (n) {
+        struct entry *batch[PREFETCH_BATCH];
+        size_t        n_batch = 0;
         (void)pthread_mutex_lock(&c->lock);
         after_fork(c);
-        if (c->in_flight < MAX_IN_FLIGHT && !bkt_map_get(c->entries, ids[i].text, BKT_ID_LEN))
-            e = bkt_entry_new(c, &ids[i]);
+        for (; n && n_batch < PREFETCH_BATCH; ids++, n--) {
+            if (!bkt_id_valid(ids->text, NULL) || c->in_flight >= MAX_IN_FLIGHT || bkt_map_get(c->entries, ids->text, BKT_ID_LEN))
+                continue;
+            batch[n_batch] = bkt_entry_new(c, ids);
+            n_batch += batch[n_batch] != NULL;
+        }
         (void)pthread_mutex_unlock(&c->lock);
-        if (e)
-            bkt_load_begin(c, e);
+        bkt_load_begin(c, batch, n_batch, false);
     }
 }
 

@@ -72,13 +72,13 @@ struct load {
     struct bkt_objects *cache;
     struct entry       *entry;
     struct bkt_id       id;
-    struct bkt_buf      key;
+    struct bkt_buf      key;     /* made when it is needed */
     unsigned            tries;
     bool                scanned; /* its members are queued already */
     const void         *json;    /* in the snapshot, with its ETag; NULL: it is requested */
     size_t              n_json;
     const char         *etag;
-    struct load        *next;
+    struct load        *next;    /* held, or in the same job */
 };
 
 /* ---- objects.c; the lock is held ---- */
@@ -89,15 +89,17 @@ void          bkt_objects_evict(struct bkt_objects *c);
 
 /* ---- objects_load.c; not under the lock ---- */
 
-/** Begin to load a new entry: it may end before this returns. */
-void bkt_load_begin(struct bkt_objects *c, struct entry *e);
-void bkt_load_send(struct load *l); /* go on with one that was held */
+/** Begin to load new entries: they may end before this returns.
+ *  @p wanted: somebody waits for them now, so they don't wait for the snapshot. */
+void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
+void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with those that were held */
 void bkt_follow_more(struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
 
 /* ---- objects_snapshot.c ---- */
 
-/** Before a load is sent: whether it is dealt with, from the snapshot or by waiting for it.  Not under the lock. */
-bool bkt_snap_serve(struct bkt_objects *c, struct load *l);
+/** Before loads are sent: take out of the list those that wait for the snapshot, and give those that are in it.  Not under
+ *  the lock. */
+struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted);
 /** An object that isn't to be taken from the snapshot any more.  The lock is held. */
 void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
 /** Let go of it when it is too old.  The lock is held. */

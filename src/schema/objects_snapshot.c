@@ -42,11 +42,8 @@ static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
         first   = l;
     }
     (void)pthread_mutex_unlock(&c->lock);
-    while ((l = first)) {
-        first   = l->next;
-        l->next = NULL;
-        bkt_load_send(l);
-    }
+    if (first)
+        bkt_loads_go(c, first, false);
 }
 
 static void *run(void *arg)
@@ -106,23 +103,47 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
         publish(c, NULL);
 }
 
-bool bkt_snap_serve(struct bkt_objects *c, struct load *l)
+/* The outcome isn't there yet: they wait for it, the last one first. */
+static void hold(struct bkt_objects *c, struct load **list)
 {
-    bool held = false, there = false;
-    (void)pthread_mutex_lock(&c->lock);
-    if (c->snap_state == SNAP_COMING) {
+    struct load *l;
+    while ((l = *list)) {
+        *list   = l->next;
         l->next = c->held;
         c->held = l;
-        held    = true;
-    } else if (c->snap_state == SNAP_READY && seconds_now() < c->snap_until) {
-        there = bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag);
     }
+}
+
+/* Those that are current, in their order. */
+static struct load *take(struct bkt_objects *c, struct load **list)
+{
+    struct load *l, *found = NULL, **tail = &found;
+    if (seconds_now() >= c->snap_until)
+        return NULL;
+    while ((l = *list)) {
+        if (bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag)) {
+            *list   = l->next;
+            l->next = NULL;
+            *tail   = l;
+            tail    = &l->next;
+        } else {
+            l->json = NULL;
+            list    = &l->next;
+        }
+    }
+    return found;
+}
+
+struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted)
+{
+    struct load *found = NULL;
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->snap_state == SNAP_COMING && !wanted)
+        hold(c, list);
+    else if (c->snap_state == SNAP_READY)
+        found = take(c, list);
     (void)pthread_mutex_unlock(&c->lock);
-    if (there)
-        bkt_pool_submit(&l->job);
-    else
-        l->json = NULL;
-    return held || there;
+    return found;
 }
 
 void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)

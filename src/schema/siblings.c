@@ -99,10 +99,10 @@ void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, con
     if (w->at < group->group.links.n && index_at(&group->group.links, w->created, w->at) == i)
         return; /* the same once more */
     if (in_order(w, &group->group.links, i)) {
-        if (++w->run >= 2)
-            fetch(d, w);
-        if (w->run == 2)
+        if (++w->run == 1) /* the snapshot takes two round trips, and holds up nothing that is asked for meanwhile */
             bkt_objects_expect(d->objects, group->group.links.n - w->at);
+        if (w->run >= 2)
+            fetch(d, w);
         return;
     }
     *w = (struct walk){.group = w->group, .at = i, .used = w->used};
