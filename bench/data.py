@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 
-WITH_SNAPSHOT = ("tree", "tiny", "tiny_ref")
+WITH_SNAPSHOT = ("tree",)
 LEAVES, TINY, VARIABLES, ATTRIBUTES, SIDE = 100, 10000, 60, 20, 1000
 
 
@@ -82,7 +82,7 @@ def tree(folder, name, number, groups):
 
 def tiny(folder, number, referred):
     """10,000 datasets of 16 values: chunk objects, or references into one file with 500 bytes between them."""
-    name = "tiny_ref" if referred else "tiny"
+    name = "tiny_ref_hsds" if referred else "tiny_hsds"
     d = Domain(folder, name + ".h5", number)
     group, blob = d.group(d.root, "t"), bytearray()
     for i in range(TINY):
@@ -157,10 +157,27 @@ def list_keys(folder):
             f.writelines(rows)
 
 
-def snapshots(tool, env):
-    """Let the tool make those of the domains that are to have one."""
+def through_server(folder, tool, env):
+    """What the tool makes: snapshots of domains that HSDS wrote, and domains of a file with tiny datasets."""
     for name in WITH_SNAPSHOT:
         subprocess.run([tool, "snapshot", f"s3://bucket/{name}_snapshot.h5"], env=env, check=True)
+    for name, how in (("tiny", []), ("tiny_ref", ["--link"])):
+        subprocess.run([tool, "load", *how, "s3://bucket/data/tiny.h5", f"s3://bucket/{name}.h5"], env=env, check=True)
+        list_domain(folder, name, "data/tiny.h5" if how else "")
+    list_keys(folder)
+
+
+def list_domain(folder, name, also):
+    """What plain libcurl fetches of it: each object, and the file that they refer to."""
+    bucket = os.path.join(folder, "bucket")
+    with open(os.path.join(bucket, name + ".h5", ".domain.json"), encoding="ascii") as f:
+        half = json.load(f)["root"][2:19]
+    keys = [name + ".h5/.domain.json"] + ([also] if also else [])
+    for at, _, names in os.walk(os.path.join(bucket, "db", half)):
+        keys += [os.path.relpath(os.path.join(at, n), bucket) for n in sorted(names) if n != ".h5bucket-snapshot"]
+    with open(os.path.join(folder, name + ".list"), "w", encoding="ascii") as f:
+        for key in keys:
+            f.write(f"{key} 0 {os.path.getsize(os.path.join(bucket, key))}\n")
 
 
 def name_first(folder):

@@ -2,16 +2,31 @@
 -- lists/<first half of its ids>, with a line "key<TAB>entry" for each key, in order.
 local folder, lists = nil, {}
 
+local function add(list, line)
+    local key, entry = line:match("^([^\t]*)\t(.*)$")
+    list.keys[#list.keys + 1], list.entries[#list.entries + 1] = key, entry
+end
+
 local function of_domain(half)
     if not lists[half] then
-        local keys, entries = {}, {}
-        for line in io.lines(folder .. half) do
-            local key, entry = line:match("^([^\t]*)\t(.*)$")
-            keys[#keys + 1], entries[#entries + 1] = key, entry
-        end
-        lists[half] = {keys = keys, entries = entries}
+        local list = {keys = {}, entries = {}}
+        for line in io.lines(folder .. half) do add(list, line) end
+        lists[half] = list
     end
     return lists[half]
+end
+
+-- As it is now, in the folder itself: while the data are made.
+local function found(dir, half)
+    local list  = {keys = {}, entries = {}}
+    local files = io.popen("cd '" .. dir .. "/bucket' && find db/" .. half .. " -type f -printf '%p %T@ %s\\n' | LC_ALL=C sort")
+    for line in files:lines() do
+        local key, time, size = line:match("^(%S+) (%d+)%S* (%d+)$")
+        local etag = string.format("&quot;%x-%x&quot;", tonumber(time), tonumber(size))
+        add(list, key .. "\t<Contents><Key>" .. key .. "</Key><ETag>" .. etag .. "</ETag><Size>" .. size .. "</Size></Contents>")
+    end
+    files:close()
+    return list
 end
 
 local function first_behind(keys, after)
@@ -23,11 +38,12 @@ local function first_behind(keys, after)
     return low
 end
 
-function list_bucket()
+-- dir: where the folder bucket is, if lists are to be made anew
+function list_bucket(dir)
     local args = ngx.req.get_uri_args()
     local prefix = args.prefix or ""
     local half = prefix:match("^db/(%x+%-%x+)/$")
-    local list = half and of_domain(half) or {keys = {}, entries = {}}
+    local list = half and (dir and found(dir, half) or of_domain(half)) or {keys = {}, entries = {}}
     local from = first_behind(list.keys, args["continuation-token"] or args["start-after"] or "")
     local to = math.min(from + 999, #list.keys)
     local more = to < #list.keys

@@ -1,6 +1,7 @@
 /* make_data DIR MIB: a field of float32 in chunks of 1 MiB, stored in every way that bench/run compares.
  *
  *   DIR/bucket/data/{raw,zip,paged}.h5               one HDF5 file: plain, shuffle+deflate, plain in pages of 4 MiB
+ *   DIR/bucket/data/tiny.h5                          10,000 datasets of 16 values
  *   DIR/bucket/{native,ref,chunks}_{raw,zip}.h5/...  domains: chunk objects as HSDS stores them; references into that
  *                                                    file by a chunk table (ref) or listed in the layout (chunks)
  *   DIR/bucket/data/small.h5, native_small.h5        the first 64 MiB of the plain one
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define TINY 10000
 #define SIDE 512U  /* chunks of 512 x 512 floats are 1 MiB */
 #define ACROSS 16U /* 16 of them side by side */
 #define CHUNK (SIDE * SIDE * sizeof(float))
@@ -275,6 +277,30 @@ static void write_listed(const char *kind, uint64_t root, const struct stored *s
     filters(f, kind);
 }
 
+/* 10,000 datasets of 16 values in a group, as any program leaves them. */
+static void write_tiny(void)
+{
+    char          name[4096];
+    float         v[16];
+    const hsize_t n = 16;
+    fclose(create("bucket/data/tiny.h5"));
+    snprintf(name, sizeof name, "%s/bucket/data/tiny.h5", dir);
+    hid_t file  = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(1, &n, NULL);
+    hid_t group = H5Gcreate2(file, "t", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (unsigned i = 0; i < TINY; i++) {
+        snprintf(name, sizeof name, "d%05u", i);
+        for (unsigned k = 0; k < n; k++)
+            v[k] = (float)(i + k / 16.0);
+        hid_t dset = H5Dcreate2(group, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        if (H5Dwrite(dset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
+            die(name);
+        H5Dclose(dset);
+    }
+    H5Gclose(group);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -296,6 +322,7 @@ int main(int argc, char **argv)
     }
     write_hdf5("paged", buf);
     write_variables();
+    write_tiny();
     n_chunks = n_chunks < 64 ? n_chunks : 64; /* fits the chunk cache */
     write_hdf5("small", buf);
     write_native("small", 0x3000000000000001U, buf);

@@ -44,7 +44,7 @@ http {{
     server {{ # for making the data
         listen 127.0.0.1:{making}; access_log off; client_max_body_size 1g;
         location / {{ root {dir}; dav_methods PUT; create_full_put_path on; }}
-        location = /bucket {{ content_by_lua_block {{ list_bucket() }} }}
+        location = /bucket {{ content_by_lua_block {{ list_bucket("{dir}") }} }}
     }}
 }}
 """

@@ -106,7 +106,9 @@ size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done)
 {
     struct file_job f = {.job = job, .v = calloc(job->n, sizeof *f.v)};
     size_t          n = 0;
-    for (size_t i = 0; f.v && i < job->n && !atomic_load(&job->cancel); i++) {
+    if (!f.v)
+        return 0;
+    for (size_t i = 0; i < job->n && !atomic_load(&job->cancel); i++) {
         const struct bkt_object *o = NULL;
         if (!job->ids[i].text[0] || bkt_domain_get(job->dom, &job->ids[i], &o, NULL) < 0)
             continue;
@@ -116,7 +118,7 @@ size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done)
         if (!n) /* they are of another kind */
             break;
     }
-    if (f.n && !atomic_load(&job->cancel)) {
+    if (f.io && f.n && !atomic_load(&job->cancel)) {
         merge(&f);
         fetch(&f);
     }

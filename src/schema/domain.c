@@ -180,6 +180,7 @@ void bkt_domain_destroy(struct bkt_domain *d)
     if (d->attached)
         d->detach(d->attached);
     bkt_edits_free(d);
+    bkt_record_free(d->record);
     bkt_objects_free(d->objects);
     while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
         bkt_store_close(v);
@@ -222,7 +223,7 @@ static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *
     bkt_objects_prefetch(d->objects, d->doc.first, d->doc.n_first);
     const char *use = d->set.snapshot ? d->set.snapshot : "check";
     if (strcmp(use, "no") != 0 && bkt_id_is_v2(&d->doc.root) && !bkt_store_is_local(d->store))
-        bkt_objects_snapshot(d->objects, &d->doc.root, d->doc.snapshot_objects, d->doc.snapshot_keys, strcmp(use, "trust") == 0);
+        bkt_objects_snapshot(d->objects, &d->doc.root, &d->doc.snapshot, strcmp(use, "trust") == 0);
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s", d->name, d->doc.root.text);
     return BKT_OK;
 }
@@ -486,7 +487,7 @@ void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start)
     if (!d->set.prefetch)
         return;
     bool all = strcmp(start->id.text, d->doc.root.text) == 0;
-    bkt_objects_expect(d->objects, all ? d->doc.snapshot_objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
+    bkt_objects_expect(d->objects, all ? d->doc.snapshot.objects : start->kind == BKT_GROUP ? start->group.links.n : 0);
     bkt_objects_follow(d->objects, start);
 }
 

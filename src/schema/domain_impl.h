@@ -10,6 +10,7 @@
 
 struct bkt_links_count; /* links.c */
 struct bkt_siblings;    /* siblings.c */
+struct bkt_record;      /* record.c */
 struct bkt_edits;       /* edit.c */
 
 struct bkt_domain {
@@ -23,6 +24,7 @@ struct bkt_domain {
     struct bkt_objects    *objects;
     struct bkt_links_count *links;
     struct bkt_siblings    *siblings; /* siblings.c; NULL: not used yet */
+    struct bkt_record      *record;   /* record.c; NULL: nothing is recorded */
     struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
     pthread_mutex_t lock; /* guards what follows */
@@ -33,6 +35,9 @@ struct bkt_domain {
 };
 
 void bkt_siblings_free(struct bkt_siblings *s);
+/** record.c: a version of an object was stored; @p r may be NULL. */
+void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json);
+void bkt_record_free(struct bkt_record *r);
 /** domain.c: the parts of opening that making and deleting share. */
 int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
 /** Whether somebody has it open; what only a probe keeps open is let go. */

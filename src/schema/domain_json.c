@@ -49,12 +49,22 @@ static void parse_first(const json_t *j, struct bkt_domain_doc *d)
 
 static void parse_snapshot(const json_t *j, struct bkt_domain_doc *d)
 {
-    uint64_t objects, keys;
+    uint64_t      objects, keys;
+    const json_t *cuts = bkt_json_get(j, "cuts");
     if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "objects"), "", INT64_MAX, &objects, NULL) < 0 ||
         bkt_json_u64(bkt_json_get(j, "keys"), "", INT64_MAX, &keys, NULL) < 0)
         return;
-    d->snapshot_objects = objects;
-    d->snapshot_keys    = keys;
+    d->snapshot.objects = objects;
+    d->snapshot.keys    = keys;
+    size_t n            = json_array_size(cuts);
+    if (n && n <= BKT_CUTS_MAX)
+        d->snapshot.cuts = calloc(n, sizeof(char *));
+    for (size_t i = 0; d->snapshot.cuts && i < n; i++) {
+        const char *cut = json_string_value(json_array_get(cuts, i));
+        if (!cut || !(d->snapshot.cuts[i] = strdup(cut)))
+            break;
+        d->snapshot.n_cuts = i + 1;
+    }
 }
 
 static int emit_first(const struct bkt_domain_doc *d, json_t *j)
@@ -68,12 +78,19 @@ static int emit_first(const struct bkt_domain_doc *d, json_t *j)
     return bkt_json_set(j, "h5first", list);
 }
 
-int bkt_snapshot_hint_emit(uint64_t objects, uint64_t keys, json_t *j)
+int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j)
 {
-    json_t *hint = json_object();
+    json_t *hint = json_object(), *cuts;
     BKT_PASS(bkt_json_set(j, "h5snapshot", hint));
-    BKT_PASS(bkt_json_set(hint, "objects", json_integer((json_int_t)objects)));
-    return bkt_json_set(hint, "keys", json_integer((json_int_t)keys));
+    BKT_PASS(bkt_json_set(hint, "objects", json_integer((json_int_t)h->objects)));
+    BKT_PASS(bkt_json_set(hint, "keys", json_integer((json_int_t)h->keys)));
+    if (!h->n_cuts || h->n_cuts > BKT_CUTS_MAX)
+        return BKT_OK;
+    BKT_PASS(bkt_json_set(hint, "cuts", cuts = json_array()));
+    for (size_t i = 0; i < h->n_cuts; i++)
+        if (json_array_append_new(cuts, json_string(h->cuts[i])) < 0)
+            return BKT_ENOMEM;
+    return BKT_OK;
 }
 
 static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
@@ -112,6 +129,9 @@ void bkt_domain_doc_fini(struct bkt_domain_doc *d)
 {
     for (size_t i = 0; i < d->n_acls; i++)
         free(d->acls[i].user);
+    for (size_t i = 0; i < d->snapshot.n_cuts; i++)
+        free(d->snapshot.cuts[i]);
+    free(d->snapshot.cuts);
     free(d->acls);
     free(d->owner);
     memset(d, 0, sizeof *d);
@@ -148,8 +168,8 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
     }
     if (d->n_first)
         BKT_PASS(emit_first(d, j));
-    if (d->snapshot_objects)
-        BKT_PASS(bkt_snapshot_hint_emit(d->snapshot_objects, d->snapshot_keys, j));
+    if (d->snapshot.objects)
+        BKT_PASS(bkt_snapshot_hint_emit(&d->snapshot, j));
     BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(d->created)));
     return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
 }

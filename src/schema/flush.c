@@ -203,6 +203,7 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
     c->done = true;
     if (c->foreign && bkt_change_adopt(d, c, NULL) < 0)
         etag = "";
+    bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
         c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len ? c->bytes : c->text.len; /* what it costs to keep */

@@ -245,6 +245,13 @@ struct bkt_acl_entry {
 /** A root with no more members than this names them in .domain.json ("h5first"), so that a program that opens the file and
  *  one of them waits for one answer less; each costs a request that may turn out to be in vain. */
 #define BKT_FIRST_MAX 4
+/** What a domain says of its snapshot (snapshot.h). */
+#define BKT_CUTS_MAX 64 /* more are read from the snapshot itself */
+struct bkt_snapshot_hint {
+    uint64_t objects, keys; /* when it was made; 0: there is none */
+    char   **cuts;          /* where lists of the domain's keys are cut in parts, ascending; may be none */
+    size_t   n_cuts;
+};
 struct bkt_domain_doc {
     struct bkt_id         root;  /* "" for a folder */
     char                 *owner; /* may be NULL */
@@ -253,7 +260,7 @@ struct bkt_domain_doc {
     size_t                n_acls;
     struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; they may be out of date */
     size_t                n_first;
-    uint64_t              snapshot_objects, snapshot_keys; /* of its snapshot (snapshot.h) when that was made; 0: there is none */
+    struct bkt_snapshot_hint snapshot;
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */

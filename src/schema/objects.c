@@ -186,7 +186,7 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 {
     size_t fresh = 0;
     (void)pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; c->snap_state == SNAP_NONE && c->snap_objects && i < n; i++)
+    for (size_t i = 0; c->snap_state == SNAP_NONE && c->snap_hint.objects && i < n; i++)
         fresh += !bkt_map_get(c->entries, ids[i].text, BKT_ID_LEN);
     (void)pthread_mutex_unlock(&c->lock);
     if (fresh)

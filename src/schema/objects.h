@@ -22,8 +22,8 @@ BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id
                                   struct bkt_err *err);
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
 
-/** The domain has a snapshot (snapshot.h) of so many objects, made when it had so many keys; @p trust: no need to compare. */
-void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, uint64_t n_objects, uint64_t n_keys, bool trust);
+/** The domain has a snapshot (snapshot.h), as its document says (borrowed until bkt_objects_free()); @p trust: no need to compare. */
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, const struct bkt_snapshot_hint *hint, bool trust);
 /** About @p n objects are going to be loaded: when it pays the snapshot is read first. */
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
 

@@ -29,7 +29,7 @@ struct entry {
 };
 
 enum snapshot_state {
-    SNAP_NONE,   /* it isn't known to be worth while; with snap_objects 0 there is none */
+    SNAP_NONE,   /* it isn't known to be worth while; without objects in the hint there is none */
     SNAP_COMING, /* what is to be loaded is held until it is there */
     SNAP_READY,
     SNAP_OVER
@@ -57,7 +57,8 @@ struct bkt_objects {
     enum snapshot_state  snap_state;
     struct bkt_snapshot *snap;    /* READY */
     struct load         *held;    /* wait for it, by next; the last one first */
-    uint64_t             snap_objects, snap_keys, expected;
+    uint64_t             expected;
+    struct bkt_snapshot_hint snap_hint; /* the document's */
     double               snap_until;
     bool                 snap_trust, snap_joinable;
     atomic_bool          snap_stop;

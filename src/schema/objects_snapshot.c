@@ -13,9 +13,7 @@
 #include "objects_impl.h"
 #include "trace.h"
 
-#define FEWEST        64 /* objects; fewer come in two rounds of requests by themselves */
-#define OBJECTS_EACH  16 /* objects that a page of the list must save: a LIST costs 12.5 GETs at AWS */
-#define GOOD_FOR      60 /* seconds */
+#define GOOD_FOR 60 /* seconds */
 
 static double seconds_now(void)
 {
@@ -53,7 +51,7 @@ static void *run(void *arg)
     struct bkt_err       err = {.n = 0};
     size_t               current = 0;
     (void)pthread_setname_np(pthread_self(), "h5bucket-meta");
-    int rc = bkt_snapshot_load(c->store, &c->root, c->snap_trust, &c->snap_stop, &s, &err);
+    int rc = bkt_snapshot_load(c->store, &c->root, c->snap_trust, &c->snap_hint, &c->snap_stop, &s, &err);
     if (rc == BKT_OK && bkt_trace_on(BKT_TRACE_SCHEMA)) {
         size_t n = bkt_snapshot_count(s, &current);
         bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s: %zu objects, %zu of them current", c->root.text, n, current);
@@ -64,27 +62,25 @@ static void *run(void *arg)
     return NULL;
 }
 
-void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, uint64_t n_objects, uint64_t n_keys, bool trust)
+void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root, const struct bkt_snapshot_hint *hint, bool trust)
 {
     (void)pthread_mutex_lock(&c->lock);
     c->root         = *root;
-    c->snap_objects = n_objects;
-    c->snap_keys    = n_keys;
+    c->snap_hint    = *hint;
     c->snap_trust   = trust;
     (void)pthread_mutex_unlock(&c->lock);
 }
 
 static bool worth_while(const struct bkt_objects *c)
 {
-    uint64_t pages = c->snap_trust ? 0 : c->snap_keys / BKT_SNAPSHOT_PAGE + 1;
-    return c->snap_state == SNAP_NONE && c->snap_objects && c->expected >= FEWEST && c->expected / OBJECTS_EACH >= pages;
+    return c->snap_state == SNAP_NONE && c->snap_hint.objects && bkt_snapshot_pays(c->expected, c->snap_trust ? 0 : c->snap_hint.keys);
 }
 
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
 {
     sigset_t all, old; /* the program's signals are not for our thread */
     (void)pthread_mutex_lock(&c->lock);
-    n = n < c->snap_objects ? n : c->snap_objects;
+    n = n < c->snap_hint.objects ? n : c->snap_hint.objects;
     c->expected += n;
     bool begin = worth_while(c);
     if (begin)

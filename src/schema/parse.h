@@ -86,7 +86,7 @@ BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, s
 BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
 /** What .domain.json says of a snapshot, into the document @p j. */
-BKT_NODISCARD int bkt_snapshot_hint_emit(uint64_t objects, uint64_t keys, json_t *j);
+BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
 
 /* ---- numbers in the order of creation (order_json.c) ---- */
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +217,7 @@ static bool id_of_key(const struct bkt_snapshot *s, const char *key, struct bkt_
 }
 
 /* Servers differ in whether ETags have quotes in a list. */
-static bool same_etag(const char *a, const char *b)
+bool bkt_same_etag(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     if (n > 1 && *a == '"')
@@ -232,7 +233,7 @@ int bkt_snapshot_listed(const struct bkt_listed *e, void *arg)
     struct bkt_id        id;
     struct one          *x = !e->is_prefix && id_of_key(s, e->key, &id) ? find(s, &id) : NULL;
     if (x)
-        x->current = same_etag(x->etag, e->etag);
+        x->current = bkt_same_etag(x->etag, e->etag);
     return BKT_OK;
 }
 
@@ -254,29 +255,114 @@ bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const vo
     return x->current;
 }
 
-int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const atomic_bool *stop, struct bkt_snapshot **out,
-                      struct bkt_err *err)
+#define FEWEST       64 /* objects; fewer come in two rounds of requests by themselves */
+#define OBJECTS_EACH 16 /* objects that a page of the list must save: a LIST costs 12.5 GETs at AWS */
+
+bool bkt_snapshot_pays(uint64_t objects, uint64_t keys)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
-    struct bkt_snapshot *s = NULL;
-    char                 prefix[32];
-    size_t               n_cuts;
-    if (bkt_snapshot_key(root, &key) < 0)
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &body, err));
-    BKT_TRY(err, bkt_snapshot_parse(body.ptr, body.len, root, &s, err), "%s", bkt_buf_str(&key));
-    int rc = stop && atomic_load(stop) ? BKT_ECANCEL : BKT_OK;
-    if (rc == BKT_OK && trust) {
-        bkt_snapshot_trust(s);
-    } else if (rc == BKT_OK) {
-        const char *const *cuts = bkt_snapshot_cuts(s, &n_cuts);
-        (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
-        rc = bkt_store_list_parts(st, prefix, cuts, n_cuts, bkt_snapshot_listed, s, err);
+    return objects >= FEWEST && objects / OBJECTS_EACH >= (keys ? keys / BKT_SNAPSHOT_PAGE + 1 : 0);
+}
+
+/* ---- reading one from a store ---- */
+
+/* The snapshot on its way, while the keys are listed: in whatever order the two come, an object counts as current only if
+ * its ETag was found in the list. */
+struct coming {
+    const struct bkt_id *root;
+    const atomic_bool   *stop;
+    struct bkt_req       req;
+    struct bkt_buf       key;
+    pthread_mutex_t      lock;
+    pthread_cond_t       cond;
+    bool                 arrived;
+    struct bkt_snapshot *s;
+    struct bkt_err      *err;
+};
+
+static void arrived(struct bkt_req *req)
+{
+    struct coming *c = req->arg;
+    (void)pthread_mutex_lock(&c->lock);
+    c->arrived = true;
+    (void)pthread_cond_signal(&c->cond);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static void await(struct coming *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    while (!c->arrived)
+        (void)pthread_cond_wait(&c->cond, &c->lock);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int parse_coming(struct coming *c)
+{
+    if (c->s)
+        return BKT_OK;
+    await(c);
+    if (c->req.rc < 0)
+        return bkt_err_copy(c->err, c->req.rc, c->req.err);
+    BKT_TRY(c->err, bkt_snapshot_parse(c->req.body.ptr, c->req.body.len, c->root, &c->s, c->err), "%s", c->req.key);
+    return BKT_OK;
+}
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct coming *c = arg;
+    if (c->stop && atomic_load(c->stop))
+        return BKT_ECANCEL;
+    BKT_PASS(parse_coming(c));
+    return bkt_snapshot_listed(e, c->s);
+}
+
+/* Cuts that make no sense would only make work. */
+static bool good_cuts(const struct bkt_snapshot_hint *h, const char *prefix)
+{
+    for (size_t i = 0; h && i < h->n_cuts; i++)
+        if (strncmp(h->cuts[i], prefix, strlen(prefix)) != 0 || (i && strcmp(h->cuts[i - 1], h->cuts[i]) >= 0))
+            return false;
+    return h && h->n_cuts;
+}
+
+static int list_and_compare(struct bkt_store *st, struct coming *c, const struct bkt_snapshot_hint *hint)
+{
+    char   prefix[32];
+    size_t n_cuts;
+    (void)snprintf(prefix, sizeof prefix, "db/%.17s/", c->root->text + 2);
+    if (good_cuts(hint, prefix)) {
+        BKT_PASS(bkt_store_list_parts(st, prefix, (const char *const *)hint->cuts, hint->n_cuts, on_listed, c, c->err));
+        return parse_coming(c);
     }
+    BKT_PASS(parse_coming(c));
+    if (c->stop && atomic_load(c->stop))
+        return BKT_ECANCEL;
+    const char *const *cuts = bkt_snapshot_cuts(c->s, &n_cuts);
+    return bkt_store_list_parts(st, prefix, cuts, n_cuts, on_listed, c, c->err);
+}
+
+int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const struct bkt_snapshot_hint *hint,
+                      const atomic_bool *stop, struct bkt_snapshot **out, struct bkt_err *err)
+{
+    struct coming c = {.root = root, .stop = stop, .err = err};
+    if (bkt_snapshot_key(root, &c.key) < 0)
+        BKT_NOMEM(err);
+    c.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c.key), .len = BKT_WHOLE, .done = arrived, .arg = &c};
+    (void)pthread_mutex_init(&c.lock, NULL);
+    (void)pthread_cond_init(&c.cond, NULL);
+    bkt_store_start(st, &c.req);
+    int rc = trust ? parse_coming(&c) : list_and_compare(st, &c, hint);
+    await(&c);
+    if (rc == BKT_OK && trust)
+        bkt_snapshot_trust(c.s);
     if (rc < 0)
-        bkt_snapshot_free(s);
+        bkt_snapshot_free(c.s);
     else
-        *out = s;
+        *out = c.s;
+    bkt_req_fini(&c.req);
+    bkt_buf_fini(&c.key);
+    (void)pthread_mutex_destroy(&c.lock);
+    (void)pthread_cond_destroy(&c.cond);
     return rc;
 }
 
@@ -327,12 +413,25 @@ void bkt_snapshot_out_fini(struct bkt_snapshot_out *o)
     bkt_buf_fini(&o->objects);
 }
 
-int bkt_snapshot_note(const void *json, size_t n, uint64_t objects, uint64_t keys, struct bkt_buf *out, struct bkt_err *err)
+int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j    = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf cuts = {0};
+    char                    *cut[BKT_CUTS_MAX];
+    struct bkt_snapshot_hint hint = {.cuts = cut};
     BKT_PASS(bkt_json_load(json, n, &j, err));
     (void)json_object_del(j, "h5snapshot");
-    if (objects && bkt_snapshot_hint_emit(objects, keys, j) < 0)
+    if (o && bkt_buf_add(&cuts, bkt_buf_str(&o->cuts), o->cuts.len) < 0)
         BKT_NOMEM(err);
+    for (char *p = o && o->n_cuts <= BKT_CUTS_MAX ? (char *)cuts.ptr : NULL, *end; p && (end = strchr(p, '\n')); p = end + 1) {
+        *end                    = 0;
+        hint.cuts[hint.n_cuts++] = p;
+    }
+    if (o) {
+        hint.objects = o->n_objects;
+        hint.keys    = o->n_keys;
+        if (bkt_snapshot_hint_emit(&hint, j) < 0)
+            BKT_NOMEM(err);
+    }
     return bkt_json_dump(j, out, err);
 }

@@ -19,6 +19,7 @@
 #define BKT_SNAPSHOT_PAGE 1000u       /* keys that S3 lists in one answer */
 
 struct bkt_snapshot; /* parsed; not locked */
+struct bkt_domain;
 
 /** The key of the snapshot of the domain with that root (version 2), appended to @p out. */
 BKT_NODISCARD int bkt_snapshot_key(const struct bkt_id *root, struct bkt_buf *out);
@@ -42,14 +43,28 @@ void bkt_snapshot_trust(struct bkt_snapshot *s);
 /** Take a current object out: true once for each, its JSON and ETag being borrowed from the snapshot. */
 bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n, const char **etag);
 
+/** Whether a snapshot saves more than it costs, for who needs so many objects of a domain with so many keys (0: they needn't be
+ *  listed). */
+bool bkt_snapshot_pays(uint64_t objects, uint64_t keys);
+
 /** Read the snapshot of a domain and compare it with a list of the domain's keys, unless @p trust says that nothing has
  *  changed.  Blocks.
+ * @param hint  the document's: with its cuts the list begins before the snapshot is there; may be NULL
  * @param stop  once true, there is no need to go on (BKT_ECANCEL); may be NULL
  * @return BKT_OK; BKT_ENOENT there is none; … */
-BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const atomic_bool *stop,
-                                    struct bkt_snapshot **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const struct bkt_snapshot_hint *hint,
+                                    const atomic_bool *stop, struct bkt_snapshot **out, struct bkt_err *err);
+
+/** ETags as GET and as a list show them. */
+bool bkt_same_etag(const char *a, const char *b);
 
 /* ---- making one ---- */
+
+/** From now on remember what is stored in the domain: its JSON, BKT_SNAPSHOT_MAX of it at most. */
+BKT_NODISCARD int bkt_domain_record(struct bkt_domain *d);
+size_t            bkt_domain_n_recorded(const struct bkt_domain *d);
+/** The version stored last, borrowed; false: none is known. */
+bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag, const void **json, size_t *n);
 
 struct bkt_snapshot_out {
     struct bkt_buf cuts, objects;
@@ -63,9 +78,9 @@ BKT_NODISCARD int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_
 /** The stored form, appended to @p out. */
 BKT_NODISCARD int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, struct bkt_err *err);
 void              bkt_snapshot_out_fini(struct bkt_snapshot_out *o);
-/** The document @p json of a domain, saying that there is a snapshot of so many objects and keys (0: that there is none),
- *  appended to @p out; what else it says stays. */
-BKT_NODISCARD int bkt_snapshot_note(const void *json, size_t n, uint64_t objects, uint64_t keys, struct bkt_buf *out,
+/** The document @p json of a domain, saying that there is this snapshot (NULL: that there is none), appended to @p out; what else
+ *  it says stays. */
+BKT_NODISCARD int bkt_snapshot_note(const void *json, size_t n, const struct bkt_snapshot_out *o, struct bkt_buf *out,
                                     struct bkt_err *err);
 
 #endif

@@ -19,6 +19,7 @@ static const struct bkt_opt opts[] = {
     {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
+    {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
     {0, "retries", "N", "how often a request is sent again", NULL},
     {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
     {'v', "verbose", NULL, "name each dataset", NULL},
@@ -36,6 +37,7 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->has_offset = bkt_tool_has(t, "extend-offset") > 0;
     o->no_clobber = bkt_tool_has(t, "no-clobber") > 0;
     o->no_data    = bkt_tool_has(t, "nodata") > 0;
+    o->no_snapshot = bkt_tool_has(t, "no-snapshot") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
     if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) ||
@@ -176,6 +178,9 @@ const struct bkt_verb bkt_verb_load = {
             "or can't be read is named with the reason and left out as a whole, the rest goes on, and the exit code is 1. With\n"
             "--link, datasets whose sources fill whole chunks are referred to, small ones are copied. Later runs with -a go on\n"
             "where the last one ended, or at --extend-offset; one that is killed is undone by the next.\n\n"
+            "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot), unless its chunk objects\n"
+            "are so many that listing them costs more than it saves; a domain that has one gets a new one. --no-snapshot or\n"
+            "setting snapshot=no leaves that out.\n\n"
             "The domain appears when everything is stored; a load that is interrupted leaves none, and running it again\n"
             "cleans up what it left.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts,

@@ -8,6 +8,7 @@
 #include "edit.h"
 #include "h5.h"
 #include "load_flat.h"
+#include "snapshots.h"
 #include "trace.h"
 #include "tree.h"
 #include "vfd.h"
@@ -189,6 +190,14 @@ static void journal_drop(struct bkt_domain *d)
         bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", one);
 }
 
+static bool wants_snapshot(const struct load *l)
+{
+    struct bkt_domain *d = l->file->dom;
+    const char        *use = bkt_domain_settings(d)->snapshot;
+    return !l->o->no_snapshot && !(use && strcmp(use, "no") == 0) && bkt_id_is_v2(bkt_domain_root(d)) &&
+           !bkt_store_is_local(bkt_domain_store(d));
+}
+
 /* ---- opening ---- */
 
 static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
@@ -208,6 +217,8 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     if (*is_new)
         BKT_PASS(create(l, domain, fapl, err));
     l->file = load_vobj(l->dst)->file;
+    if (wants_snapshot(l) && bkt_domain_record(l->file->dom) < 0)
+        BKT_NOMEM(err);
     return *is_new ? begin_new(l, err) : BKT_OK;
 }
 
@@ -241,6 +252,27 @@ void load_abandon(struct load *l, bool is_new)
     bkt_domain_close(d);
 }
 
+/* ---- the snapshot ---- */
+
+/* Where it pays for who reads all of a new domain, and where there was one: this has changed some of what it says.  The domain is
+ * stored already, so that it can't be made is told, and no more. */
+static void take_snapshot(struct load *l, bool is_new)
+{
+    struct bkt_domain   *d   = l->file->dom;
+    struct bkt_err       err = {.n = 0};
+    struct snapshot_told told;
+    size_t               n = bkt_domain_n_recorded(d);
+    if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
+        return;
+    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, is_new ? n : 0, &told, &err);
+    if (rc == BKT_OK)
+        bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
+                  (unsigned long long)told.n_read);
+    else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* that it doesn't pay, or would be too large, is no news */
+        fprintf(stderr, "h5bucket: %s: loaded, but without a snapshot: %s\n", bkt_domain_path(d),
+                err.n ? err.frame[0].msg : bkt_err_text(rc));
+}
+
 int load_finish(struct load *l, bool is_new, struct bkt_err *err)
 {
     if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
@@ -251,6 +283,8 @@ int load_finish(struct load *l, bool is_new, struct bkt_err *err)
     }
     if (l->journal)
         journal_drop(l->file->dom);
+    if (wants_snapshot(l))
+        take_snapshot(l, is_new);
     h5_closep(&l->dst);
     return BKT_OK;
 }

@@ -110,6 +110,39 @@ def external(b):
             b.same(f"{' '.join(mode)} {source} in S3 dumps alike", source, target, *driver)
 
 
+def snapshots(b):
+    """A domain of many objects in a bucket gets a snapshot: nothing is read again for it, and walking through takes few requests."""
+    domain, writers = "s3://bucket/snap.h5", {"H5BUCKET_WRITERS": "one"}
+    ours = {"HDF5_VOL_CONNECTOR": "bucket", **({"LD_PRELOAD": os.environ["BKT_PRELOAD"]} if os.environ.get("BKT_PRELOAD") else {})}
+
+    def load(*args):
+        request_counts.Handler.log, request_counts.Handler.delay = [], 0
+        rc, _, err = b.run(b.o.tool, "load", "--link", *args, env=writers)
+        log = request_counts.Handler.log
+        check(f"load {' '.join(args)}", rc == 0 and not err, err)
+        return [e[1] for e in log if e[0] == "PUT" and "snapshot" in e[1]], [e[1] for e in log if e[0] == "GET" and e[1].startswith("db/")]
+
+    def walk():
+        request_counts.Handler.log = []
+        rc, out, err = b.run(os.path.join(b.o.bin, "h5ls"), "-r", domain, env=ours)
+        check("h5ls -r", rc == 0, err)
+        return out.splitlines(), [entry[0] for entry in request_counts.Handler.log]
+
+    stored, read = load("s3://bucket/data/late-new.h5", domain)
+    check(f"one snapshot is stored, no object read again: {len(stored)}, {read[:3]}", len(stored) == 1 and not read)
+    lines, asked = walk()
+    check(f"{len(lines)} lines of h5ls -r with {asked.count('GET')} GETs", len(lines) > 700 and asked.count("GET") == 3 and asked.count("LIST") <= 2)
+    stored, read = load("-a", "s3://bucket/data/plain.h5", domain)
+    check(f"an append makes it anew, out of itself and what is new: {len(read)} GETs", len(stored) == 1 and len(read) < 20, read)
+    more, asked = walk()
+    check(f"{len(more)} lines now, with {asked.count('GET')} GETs", len(more) > len(lines) and asked.count("GET") == 3)
+    stored, _ = load("--no-snapshot", "s3://bucket/data/late-new.h5", domain)
+    plain, asked = walk()
+    check("--no-snapshot leaves none, nor a word of one", not stored and plain == lines and asked.count("GET") > 700 and not asked.count("LIST"))
+    stored, _ = load("s3://bucket/data/plain.h5", "s3://bucket/small.h5")
+    check("a small domain has none", not stored)
+
+
 def progress(b):
     """Where there is no terminal: a plain line each 5 seconds, whole lines only."""
     rc, _, err = b.remote.load("--nodata", "s3://bucket/data/late-old.h5", b.domain("slow.h5"), delay=0.8)
@@ -159,4 +192,4 @@ def prepare(b):
 
 
 if __name__ == "__main__":
-    sys.exit(run_parts((metadata, copying, gathered, flattened, external, progress, https), more=("forms",), prepare=prepare))
+    sys.exit(run_parts((metadata, copying, gathered, flattened, external, snapshots, progress, https), more=("forms",), prepare=prepare))

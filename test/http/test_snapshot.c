@@ -109,12 +109,14 @@ static void forget(void)
     delay_ms     = 0;
 }
 
+static const struct bkt_snapshot_hint hint = {.objects = N, .keys = N};
+
 static struct bkt_objects *begin(struct bkt_store *st, bool trust)
 {
     struct bkt_id       root;
     struct bkt_objects *c = bkt_objects_new(st, 1u << 20, 1u << 20, NULL, NULL);
     CHECK(c && bkt_id_set(&root, ROOT), "a cache");
-    bkt_objects_snapshot(c, &root, N, N, trust);
+    bkt_objects_snapshot(c, &root, &hint, trust);
     return c;
 }
 

@@ -164,13 +164,16 @@ static void test_note(void)
     struct bkt_buf        b   = {0};
     struct bkt_domain_doc doc = {.n_acls = 0};
     static const char     json[] = "{\"root\": \"" ROOT_ID "\", \"unknown\": [1]}";
-    CHECK(bkt_snapshot_note(json, strlen(json), 7, 9, &b, NULL) == BKT_OK, "note");
+    struct bkt_snapshot_out o = {.n_objects = 7, .n_keys = 9, .n_cuts = 2};
+    CHECK(bkt_buf_add_str(&o.cuts, "a\nb\n") == BKT_OK && bkt_snapshot_note(json, strlen(json), &o, &b, NULL) == BKT_OK, "note");
+    bkt_snapshot_out_fini(&o);
     CHECK(strstr(bkt_buf_str(&b), "\"unknown\"") != NULL, "%s", bkt_buf_str(&b));
-    CHECK(bkt_domain_doc_parse(b.ptr, b.len, &doc, NULL) == BKT_OK && doc.snapshot_objects == 7 && doc.snapshot_keys == 9, "%s",
+    CHECK(bkt_domain_doc_parse(b.ptr, b.len, &doc, NULL) == BKT_OK && doc.snapshot.objects == 7 && doc.snapshot.keys == 9, "%s",
           bkt_buf_str(&b));
+    CHECK(doc.snapshot.n_cuts == 2 && strcmp(doc.snapshot.cuts[1], "b") == 0, "%s", bkt_buf_str(&b));
     bkt_domain_doc_fini(&doc);
     struct bkt_buf c = {0};
-    CHECK(bkt_snapshot_note(b.ptr, b.len, 0, 0, &c, NULL) == BKT_OK && !strstr(bkt_buf_str(&c), "h5snapshot"), "%s", bkt_buf_str(&c));
+    CHECK(bkt_snapshot_note(b.ptr, b.len, NULL, &c, NULL) == BKT_OK && !strstr(bkt_buf_str(&c), "h5snapshot"), "%s", bkt_buf_str(&c));
     bkt_buf_fini(&b);
     bkt_buf_fini(&c);
 }
