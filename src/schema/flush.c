@@ -16,7 +16,7 @@
 #include "parse.h"
 #include "trace.h"
 
-#define WAVE       256         /* objects under way at once */
+#define WAVE       2048        /* objects handed to the store at once, which keeps its connections busy with them */
 #define WAVE_BYTES (32u << 20) /* what they may take up */
 #define KEEP_MAX   (256u << 10) /* an object's JSON of at most so many bytes is kept for its next change */
 
@@ -306,9 +306,11 @@ static void forget(struct bkt_domain *d, struct bkt_change *c)
 
 static void wave_begin(struct wave *w, struct bkt_domain *d, struct bkt_clash *clash)
 {
-    memset(w, 0, sizeof *w);
     w->d     = d;
+    w->n     = w->n_reqs = 0;
     w->clash = clash;
+    w->lost  = false;
+    w->ns    = 0;
 }
 
 static void wave_add(struct wave *w, struct bkt_change *c)
@@ -318,7 +320,8 @@ static void wave_add(struct wave *w, struct bkt_change *c)
     c->done = c->foreign = false;
     if (has_turns(c))
         bkt_buf_fini(&c->obj->stored); /* out of date, most likely */
-    w->v[w->n++] = c;
+    w->keys[w->n] = (struct bkt_buf){0};
+    w->v[w->n++]  = c;
 }
 
 /* Those that are through are forgotten; the others of the list are left in it. */
@@ -337,9 +340,11 @@ static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, st
 /* In waves; then one by one those that lost, or are known to lose often.  @p v is used up. */
 int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct wave *w = calloc(1, sizeof *w);
+    BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;
     size_t left = 0, none = 0;
     int    rc   = BKT_OK;
+    if (!n)
+        return BKT_OK;
     if (!w)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n && rc == BKT_OK;) {
