@@ -132,6 +132,9 @@ BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root,
 
 /* ---- remove.c ---- */
 
+/** A failure to delete that another try won't change: the store refuses it. */
+bool bkt_edit_refused(int rc);
+
 /** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */
 BKT_NODISCARD int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o,
                                     struct bkt_err *err);

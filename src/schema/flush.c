@@ -373,16 +373,34 @@ int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct
 
 /* ---- all together ---- */
 
+/* @p first: the first failure, which is told; another is forgotten. */
+static void keep_first(int *first, struct bkt_err *err, int rc, const struct bkt_err *why)
+{
+    if (rc < 0 && *first == BKT_OK)
+        *first = bkt_err_copy(err, rc, why);
+}
+
+/* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once. */
 static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
 {
+    int first = BKT_OK;
     for (size_t i = 0; i < n; i++) {
-        struct bkt_change *c = v[i];
+        struct bkt_change *c   = v[i];
+        struct bkt_err     why = {.n = 0};
         if (!c->removed)
             continue;
-        BKT_PASS(bkt_remove_object(d->store, &c->id, c->obj, err));
+        int rc = bkt_remove_object(d->store, &c->id, c->obj, &why);
+        keep_first(&first, err, rc, &why);
+        if (rc < 0 && !bkt_edit_refused(rc))
+            break;
         bkt_objects_drop(d->objects, &c->id, false);
         forget(d, c);
     }
+    if (bkt_edit_refused(first))
+        BKT_FAIL(err, first, "%s: all changes are stored, but what was removed could not be deleted and stays in the store, where "
+                 "nothing leads to it: `h5bucket verify` finds it", d->name);
+    if (first < 0)
+        BKT_FAIL(err, first, "%s: all changes are stored, but not all of what was removed is deleted yet", d->name);
     return BKT_OK;
 }
 
@@ -415,25 +433,22 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
     return v;
 }
 
-static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t n, struct bkt_clash *clash,
+/* All but deletions; *n becomes less by what needs nothing. */
+static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t *n, struct bkt_clash *clash,
                      struct bkt_err *err)
 {
-    size_t at = 0;
+    size_t at = 0, m = starts[PHASE_NOTHING];
     for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
         BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, clash, err));
     if (d->edits->fresh)
         BKT_PASS(bkt_doc_write(d, err));
-    BKT_PASS(bkt_doc_remove_old(d, err));
-    for (size_t i = starts[PHASE_NOTHING]; i < n; i++)
-        if (!v[i]->removed && !is_changed(v[i])) {
+    for (size_t i = m; i < *n; i++)
+        if (!v[i]->removed && !is_changed(v[i]))
             forget(d, v[i]);
-            v[i] = NULL;
-        }
-    size_t m = starts[PHASE_NOTHING];
-    for (size_t i = m; i < n; i++)
-        if (v[i])
+        else
             v[m++] = v[i];
-    return remove_objects(d, v + starts[PHASE_NOTHING], m - starts[PHASE_NOTHING], err);
+    *n = m;
+    return BKT_OK;
 }
 
 int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
@@ -492,11 +507,17 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
         return BKT_OK;
     BKT_PASS(prepare(d, &v, starts, &n, err));
-    BKT_TRY(err, flush_all(d, v, starts, n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
-    d->edits->spill_at    = 0;
+    BKT_TRY(err, flush_all(d, v, starts, &n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
+    d->edits->spill_at = 0;
     struct bkt_clash told = *clash;
     memset(clash, 0, sizeof *clash);
-    return bkt_clash_tell(d, &told, err);
+    struct bkt_err why   = {.n = 0};
+    int            first = bkt_clash_tell(d, &told, err), rc = bkt_doc_remove_old(d, &why);
+    keep_first(&first, err, rc, &why);
+    bkt_err_clear(&why);
+    rc = remove_objects(d, v + starts[PHASE_NOTHING], n - starts[PHASE_NOTHING], &why);
+    keep_first(&first, err, rc, &why);
+    return first;
 }
 
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)

@@ -176,6 +176,8 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
 
 /* ---- in the store ---- */
 
+bool bkt_edit_refused(int rc) { return rc == BKT_EACCES || rc == BKT_EUNSUP; }
+
 static int delete_keys(struct bkt_store *st, const struct bkt_strs *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->n; i += WAVE)

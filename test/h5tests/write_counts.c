@@ -138,6 +138,21 @@ static int append(hid_t file, long n)
     return 0;
 }
 
+/* n groups made, stored and deleted again by one who may not delete: one flush fails, those after it don't. */
+static int refused(hid_t file, long n)
+{
+    char name[32];
+    if (groups(file, n) || H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
+        return 1;
+    for (long i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "g%05ld", i);
+        MUST(H5Ldelete(file, name, H5P_DEFAULT));
+    }
+    herr_t first = H5Fflush(file, H5F_SCOPE_LOCAL); /* its error is printed */
+    return first >= 0 || H5Gclose(H5Gcreate2(file, "after", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) < 0 ||
+           H5Fflush(file, H5F_SCOPE_LOCAL) < 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -145,7 +160,7 @@ int main(int argc, char **argv)
         int (*run)(hid_t file, long n);
     } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
                 {"chunks", chunks}, {"partial", partial},       {"append", append},
-                {"deflate", deflate}, {"large", chunks}};
+                {"deflate", deflate}, {"large", chunks},       {"refused", refused}};
     if (argc != 4)
         return 2;
     hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

@@ -20,6 +20,7 @@ import xml.sax.saxutils
 
 OBJECTS, LOG, LOCK = {}, [], threading.Lock()
 HOLD = None  # (expression, event, expression): PUTs of keys that the first finds are answered after one that the last finds
+REFUSE = False  # DELETE of anything but the probe is answered 403
 CHUNK = 65536 * 4
 
 
@@ -74,6 +75,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if self.command in ("PUT", "DELETE"):
                 if none == "*" and have is not None or match and (etag is None or match.strip('"') != etag.strip('"')):
                     return self.error(412, "PreconditionFailed")
+                if self.command == "DELETE" and REFUSE and not key.startswith(".h5bucket/probe-"):
+                    return self.error(403, "AccessDenied")
                 if self.command == "DELETE":
                     OBJECTS.pop(key, None)
                     return self.answer(204)
@@ -162,6 +165,16 @@ class Tests:
         gets = [entry for entry in log if entry[0] == "GET" and re.search(r"/\d+$", entry[1])]
         self.check(not gets, f"append: no chunk is read back ({len(gets)})")
 
+    def refused(self, n):
+        """A store that lets nothing be deleted: each object is tried once, one flush says so, and the work goes on."""
+        global REFUSE
+        REFUSE = True
+        log = self.run("refused", n)
+        REFUSE = False
+        tried = collections.Counter(entry[1] for entry in log if entry[0] == "DELETE")
+        self.check(len(tried) == n and set(tried.values()) == {1}, f"refused: {len(tried)} of {n} objects were to be deleted, once each")
+        self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
+
 
 def main():
     parser = argparse.ArgumentParser()
@@ -183,6 +196,7 @@ def main():
     tests.beside("chunks", 16)
     tests.beside("large", 32)
     tests.append(1000)
+    tests.refused(20)
     server.shutdown()
     sys.exit(tests.failed != 0)
 

@@ -333,6 +333,49 @@ static void dying_at_every_request(void)
     }
 }
 
+/* A store that lets nothing be deleted: one flush says so, all changes are stored, and the flushes after it are not held up. */
+static void deletions_are_refused(void)
+{
+    static const int codes[] = {BKT_EACCES, BKT_EUNSUP};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        struct bkt_id      a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *f;
+        struct bkt_id      root = *bkt_domain_root(d);
+        OK(bkt_domain_flush(d, err));
+        with_faults(d, &(struct bkt_fault){.op = BKT_DELETE, .code = codes[i]}, 1);
+        OK(bkt_edit_unlink(d, &root, "a", err));
+        FAILS(codes[i], "stays in the store", bkt_domain_flush(d, err));
+        unsigned asked = bkt_fault_hits(d->store, 0);
+        CHECK(asked > 0 && !bkt_domain_is_dirty(d), "%u were to be deleted, and nothing is left to be done", asked);
+        f = open_other(name);
+        CHECK(!bkt_links_find(&get(f, &root)->group.links, "a"), "the link is gone");
+        bkt_domain_close(f);
+        set_attr(d, &root, "after", 5, BKT_ATTR_CREATE);
+        OK(bkt_domain_flush(d, err));
+        CHECK(bkt_fault_hits(d->store, 0) == asked, "they are not tried again");
+        f = open_other(name);
+        CHECK(attr_value(get(f, &root), "after") == 5, "what comes later is stored");
+        bkt_domain_close(f);
+        bkt_domain_close(d);
+    }
+}
+
+/* A deletion that only failed is tried again. */
+static void deletions_fail(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds);
+    struct bkt_id      root = *bkt_domain_root(d);
+    OK(bkt_domain_flush(d, err));
+    with_faults(d, &(struct bkt_fault){.op = BKT_DELETE, .times = 1, .code = BKT_ENET}, 1);
+    OK(bkt_edit_unlink(d, &root, "a", err));
+    FAILS(BKT_ENET, "deleted yet", bkt_domain_flush(d, err));
+    CHECK(bkt_domain_is_dirty(d), "it is still to be deleted");
+    OK(bkt_domain_flush(d, err));
+    CHECK(!bkt_domain_is_dirty(d), "it is deleted");
+    bkt_domain_close(d);
+}
+
 /* A new domain is there at once, or not at all. */
 static void a_new_domain_dies(void)
 {
@@ -433,6 +476,8 @@ int main(void)
     lost_document(true);
     lost_extents();
     dying_at_every_request();
+    deletions_are_refused();
+    deletions_fail();
     a_new_domain_dies();
     new_objects_go_first();
     new_objects_of_a_new_domain();
