@@ -106,21 +106,23 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
     size_t         wide  = c->src > c->dst ? c->src : c->dst;
     bool           there = dstride == wide; /* convert in the program's own memory */
     size_t         batch = n < BATCH ? n : BATCH;
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there ? NULL : room(r, batch, wide);
+    bool           here  = !there && col->scratch && col->stride == wide && !col->slices; /* or where they lie */
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : room(r, batch, wide);
     BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? room(r, batch, c->dst) : NULL;
 
-    if ((!there && !tmp) || (c->partial && !bkg))
+    if ((!there && !here && !tmp) || (c->partial && !bkg))
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i += batch) {
         size_t         k  = n - i < batch ? n - i : batch;
-        unsigned char *to = there ? dst + i * dstride : tmp;
+        unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
         if (bkg)
             bkt_column_gather(&(struct bkt_column){.base = dst + i * dstride, .stride = dstride}, 0, k, c->dst, bkg);
-        bkt_column_gather(col, i, k, c->src, to);
+        if (!here)
+            bkt_column_gather(col, i, k, c->src, to);
         if (H5Tconvert(c->file, c->mem, k, to, bkg, r->dxpl) < 0)
             return bkt_h5err_capture(r->err, "converting values");
         if (!there)
-            bkt_column_spread(tmp, k, c->dst, dst + i * dstride, dstride);
+            bkt_column_spread(to, k, c->dst, dst + i * dstride, dstride);
     }
     return BKT_OK;
 }

@@ -47,6 +47,7 @@ struct bkt_column {
     const struct bkt_slice *slices; /* NULL: packed */
     const unsigned char    *base;
     size_t                  stride;
+    bool                    scratch; /* packed: may be converted where they are */
 };
 /** Convert @p n elements to @p dst, packed.  On failure nothing that was allocated for them remains.
  *  @param in_file  for references;  @param dxpl  for H5Tconvert and the memory manager */

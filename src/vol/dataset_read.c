@@ -114,7 +114,8 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
     BKT_PASS(open_iters(j, err));
     for (size_t i = 0; i < n; i += batch) {
         size_t            k    = n - i < batch ? n - i : batch;
-        struct bkt_column part = {.slices = col->slices, .base = col->base + i * col->stride, .stride = col->stride};
+        struct bkt_column part = *col;
+        part.base += col->slices ? 0 : i * col->stride;
         BKT_PASS(deliver_some(j, &part, k, packed, err));
     }
     return BKT_OK;
@@ -136,7 +137,7 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t fir
     }
     int rc = bkt_read_run(&read, 1, err);
     if (rc == BKT_OK) {
-        struct bkt_column col = {.slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src};
+        struct bkt_column col = {.slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
         rc = deliver(j, &col, first, n, err);
     }
     bkt_read_fini(&read);
@@ -200,7 +201,7 @@ static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
         return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) < 0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
-    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices, .base = read->dst, .stride = j->conv.src};
+    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices, .base = read->dst, .stride = j->conv.src, .scratch = true};
     return deliver(j, &col, 0, (size_t)j->sel.file.n_elems, err);
 }
 

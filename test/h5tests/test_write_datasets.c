@@ -1,4 +1,6 @@
 /* Datasets: created in every layout, written by every kind of selection, extended, filtered, by the chunk. */
+#include <math.h>
+
 #include "compare_write.h"
 
 static hid_t simple(int rank, const hsize_t *dims, const hsize_t *max) { return H5Screate_simple(rank, dims, max); }
@@ -408,6 +410,66 @@ static void times(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* Memory with a border of what was there before; more elements than are converted at a time. */
+#define TALL 300
+#define WIDE 211
+
+static void say_framed(struct out *o, const char *what, hid_t d, hid_t type)
+{
+    static const hsize_t dims[] = {TALL + 2, WIDE + 3}, start[] = {1, 2}, count[] = {TALL, WIDE};
+    size_t               size = H5Tget_size(type), n = (size_t)(dims[0] * dims[1]) * size;
+    unsigned char       *buf = malloc(n);
+    hid_t                mem = simple(2, dims, NULL);
+    memset(buf, 0x5a, n);
+    H5Sselect_hyperslab(mem, H5S_SELECT_SET, start, NULL, count, NULL);
+    say_result(o, what, H5Dread(d, type, mem, H5S_ALL, H5P_DEFAULT, buf));
+    uint64_t sum = 14695981039346656037U;
+    for (size_t i = 0; i < n; i++)
+        sum = (sum ^ buf[i]) * 1099511628211U;
+    say(o, "%s %llx", what, (unsigned long long)sum);
+    free(buf);
+    H5Sclose(mem);
+}
+
+static void frames(hid_t f, struct out *o)
+{
+    static const double odd[] = {0.0, -0.0, 1e300, -1e300, 3.4028235e38, 3.40282356e38, 3.4028236e38, 1e-40, 1e-50, 5e-324, 1.0 / 3, 16777217};
+    const hsize_t dims[] = {TALL, WIDE}, chunk[] = {64, 64};
+    struct pair  *v = calloc(TALL * WIDE, sizeof *v);
+    double       *x = calloc(TALL * WIDE, sizeof *x);
+    float        *y = calloc(TALL * WIDE, sizeof *y);
+    hid_t s = simple(2, dims, NULL), p = chunked(2, chunk), t = H5Tcreate(H5T_COMPOUND, sizeof *v), part = H5Tcreate(H5T_COMPOUND, 16);
+    for (int i = 0; i < TALL * WIDE; i++) {
+        x[i]   = i % 5 ? i * 0.37 : odd[i / 5 % 12] * (i % 2 ? 1 : -1);
+        v[i].a = i;
+        v[i].b = x[i];
+    }
+    x[4] = NAN, x[9] = INFINITY;
+    H5Tinsert(t, "a", HOFFSET(struct pair, a), H5T_NATIVE_INT);
+    H5Tinsert(t, "b", HOFFSET(struct pair, b), H5T_NATIVE_DOUBLE);
+    H5Tinsert(part, "b", 4, H5T_NATIVE_FLOAT); /* with bytes around it that no field fills */
+    hid_t d = H5Dcreate2(f, "double", H5T_IEEE_F64LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    hid_t c = H5Dcreate2(f, "compound", t, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x);
+    H5Dwrite(c, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    say_framed(o, "float64", d, H5T_NATIVE_DOUBLE);
+    say_framed(o, "float64 as float32", d, H5T_NATIVE_FLOAT);
+    say_framed(o, "float64 as int16", d, H5T_NATIVE_SHORT);
+    say_framed(o, "float64 as int64", d, H5T_NATIVE_LLONG);
+    say_framed(o, "a field", c, part);
+    say_result(o, "without a frame", H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, y));
+    say_bytes(o, "values", y, 2000);
+    H5Dclose(c);
+    H5Dclose(d);
+    H5Tclose(part);
+    H5Tclose(t);
+    H5Pclose(p);
+    H5Sclose(s);
+    free(v);
+    free(x);
+    free(y);
+}
+
 static const struct write_case cases[] = {
     {"every layout is kept", layouts, NULL},
     {"what makes no sense is refused", what_makes_no_sense, NULL},
@@ -420,6 +482,7 @@ static const struct write_case cases[] = {
     {"several datasets at once", several_at_once, NULL},
     {"fields that a program doesn't know stay", fields, NULL},
     {"data transforms", transforms, NULL},
+    {"converted into a frame", frames, NULL},
     {"strings and lists", strings, read_strings},
     {"what nothing links goes", anonymous, NULL},
     {"fill and allocation times are kept", times, NULL},
