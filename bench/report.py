@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = "results.json"
 
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
-         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "+{:.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
+         "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "{:+.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
          "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}"}
 WORDS = {"R": "R", "wall": "wall", "phase": "reads", "requests": "requests", "MiB": "data", "CPU": "CPU", "chain": "round trips",
          "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run",
