@@ -12,8 +12,12 @@
 #include "task.h"
 
 #define BLOCK_MIN (4u << 10)
+/* 64 MiB read in order, 64 KiB at a time, nothing else reading ahead, at 30 ms: 2.3 s and 71 requests with at most 1 MiB,
+ * 1.4 s with 2, 0.9 s with 4, 0.7 s and 18 requests with 8 MiB; what is fetched in vain grows with it, to 8 MiB. */
 #define GROW_MAX  (8u << 20)
-#define N_FULL    8 /* ranges of one call that get a full block each; more share as much */
+/* Ranges of one call that get a full block each; more share as much.  64 points far apart take 0.52 MiB and 41 ms so, 4 MiB and
+ * 46 ms with a full block each. */
+#define N_FULL    8
 
 /* mem: stores have nothing that could be saved. */
 static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) || strncmp(bkt_store_uri(st), "file:", 5) == 0; }

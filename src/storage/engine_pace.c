@@ -12,7 +12,9 @@
  * requests without that, and take 0.8 s and 313.
  *
  * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
- * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  A body
+ * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  256 MiB in
+ * objects of 1 MiB, one answer in a hundred a second late, take 0.32 s with 1.5 times in place of twice, 0.44 s with 2, 0.59 s
+ * with 3, 0.79 s with 4 (0.29 s where none is late); nearer to 1, servers of uneven pace are asked twice for nothing.  A body
  * that takes longer than twice what 95 of 100 take for as many bytes, and a late first byte's time, is broken off and its rest
  * asked for again, once, unless it is about to end.  The budget for both is setting hedge, in per cent of the requests. */
 #include <limits.h>
