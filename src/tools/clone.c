@@ -15,6 +15,7 @@
 #include "list.h"
 #include "reroot.h"
 #include "scan.h"
+#include "snapshot.h"
 #include "walk.h"
 #include "write.h"
 
@@ -348,6 +349,11 @@ static int make_doc(const struct job *j, struct bkt_buf *out)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
     BKT_PASS(doc_key(bkt_domain_path(j->src), &from, j->err));
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
+    if (bkt_domain_doc(j->src)->snapshot.objects) { /* of other objects, under other ETags */
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
+        bkt_buf_move(&with, &json);
+        BKT_PASS(bkt_snapshot_note(with.ptr, with.len, NULL, &json, j->err));
+    }
     if (j->rerooted)
         return bkt_reroot_json(&j->map, json.ptr, json.len, out, j->err);
     bkt_buf_move(out, &json);

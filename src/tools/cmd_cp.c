@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "clone.h"
+#include "snapshots.h"
 #include "edit.h"
 #include "interrupt.h"
 #include "show.h"
@@ -50,6 +51,17 @@ static bool same_store(const struct bkt_ends *g)
     return strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) == 0;
 }
 
+/* The copy of a domain that has a snapshot has one, too; without it, it is a copy all the same. */
+static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
+{
+    struct bkt_err err = {.n = 0};
+    if (!bkt_domain_doc(g->src)->snapshot.objects || !bkt_id_is_v2(&c->root) || bkt_store_is_local(g->to.store))
+        return;
+    int rc = snapshot_make(g->to.store, g->to.path, &c->root, NULL, false, 0, NULL, &err);
+    if (rc < 0)
+        fprintf(stderr, "h5bucket %s: %s: no snapshot: %s\n", t->verb->name, g->to.path, err.n ? err.frame[0].msg : bkt_err_text(rc));
+}
+
 static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
 {
     c->progress = isatty(STDERR_FILENO) && !t->json ? progress : NULL;
@@ -61,6 +73,7 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
     if (rc == BKT_EEXIST || rc == BKT_EACCES) /* told for certain that it is not stored: nobody knows the objects */
         (void)!bkt_remove_tree(g->to.store, &c->root, NULL);
     BKT_PASS(rc);
+    keep_snapshot(t, g, c);
     if (c->n_refs && !same_store(g))
         fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
                 "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c->n_refs,

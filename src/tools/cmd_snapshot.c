@@ -25,7 +25,7 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
         return snapshot_drop(p.store, p.path, &doc.doc.root, err);
     if (bkt_store_is_local(p.store))
         BKT_FAIL(err, BKT_EUNSUP, "%s: a folder's objects are read without round trips; snapshots are for buckets", t->args[0]);
-    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, 0, &told, err));
+    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
     if (bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys, told.bytes);
     return BKT_OK;

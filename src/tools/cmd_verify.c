@@ -121,6 +121,7 @@ static int check_domain(struct bkt_verify *v)
     BKT_PASS(bkt_verify_list(v));
     BKT_PASS(bkt_reach(v->d, on_object, v, v->err));
     BKT_PASS(bkt_verify_sizes(v));
+    BKT_PASS(bkt_verify_snapshot(v));
     if (v->t->json) {
         bkt_jout_close(&v->j);
         bkt_jout_open(&v->j, "orphans", '[');
@@ -131,7 +132,9 @@ static int check_domain(struct bkt_verify *v)
         v->repair = false;
         bkt_tool_fail(v->t, "problems first: nothing is removed from a domain that isn't whole");
     }
-    int rc    = bkt_verify_orphans(v);
+    int rc = bkt_verify_orphans(v);
+    if (rc == BKT_OK && v->repair)
+        rc = bkt_verify_snapshot_repair(v);
     v->repair = repair;
     return rc;
 }
@@ -147,6 +150,8 @@ static void summary(struct bkt_verify *v, const char *name)
         bkt_jout_u64(&v->j, "n_orphans", v->n_orphans);
         bkt_jout_u64(&v->j, "n_fresh", v->n_fresh);
         bkt_jout_u64(&v->j, "n_removed", v->n_removed);
+        if (v->snapshot)
+            bkt_jout_str(&v->j, "snapshot", v->snapshot);
         return;
     }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -160,6 +165,8 @@ static void summary(struct bkt_verify *v, const char *name)
         printf(", %llu fresh objects left alone", (unsigned long long)v->n_fresh);
     if (v->n_removed)
         printf(", %llu removed", (unsigned long long)v->n_removed);
+    if (v->snapshot && strcmp(v->snapshot, "none") != 0)
+        printf("; snapshot %s", v->snapshot);
     putchar('\n');
 }
 
@@ -169,7 +176,10 @@ static int check_place(struct bkt_verify *v, const char *name)
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
     struct bkt_err                               why = {.n = 0};
-    int rc = bkt_domain_open(name, &v->t->set, &v->d, &why);
+    struct bkt_settings set = v->t->set;
+    char                no[] = "no";
+    set.snapshot             = no; /* what is stored is looked at itself */
+    int rc                   = bkt_domain_open(name, &set, &v->d, &why);
     if (rc == BKT_OK)
         return check_domain(v);
     bool maybe = rc == BKT_EUNSUP || rc == BKT_ENOENT || rc == BKT_EINVAL;
@@ -297,7 +307,7 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "check all domains in a folder; of a bucket, its object trees too", NULL},
     {0, "deep", NULL, "read and decode every chunk, checksums included", NULL},
-    {0, "repair", NULL, "remove orphans that are old enough", NULL},
+    {0, "repair", NULL, "remove orphans that are old enough; make a snapshot anew that is out of date", NULL},
     {0, "min-age", "SECONDS", "what is younger may belong to a writer at work, and is left alone (86400: a day)", NULL},
 };
 const struct bkt_verb bkt_verb_verify = {
@@ -307,12 +317,13 @@ const struct bkt_verb bkt_verb_verify = {
             "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told\n"
             "(orphans: a program that was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain\n"
             "has are told. Or, with -r, NAME is a folder or a bucket: all domains in it are checked. A domain may be written\n"
-            "meanwhile.\n\n"
+            "meanwhile. A snapshot (h5bucket help snapshot) must be there and well-formed, and with --deep hold what is stored;\n"
+            "that it is out of date is told, and no problem.\n\n"
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. What can't be\n"
             "looked at (a reference outside of what the setting allow names, a filter without code) is told, and no problem.\n\n"
             "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
             "\"orphans\": [{\"id\" or \"tree\", \"bytes\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
             "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
-            "reference, changed, and unchecked (which is no problem).",
+            "reference, changed, snapshot, and unchecked (which is no problem).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

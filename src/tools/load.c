@@ -264,7 +264,8 @@ static void take_snapshot(struct load *l, bool is_new)
     size_t               n = bkt_domain_n_recorded(d);
     if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
         return;
-    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, is_new ? n : 0, &told, &err);
+    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new, is_new ? n : 0, &told,
+                           &err);
     if (rc == BKT_OK)
         bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
                   (unsigned long long)told.n_read);

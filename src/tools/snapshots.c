@@ -100,13 +100,14 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
     }
 }
 
-static int make(struct gather *g, const char *path, const struct bkt_id *root, struct snapshot_told *told, struct bkt_err *err)
+static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old, struct snapshot_told *told,
+                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
     if (bkt_snapshot_key(root, &key) < 0)
         BKT_NOMEM(err);
     /* one that can't be read is made anew */
-    if (!(g->known && g->pays_for) && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
+    if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
         bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
         g->old = NULL;
     BKT_PASS(bkt_scan(g->st, root, on_scanned, g, err));
@@ -120,8 +121,8 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, s
     return note(g->st, path, root, &g->out, err);
 }
 
-int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_domain *known, uint64_t pays_for,
-                  struct snapshot_told *told, struct bkt_err *err)
+int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_domain *known, bool old,
+                  uint64_t pays_for, struct snapshot_told *told, struct bkt_err *err)
 {
     struct gather *g = calloc(1, sizeof *g);
     if (!g)
@@ -130,7 +131,7 @@ int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *r
     g->known    = known;
     g->pays_for = pays_for;
     g->err      = err;
-    int rc      = make(g, path, root, told, err);
+    int rc      = make(g, path, root, old, told, err);
     for (size_t i = 0; i < g->n; i++)
         free(g->key[i]);
     bkt_snapshot_out_fini(&g->out);

@@ -28,6 +28,7 @@ struct bkt_verify {
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
     struct bkt_map    *reached; /* id -> struct reached */
     struct bkt_strays *strays;  /* verify_orphans.c */
+    const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
     struct bkt_err    *err;
 };
 
@@ -54,6 +55,10 @@ int  bkt_verify_sizes(struct bkt_verify *v);
 void bkt_verify_strays_free(struct bkt_strays *s);
 /** What is listed and not needed: told, removed where that is wanted and it is old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
+
+/** The domain's snapshot: whether it is there, and says what is stored; with --deep, byte by byte (verify_snapshot.c). */
+int bkt_verify_snapshot(struct bkt_verify *v);
+int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Object trees of the bucket that no domain has (verify_bucket.c). */
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);

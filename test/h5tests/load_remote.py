@@ -7,11 +7,13 @@ A small S3 server (request_counts.py) counts.  What is read is far less than the
 the limits are what was measured with HDF5 1.14.5 and a fifth.  HTTPS is nginx's (../s3/faultproxy.sh); without it that part is
 left out, which is printed.
 """
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
+import zlib
 
 import request_counts
 from load_bench import check, run_parts
@@ -110,6 +112,50 @@ def external(b):
             b.same(f"{' '.join(mode)} {source} in S3 dumps alike", source, target, *driver)
 
 
+def verified(b, domain, writers):
+    """verify tells of a snapshot that is out of date, broken, wrong or gone, and makes it anew; cp keeps one, mv moves it."""
+    objects = request_counts.OBJECTS
+
+    def verify(name, state, good, *args):
+        rc, out, err = b.run(b.o.tool, "verify", "--json", *args, name, env=writers)
+        told = json.loads(out)[0] if out else {}
+        check(f"verify {' '.join(args)}: snapshot {state}", told.get("snapshot") == state and (rc == 0) == good, out[-600:] + err)
+
+    half = json.loads(objects["snap.h5/.domain.json"])["root"][2:19]
+    key, groups = f"db/{half}/.h5bucket-snapshot", [k for k in objects if k.startswith(f"db/{half}/g/")]
+    verify(domain, "current", True)
+    verify(domain, "current", True, "--deep")
+    whole = objects[key]
+    objects[groups[0]] = objects[groups[0]].replace(b'"lastModified": ', b'"lastModified":  ').replace(b'"lastModified":1', b'"lastModified": 1')
+    verify(domain, "outdated", True)
+    verify(domain, "made", True, "--repair")
+    verify(domain, "current", True)
+    head, _, packed = objects[key].partition(b"\n")
+    text = zlib.decompress(packed)
+    objects[key] = head + b"\n" + zlib.compress(text.replace(b'"H5L_TYPE_HARD"', b'"H5L_TYPE_SOFT"', 1))
+    verify(domain, "current", True)
+    verify(domain, "malformed", False, "--deep")
+    verify(domain, "made", True, "--deep", "--repair")
+    verify(domain, "current", True, "--deep")
+    for broken, state in ((whole[:-50], "malformed"), (None, "missing")):
+        del objects[key]
+        if broken:
+            objects[key] = broken
+        verify(domain, state, False)
+        verify(domain, "made", True, "--repair")
+    for verb, name in (("cp", "copy.h5"), ("mv", "moved.h5")):
+        rc, _, err = b.run(b.o.tool, verb, domain if verb == "cp" else "s3://bucket/copy.h5", f"s3://bucket/{name}", env=writers)
+        check(f"{verb} of a domain with a snapshot", rc == 0 and not err, err)
+        verify(f"s3://bucket/{name}", "current", True, "--deep")
+    rc, _, err = b.run(b.o.tool, "acl", "s3://bucket/moved.h5", "+ru", "ted", env=writers)
+    check("acl", rc == 0, err)
+    verify("s3://bucket/moved.h5", "current", True)
+    half = json.loads(objects["moved.h5/.domain.json"])["root"][2:19]
+    rc, _, err = b.run(b.o.tool, "snapshot", "--remove", "s3://bucket/moved.h5", env=writers)
+    check("snapshot --remove", rc == 0 and b"h5snapshot" not in objects["moved.h5/.domain.json"], err)
+    verify("s3://bucket/moved.h5", "none", True)
+
+
 def snapshots(b):
     """A domain of many objects in a bucket gets a snapshot: nothing is read again for it, and walking through takes few requests."""
     domain, writers = "s3://bucket/snap.h5", {"H5BUCKET_WRITERS": "one"}
@@ -134,6 +180,7 @@ def snapshots(b):
     check(f"{len(lines)} lines of h5ls -r with {asked.count('GET')} GETs", len(lines) > 700 and asked.count("GET") == 3 and asked.count("LIST") <= 2)
     stored, read = load("-a", "s3://bucket/data/plain.h5", domain)
     check(f"an append makes it anew, out of itself and what is new: {len(read)} GETs", len(stored) == 1 and len(read) < 20, read)
+    verified(b, domain, writers)
     more, asked = walk()
     check(f"{len(more)} lines now, with {asked.count('GET')} GETs", len(more) > len(lines) and asked.count("GET") == 3)
     stored, _ = load("--no-snapshot", "s3://bucket/data/late-new.h5", domain)
