@@ -374,25 +374,33 @@ class Tests:
     def pattern(self, domain, dataset, *what, delay=0.0):
         return self.run(self.args.pattern, "bucket", f"s3://bucket/{domain}", dataset, *what, delay=delay)[0]
 
+    def in_waves(self, most, *what):
+        """On a busy machine what is sent at once may take longer than an answer waits; then answers wait longer."""
+        for delay in (0.5, 2.0):
+            log = self.pattern(*what, delay=delay)
+            if longest_chain(log) <= most:
+                break
+        return log
+
     def ranges(self):
         """64 chunks of 256 KiB that lie side by side in one file, whole and in parts."""
         log = self.pattern("field.h5", "field", "whole")
         self.check(len(log) == 3 + 16, f"16 MiB in 64 neighbouring chunks: {len(log)} GETs, 19 wanted: ranges of 1 MiB and no more")
         documents = sum(len(OBJECTS[entry[1]]) for entry in log if entry[1].endswith(".json"))
         self.check(Handler.sent == (16 << 20) + documents, f"16 MiB in 64 neighbouring chunks: {Handler.sent - documents} bytes, not one more")
-        log = self.pattern("field.h5", "field", "strided", str(TILE), str(TILE), delay=0.3)
+        log = self.in_waves(5, "field.h5", "field", "strided", str(TILE), str(TILE))
         self.check(len(log) == 3 + TILES * TILES, f"a point of each chunk: {len(log)} GETs, 67 wanted")
         self.check(Handler.sent - documents == TILES * TILES * 8192, f"a point of each chunk: {Handler.sent - documents} bytes, 8 KiB around each")
-        # 64 connections, of which one may take a second or third range
-        self.check(longest_chain(log) <= 6, f"a point of each chunk: {longest_chain(log)} wait on one another, at most 6")
+        # 64 connections, of which one may take a second range
+        self.check(longest_chain(log) <= 5, f"a point of each chunk: {longest_chain(log)} wait on one another, at most 5")
         log = self.pattern("field.h5", "field", "points", "0")
         # of 64 points 9 lie in the 64 KiB around an earlier one
         self.check(len(log) == 3 + 55 and Handler.sent - documents == 55 * 65536,
                    f"64 points, a call each: {len(log)} GETs, {Handler.sent - documents} bytes, 58 and 55 times 64 KiB wanted")
         for how in ("1", "2"):
-            log = self.pattern("field.h5", "field", "points", how, delay=0.3)
+            log = self.in_waves(5, "field.h5", "field", "points", how)
             self.check(len(log) == 3 + 49, f"64 points at once: {len(log)} GETs, 52 wanted: those of neighbours come together")
-            self.check(longest_chain(log) <= 6, f"64 points at once: {longest_chain(log)} wait on one another, at most 6")
+            self.check(longest_chain(log) <= 5, f"64 points at once: {longest_chain(log)} wait on one another, at most 5")
 
     def steps(self):
         """Slabs one after another: what is read ahead is what is read then, once, and nothing else."""
@@ -413,7 +421,7 @@ class Tests:
         data = [entry for entry in log if entry[1] == "data/tiny.bin"]
         self.check(len(log) == 3 + TINY + len(data) and len(data) == 2, f"400 tiny datasets in one file: {len(data)} GETs for their data, 2 wanted")
         self.check(longest_chain(log) <= 22, f"400 tiny datasets in one file: {longest_chain(log)} wait on one another, at most 22")
-        log = self.pattern("vars.h5", "/", "header", delay=0.5)
+        log = self.in_waves(3, "vars.h5", "/", "header")
         self.check(len(log) == 2 + VARIABLES and longest_chain(log) == 3,
                    f"60 variables: {len(log)} GETs in {longest_chain(log)} waves, 62 in 3 wanted")
 
