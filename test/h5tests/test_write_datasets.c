@@ -433,7 +433,8 @@ static void say_framed(struct out *o, const char *what, hid_t d, hid_t type)
 
 static void frames(hid_t f, struct out *o)
 {
-    static const double odd[] = {0.0, -0.0, 1e300, -1e300, 3.4028235e38, 3.40282356e38, 3.4028236e38, 1e-40, 1e-50, 5e-324, 1.0 / 3, 16777217};
+    static const double odd[] = {0.0, -0.0, 1e300, -1e300, 3.4028235e38, 3.40282356e38, 3.4028236e38, 1e-40, 1e-50, 5e-324, 1.0 / 3,
+                                 16777217};
     const hsize_t dims[] = {TALL, WIDE}, chunk[] = {64, 64};
     struct pair  *v = calloc(TALL * WIDE, sizeof *v);
     double       *x = calloc(TALL * WIDE, sizeof *x);
