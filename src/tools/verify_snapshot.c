@@ -98,7 +98,7 @@ static int look(struct bkt_verify *v, char *why, size_t room, bool *harmless)
 
 int bkt_verify_snapshot(struct bkt_verify *v)
 {
-    char why[300] = "";
+    char why[BKT_ERR_MSG] = "";
     bool harmless;
     v->snapshot = "none";
     if (!bkt_domain_doc(v->d)->snapshot.objects || !bkt_id_is_v2(bkt_domain_root(v->d)) || !v->listed)
