@@ -154,14 +154,15 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
 }
 
 /* A change of a count is told from others' by an id. */
-static int sign_counts(struct bkt_change *c, struct bkt_err *err)
+static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
 {
-    uint64_t random;
+    struct bkt_edits *e = d->edits;
     if (c->refs_id[0])
         return BKT_OK;
-    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+    if (!e->writer && getrandom(&e->writer, sizeof e->writer, 0) != (ssize_t)sizeof e->writer)
         BKT_FAIL(err, BKT_EIO, "no random numbers");
-    (void)snprintf(c->refs_id, sizeof c->refs_id, "%016llx", (unsigned long long)random);
+    (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO, (unsigned long long)(e->writer & 0xffffffffff),
+                   (unsigned long long)(++e->n_counts & 0xffffff));
     return BKT_OK;
 }
 
@@ -180,7 +181,7 @@ int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct 
         return bkt_err_copy(err, rc, &why);
     if (c->obj->kind != BKT_DATATYPE || c->obj->uses < 0 || c->obj->uses + by < 0)
         return BKT_OK;
-    BKT_PASS(sign_counts(c, err));
+    BKT_PASS(sign_counts(d, c, err));
     c->obj->uses += by;
     c->uses += by;
     return by < 0 ? bkt_edit_loosen(d, &t->committed, err) : BKT_OK;
@@ -357,7 +358,7 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
     if (refs < 0) { /* H5Odecr_refcount() may go below what links there are: it takes none away */
         BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
     }
-    BKT_PASS(sign_counts(c, err));
+    BKT_PASS(sign_counts(d, c, err));
     c->obj->extra_refs = (uint32_t)refs;
     c->refs += by;
     BKT_PASS(bkt_edit_loosen(d, obj, err));

@@ -39,7 +39,7 @@ struct bkt_change {
     bool               comment;
     bool               numbers; /* of links or attributes: one that was given is not in use any more */
     int64_t            refs;    /* change of extra_refs */
-    char               refs_id[17]; /* which stands beside it in the store; "" no change yet */
+    char               refs_id[17]; /* which stands beside it in the store: who, and which of his changes; "" no change yet */
     int64_t            uses;    /* change of uses */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
@@ -63,6 +63,7 @@ struct bkt_edits {
     void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
     void *on_remove_arg;
     uint64_t dirty_bytes, serial;
+    uint64_t writer, n_counts; /* who we are among those who change counts (0: not chosen yet); our changes of that kind */
     uint64_t spill_at; /* dirty_bytes from which on it is worth trying again (spill.c) */
     bool     spilling;
     struct bkt_clash clash; /* found by a flush of one object, to be told by the next of all */
@@ -94,6 +95,8 @@ BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, i
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
 
 /* ---- replay.c: pure ---- */
+
+#define BKT_REFS_WHO 10 /* digits of refs_id that tell who */
 
 /** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that collide are taken
  *  out of the change and named in @p clash. */

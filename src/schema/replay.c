@@ -132,7 +132,9 @@ static int replay_names(struct bkt_change *c, struct bkt_map *deltas, replay_fn 
     return BKT_OK;
 }
 
-#define REFS_KEPT 16 /* changes of a count that are remembered: so many other writers' may come between a PUT and our look */
+/* Changes of a count that are remembered, the last one of each writer: so many other writers' may come between a PUT whose answer
+ * is lost and our look at what became of it. */
+#define REFS_KEPT 64
 
 /* What of our change the stored count has already, of a PUT whose answer was lost; its note goes. */
 static json_int_t take_note(json_t *notes, const char *id)
@@ -152,6 +154,11 @@ static json_int_t take_note(json_t *notes, const char *id)
 static int add_note(json_t *notes, const char *id, json_int_t n)
 {
     json_t *one = json_array();
+    for (size_t i = json_array_size(notes); i-- > 0;) { /* ours from before: who changes again knows what became of it */
+        const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
+        if (who && strncmp(who, id, BKT_REFS_WHO) == 0)
+            (void)json_array_remove(notes, i);
+    }
     while (json_array_size(notes) >= REFS_KEPT)
         (void)json_array_remove(notes, 0);
     if (!one || bkt_json_push(one, json_string(id)) < 0 || bkt_json_push(one, json_integer(n)) < 0) {

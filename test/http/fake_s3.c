@@ -180,13 +180,19 @@ static void put(struct fake_s3 *f, const struct seen *r, struct answer *a, const
     if (f->kind == FAKE_DENIES && strncmp(key, ".h5bucket/", 10) == 0)
         status = 403;
     if (status) {
-        refuse(a, status);
+        refuse(a, status == 412 && f->losers && !strstr(key, ".h5bucket") ? f->losers : status);
         return;
     }
     o = find(f->object, key, true);
     set(f, o, r->body, r->body_len, seen_header(r, "x-amz-meta-h5bucket-put"));
     f->applied++;
     a->headers = f->no_etag ? "" : kept(o->etag, NULL);
+    if (!f->lose_every || f->applied % f->lose_every || strstr(key, ".h5bucket"))
+        return;
+    if (f->lose_as)
+        refuse(a, f->lose_as);
+    a->silent = !f->lose_as;
+    a->after  = f->lose_as ? KEEP : RESET;
 }
 
 static bool hit(const struct fake_s3 *f, const struct seen *r, unsigned k)
@@ -242,7 +248,8 @@ void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
         refuse(a, 404);
     } else {
         a->headers = kept(o->etag, o->id);
-        a->body    = o->data;
+        a->owned   = malloc(o->len + 1); /* others may replace it while it is sent */
+        a->body    = memcpy(a->owned, o->data, o->len);
         a->len     = o->len;
     }
 }

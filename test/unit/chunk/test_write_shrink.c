@@ -242,6 +242,56 @@ static void as_large_as_before(void)
     free(key);
 }
 
+/* Another writer doesn't know yet that the dataset is smaller, and has chunks in memory as they were.  What it writes beyond the
+ * new extent may be seen when the dataset grows again; nothing that was there before the shrink is. */
+static void an_older_view_writes(bool whole_chunk, bool to_the_border)
+{
+    char              *name = text("older-%d-%d", whole_chunk, to_the_border);
+    struct world       w;
+    struct model       m;
+    struct bkt_err     err   = {0};
+    struct bkt_dsetio *io    = filled(&w, &m, name, to_the_border ? GZIP : "");
+    struct world       b     = {.dom = view(name)}, c;
+    struct bkt_dsetio *older = open_io(&b, 3);
+    uint64_t           row   = to_the_border ? FEWER_ROWS : 6, col = to_the_border ? FEWER_COLS - 1 : 10;
+    uint64_t           n_rows = whole_chunk ? 2 : 1, n_cols = whole_chunk ? 2 : 1; /* the last chunk has no more */
+    struct bkt_sel     one   = {.kind = BKT_SEL_HYPER, .rank = 2, .dims = {ROWS, COLS}, .start = {row, col}, .stride = {1, 1},
+                                .count = {n_rows, n_cols}, .block = {1, 1}, .n_elems = n_rows * n_cols};
+    int32_t            v[]   = {7001, 7002, 7003, 7004};
+    struct bkt_sel     near  = one;
+    struct bkt_write   wr    = {.io = older, .file = &one, .src = v};
+    CHECK(wrong(older, whole, "older", 0) == 0, "the older view has read all");
+    near.start[0] -= 1;
+    struct bkt_write before = {.io = older, .file = &near, .src = v}; /* so that the chunk is kept with what it holds */
+    if (!whole_chunk && !to_the_border)
+        CHECK(bkt_dataset_write(&before, 1, &err) == BKT_OK && bkt_chunks_flush(b.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_chunks_resize(io, less, &err) == BKT_OK && flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    CHECK(bkt_dataset_write(&wr, 1, &err) == BKT_OK && flush(b.dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_dsetio_close(older);
+    bkt_domain_close(b.dom);
+    c.dom                 = view(name);
+    struct bkt_dsetio *io3 = open_io(&c, 3);
+    CHECK(has(io3, less) && wrong(io3, less, "smaller", 0) == 0, "what an older view writes doesn't make it larger");
+    CHECK(bkt_chunks_resize(io3, whole, &err) == BKT_OK && flush(c.dom, &err) == BKT_OK, "%s", story(&err));
+    int32_t         got[ROWS * COLS];
+    struct bkt_sel  all = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {ROWS, COLS}, .n_elems = (uint64_t)ROWS * COLS};
+    struct bkt_read r   = {.io = io3, .file = &all, .dst = got};
+    CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "%s", story(&err));
+    for (uint64_t i = 0; i < ROWS; i++)
+        for (uint64_t j = 0; j < COLS; j++) {
+            bool    ours = i >= row && i < row + n_rows && j >= col && j < col + n_cols;
+            int32_t want = i < FEWER_ROWS && j < FEWER_COLS ? value_at(i, j) : WORLD_FILL, is = got[i * COLS + j];
+            CHECK(is == want || (ours && is == v[(i - row) * n_cols + j - col]), "%s: %d at %d, %d", name, is, (int)i, (int)j);
+        }
+    bkt_read_fini(&r);
+    bkt_dsetio_close(io3);
+    bkt_domain_close(c.dom);
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+    free(name);
+}
+
 int main(void)
 {
     static const char *const filters[] = {"", GZIP};
@@ -256,6 +306,9 @@ int main(void)
     nothing_can_be_deleted();
     dirty_data_survive();
     as_large_as_before();
+    an_older_view_writes(false, false);
+    an_older_view_writes(true, false);
+    an_older_view_writes(false, true);
     bkt_domain_shutdown();
     bkt_store_shutdown();
     bkt_pool_shutdown();
