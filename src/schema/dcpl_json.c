@@ -290,8 +290,7 @@ static int emit_filter(const struct bkt_filter_desc *f, json_t *list)
     BKT_PASS(set_number(j, "id", f->id));
     if (f->has_level)
         BKT_PASS(bkt_json_set(j, "level", json_integer(f->level)));
-    if (*name_for(f, row))
-        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name_for(f, row))));
+    BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name_for(f, row)))); /* "" for one that has none */
     return emit_details(f, j);
 }
 

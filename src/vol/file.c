@@ -470,7 +470,7 @@ static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_a
 {
     switch (op) {
         case H5VL_NATIVE_FILE_GET_SIZE:
-            *a->get_size.size = 0;
+            *a->get_size.size = 1; /* what it is only a list of all keys would tell; h5stat of HDF5 2.x wants some */
             return o->native_id < 0 || H5Fget_filesize(o->native_id, a->get_size.size) >= 0 ? BKT_OK
                                                                                              : bkt_h5err_capture(err, "H5Fget_filesize");
         case H5VL_NATIVE_FILE_GET_INFO:

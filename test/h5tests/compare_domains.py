@@ -156,6 +156,11 @@ class Run:
             return 124, b"", b"timed out"
         return done.returncode, done.stdout, done.stderr
 
+    def version(self):
+        """1 or 2, of HDF5's tools"""
+        _, out, _ = self.tool("h5diff", ["--version"], self.base)
+        return int(re.search(rb"Version (\d+)\.", out).group(1))
+
     def served(self, stderr):
         """The connector's own count of GETs; 0 when it was not asked."""
         return sum(int(n) for n in STATS.findall(stderr))
@@ -172,6 +177,9 @@ class Run:
         env = dict(self.ours, HDF5_VOL_CONNECTOR="bucket")
         want_rc, want, want_err = self.tool(program, [*options, twin], self.base)
         got_rc, got, got_err = self.tool(program, [*options, url], env)
+        if want_rc < 0 and got_rc >= 0:
+            print(f"not compared: {program} {' '.join(options)} {twin} is ended by signal {-want_rc}")
+            return []
         lines = []
         if not self.served(got_err):
             lines.append("!the connector did not serve this call: " + got_err.decode(errors="replace")[-300:])
@@ -189,9 +197,13 @@ class Run:
         return lines
 
     def diff(self, entry):
-        """h5diff finds nothing; the domain is reached by HDF5_PLUGIN_PATH alone, as the twin stays native."""
+        """h5diff finds nothing; the domain is reached by HDF5_PLUGIN_PATH alone, as the twin stays native.  HDF5 2.x takes what it
+        finds so for its own file: there h5diff is told the connectors."""
         url, twin = self.url(entry["domain"]), self.native(entry)
-        rc, out, err = self.tool("h5diff", ["-v1", url, twin], self.ours)
+        options = ["-v1"]
+        if self.version() >= 2:
+            options += ["--vol-name-1=bucket", "--vol-name-2=native"]
+        rc, out, err = self.tool("h5diff", [*options, url, twin], self.ours)
         lines = []
         if not self.served(err):
             lines.append("!the connector did not serve h5diff: " + err.decode(errors="replace")[-300:])

@@ -313,7 +313,7 @@ class Tests:
         self.check(len(missing) == 8, f"chunks that are not stored: asked {len(missing)} times, 8 wanted, also when read twice")
 
     def traversal(self):
-        log, text = self.run(os.path.join(self.args.bin, "h5ls"), "-r", "s3://bucket/tree.h5", delay=0.2)
+        log, text = self.run(os.path.join(self.args.bin, "h5ls"), "-r", "hsds+s3://bucket/tree.h5", delay=0.2)
         self.only_gets(log, "h5ls -r of 1000 groups")
         self.check(text.count(b"\n") == GROUPS, f"h5ls -r lists {text.count(bytes([10]))} groups")
         self.check(len(log) == GROUPS + 1, f"h5ls -r: {len(log)} GETs, one per object is {GROUPS + 1}")
@@ -321,14 +321,14 @@ class Tests:
         # which come where they help, need 8 to 15.
         most = 2 + 16 + 6
         self.check(longest_chain(log) <= most, f"h5ls -r: {longest_chain(log)} wait on one another, at most {most}")
-        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "-H", "s3://bucket/tree.h5", delay=0.2)
+        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "-H", "hsds+s3://bucket/tree.h5", delay=0.2)
         self.only_gets(log, "h5dump -H of 1000 groups")
         self.check(len(log) == GROUPS + 1 and text.count(b"GROUP ") == GROUPS, f"h5dump -H: {len(log)} GETs, {GROUPS + 1} wanted")
         self.check(longest_chain(log) <= most, f"h5dump -H: {longest_chain(log)} wait on one another, at most {most}")
 
     def snapshot(self):
         """The same traversal when the domain has a snapshot: made by the tool, current, in part out of date, broken."""
-        h5ls = [os.path.join(self.args.bin, "h5ls"), "-r", "s3://bucket/tree.h5"]
+        h5ls = [os.path.join(self.args.bin, "h5ls"), "-r", "hsds+s3://bucket/tree.h5"]
         _, plain = self.run(*h5ls)
         half = re.search(r'"root": "g-(.{17})', OBJECTS["tree.h5/.domain.json"].decode())[1]
         made = subprocess.run([self.args.tool, "snapshot", "s3://bucket/tree.h5"], env={**self.env, "H5BUCKET_WRITERS": "one"},
@@ -364,7 +364,7 @@ class Tests:
         self.check(not any("snapshot" in entry[1] for entry in log), "without a snapshot nobody asks for one")
 
     def wide_dump(self):
-        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "s3://bucket/wide.h5", delay=0.2)
+        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "hsds+s3://bucket/wide.h5", delay=0.2)
         self.only_gets(log, "h5dump of 100 datasets")
         self.check(len(log) == 2 + 200, f"h5dump of 100 datasets: {len(log)} GETs, 202 wanted")
         # domain, root, datasets in two waves, and the chunks of ever more datasets at a time
@@ -433,7 +433,7 @@ class Tests:
 
     def absent(self):
         Handler.log = []
-        done = subprocess.run([os.path.join(self.args.bin, "h5ls"), "s3://bucket/none.h5"], env=self.env, capture_output=True,
+        done = subprocess.run([os.path.join(self.args.bin, "h5ls"), "hsds+s3://bucket/none.h5"], env=self.env, capture_output=True,
                               timeout=60)
         self.check(done.returncode != 0, "a domain that is not there is an error")
         self.check(len(Handler.log) == 1, f"a domain that is not there: {len(Handler.log)} requests, 1 wanted")

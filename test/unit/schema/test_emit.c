@@ -101,7 +101,7 @@ static void forms(void)
                   "{'id': 32015, 'name': 'Zstandard compression: http://x', 'parameters': [3], 'flags': 1}, 400]}",
          "[{'class': 'H5Z_FILTER_SHUFFLE', 'id': 2, 'name': 'shuffle'}, {'class': 'H5Z_FILTER_DEFLATE', 'id': 1, 'level': 4, "
          "'name': 'gzip'}, {'class': 'H5Z_FILTER_ZSTD', 'id': 32015, 'name': 'zstd', 'flags': 1, 'parameters': [3]}, "
-         "{'class': 'H5Z_FILTER_USER', 'id': 400}], 'layout': {'class': 'H5D_CHUNKED', 'dims': [3]}}, 'layout': "
+         "{'class': 'H5Z_FILTER_USER', 'id': 400, 'name': ''}], 'layout': {'class': 'H5D_CHUNKED', 'dims': [3]}}, 'layout': "
          "{'class': 'H5D_CHUNKED', 'dims': [3]}}"},
         {DSET_ID, "'type': 'H5T_IEEE_F64LE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': NaN, "
                   "'fillTime': 'H5D_FILL_TIME_NEVER', 'allocTime': 'H5D_ALLOC_TIME_EARLY', 'h5plist': 'AQI=', 'trackTimes': 'false'}",
