@@ -11,10 +11,16 @@ DEFAULT_BUILD = os.path.join(ROOT, "build", "bench")
 
 def build(folder):
     if not os.path.exists(os.path.join(folder, "CMakeCache.txt")):
-        subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_TESTING=OFF"], check=True,
+        subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_TESTING=OFF", *hdf5_option()], check=True,
                        stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", folder, "--target", "bench_programs", "-j", str(os.cpu_count() or 2)], check=True,
                    stdout=subprocess.DEVNULL)
+
+
+def hdf5_option():
+    """The HDF5 that ./check or ./try built, unless the user names another."""
+    prefix = subprocess.run([os.path.join(ROOT, "config", "hdf5.sh"), "--prefix"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return [f"-DHDF5_ROOT={prefix}"] if os.path.exists(os.path.join(prefix, ".complete")) and "HDF5_ROOT" not in os.environ else []
 
 
 def hdf5_prefix(folder):
