@@ -12,10 +12,10 @@
  * requests without that, and take 0.8 s and 313.
  *
  * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
- * twice the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  256 MiB in
- * objects of 1 MiB, one answer in a hundred a second late, take 0.32 s with 1.5 times in place of twice, 0.44 s with 2, 0.59 s
- * with 3, 0.79 s with 4 (0.29 s where none is late); nearer to 1, servers of uneven pace are asked twice for nothing.  A body
- * that takes longer than twice what 95 of 100 take for as many bytes, and a late first byte's time, is broken off and its rest
+ * 1.5 times the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  256 MiB
+ * in objects of 1 MiB, one answer in a hundred a second late, take 0.32 s with 1.5, 0.44 s with 2, 0.59 s with 3, 0.79 s with 4
+ * (0.29 s where none is late).  Servers of uneven pace are asked twice for nothing, but never more often than the budget says.  A
+ * body that takes longer than twice what 95 of 100 take for as many bytes, and a late first byte's time, is broken off and its rest
  * asked for again, once, unless it is about to end.  The budget for both is setting hedge, in per cent of the requests. */
 #include <limits.h>
 #include <stdlib.h>
@@ -28,6 +28,8 @@
 #define START_CONNECTIONS 64u
 #define MIN_SAMPLES       16
 #define SLACK_MS          10 /* timers and scheduling */
+#define LATE_HALVES       3  /* of what 95 of 100 take: a first byte is late */
+#define SLOW_HALVES       4  /* a body is slow */
 #define MAX_TOKENS        16.0
 #define SHORT_BODY        (256u << 10) /* tells nothing about throughput */
 #define SLOW_MIN_MS       200 /* a body that is done by then is soon enough */
@@ -63,8 +65,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Note one more; twice the 95th percentile, now and then, goes to *limit. */
-static void note(uint32_t *samples, size_t *n_samples, uint64_t x, uint64_t *limit)
+/* Note one more; the 95th percentile, times @p halves / 2, goes to *limit now and then. */
+static void note(uint32_t *samples, size_t *n_samples, uint64_t x, unsigned halves, uint64_t *limit)
 {
     uint32_t v[BKT_PACE_SAMPLES];
     samples[(*n_samples)++ % BKT_PACE_SAMPLES] = (uint32_t)bkt_min_u64(x, UINT32_MAX / 4);
@@ -73,7 +75,7 @@ static void note(uint32_t *samples, size_t *n_samples, uint64_t x, uint64_t *lim
     size_t n = bkt_min_u64(*n_samples, BKT_PACE_SAMPLES);
     memcpy(v, samples, n * sizeof *v);
     qsort(v, n, sizeof *v, by_value);
-    *limit = 2 * (uint64_t)v[n * 95 / 100];
+    *limit = (uint64_t)v[n * 95 / 100] * halves / 2;
 }
 
 void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
@@ -87,7 +89,7 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     x->waiting = false;
     h->waiting--;
     h->gets.first_ms                                = smooth(h->gets.first_ms, (double)took);
-    note(h->samples, &h->n_samples, took + SLACK_MS / 2, &h->late_ms);
+    note(h->samples, &h->n_samples, took + SLACK_MS / 2, LATE_HALVES, &h->late_ms);
 }
 
 /* More connections did not help. */
@@ -135,7 +137,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
     uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
     if (!x->first_ms)
         return;
-    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, &h->slow_us);
+    note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES, &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
     if (x->body_bytes >= SHORT_BODY)
         h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
