@@ -60,7 +60,7 @@ static void many_small_ones_get_more_connections(void)
 static void a_full_line_gets_no_more(void)
 {
     unsigned most = UINT32_MAX;
-    hold_us       = 1500;
+    hold_us       = 4000; /* much longer than what a busy machine adds */
     for (int i = 0; i < 3 && most > 128; i++)
         most = put_many(700, 300, "connections=256");
     CHECK(most <= 128, "%u connections", most);
