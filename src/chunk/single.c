@@ -175,7 +175,7 @@ static int iter_table(struct bkt_dsetio *io, uint64_t *grid, each_fn *each, void
     bool                                   more   = true;
     if (io->where == BKT_AT_TABLE && !io->found)
         BKT_PASS(bkt_chunk_table_clip(io, grid, &more, err));
-    BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * io->rank * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_loc *locs   = malloc(TABLE_BATCH * sizeof *locs);
     if (!coords || !locs)
         BKT_NOMEM(err);

@@ -110,23 +110,26 @@ static void hold(struct bkt_objects *c, struct load **list)
     }
 }
 
-/* Those that are current, in their order. */
+/* Those that are current, in their order; the others stay in *list. */
 static struct load *take(struct bkt_objects *c, struct load **list)
 {
-    struct load *l, *found = NULL, **tail = &found;
+    struct load *found = NULL, **tail = &found, **left = list, *next;
     if (seconds_now() >= c->snap_until)
         return NULL;
-    while ((l = *list)) {
-        if (bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag)) {
-            *list   = l->next;
-            l->next = NULL;
-            *tail   = l;
-            tail    = &l->next;
+    for (struct load *l = *list; l; l = next) {
+        bool current = bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag);
+        next         = l->next;
+        if (current) {
+            *tail = l;
+            tail  = &l->next;
         } else {
             l->json = NULL;
-            list    = &l->next;
+            *left   = l;
+            left    = &l->next;
         }
     }
+    *tail = NULL;
+    *left = NULL;
     return found;
 }
 
