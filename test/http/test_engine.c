@@ -176,7 +176,9 @@ static void stuck_bodies_are_resumed(struct server *s, enum mode m)
     unsigned stuck = atomic_load(&n_stuck), rests = atomic_load(&n_rests);
     CHECK(stuck == 6 && rests >= 4 && rests <= n / 20, "%u stuck, %u rests asked for", stuck, rests);
     CHECK(m == CRAWLS || rests >= stuck, "%u stuck, %u rests asked for", stuck, rests);
-    CHECK(d.get == n && d.attempts == n + rests && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
+    size_t again = d.attempts - n; /* where the machine is busy, one of these may be late, and is sent twice like any other */
+    CHECK(d.get == n && again <= rests && (m == CRAWLS || again >= stuck) && d.retries == 0, "%lu attempts, %u rests",
+          (unsigned long)d.attempts, rests);
     CHECK(d.hedges >= rests && server_count(s) - before == n + d.hedges, "%u requests", server_count(s) - before);
     CHECK(d.bytes_in == n * len, "%lu bytes", (unsigned long)d.bytes_in);
     CHECK(seconds() - t0 < 15, "took %.2f s", seconds() - t0);
