@@ -99,7 +99,7 @@ static void connections_are_bounded_and_kept(struct server *s)
 {
     size_t            n = 512, len = 3000;
     unsigned char    *dst = malloc(n * len);
-    struct bkt_store *st  = open_store(server_url(s), "connections=64");
+    struct bkt_store *st  = open_store(server_url(s), "connections=64;hedge=0");
     struct bkt_req   *r   = ranges(n, len, dst);
     struct bkt_err    err = {0};
     atomic_store(&mode, SLOW);
