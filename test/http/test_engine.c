@@ -30,11 +30,25 @@ static void narrow(struct answer *a)
     a->delay_ms     = 20;
 }
 
+/* Where the machine is busy a rest may be late itself and be sent twice, like any other request: it counts once. */
+static void count_rest(const char *range)
+{
+    static char known[64][48];
+    unsigned    n = atomic_load(&n_rests), i = 0;
+    while (i < n && i < 64 && strcmp(known[i], range) != 0)
+        i++;
+    if (i < n)
+        return;
+    if (n < 64)
+        (void)snprintf(known[n], sizeof known[n], "%s", range);
+    atomic_fetch_add(&n_rests, 1);
+}
+
 /* One body in a hundred gets stuck halfway, or comes at 2 KB/s. */
 static void stick(const struct seen *r, struct answer *a, bool crawls)
 {
     if (*seen_header(r, "If-Match")) {
-        atomic_fetch_add(&n_rests, 1);
+        count_rest(seen_header(r, "Range"));
     } else if (atomic_fetch_add(&n_late, 1) % 100 == 77) {
         atomic_fetch_add(&n_stuck, 1);
         a->cut     = crawls ? a->cut : a->len / 2;
@@ -176,9 +190,7 @@ static void stuck_bodies_are_resumed(struct server *s, enum mode m)
     unsigned stuck = atomic_load(&n_stuck), rests = atomic_load(&n_rests);
     CHECK(stuck == 6 && rests >= 4 && rests <= n / 20, "%u stuck, %u rests asked for", stuck, rests);
     CHECK(m == CRAWLS || rests >= stuck, "%u stuck, %u rests asked for", stuck, rests);
-    size_t again = d.attempts - n; /* where the machine is busy, one of these may be late, and is sent twice like any other */
-    CHECK(d.get == n && again <= rests && (m == CRAWLS || again >= stuck) && d.retries == 0, "%lu attempts, %u rests",
-          (unsigned long)d.attempts, rests);
+    CHECK(d.get == n && d.attempts == n + rests && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
     CHECK(d.hedges >= rests && server_count(s) - before == n + d.hedges, "%u requests", server_count(s) - before);
     CHECK(d.bytes_in == n * len, "%lu bytes", (unsigned long)d.bytes_in);
     CHECK(seconds() - t0 < 15, "took %.2f s", seconds() - t0);
