@@ -47,7 +47,7 @@
     X(UINT, read_ahead, "H5BUCKET_READ_AHEAD", "64M", 0, UINT64_MAX,                                                 \
       "bytes that are read ahead of a program that reads in steps; 0: none")                                         \
     X(BOOL, huge_pages, "H5BUCKET_HUGE_PAGES", "yes", 0, 1,                                                          \
-      "ask the kernel for huge pages where a read fills 8 MiB of fresh memory or more (MADV_HUGEPAGE)")               \
+      "ask for huge pages where a read fills 8 MiB of fresh memory or more, as long as they come quickly (MADV_HUGEPAGE)") \
     X(UINT, near, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \
     X(UINT, max_object, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
     X(TEXT, writers, "H5BUCKET_WRITERS", "many", 0, 0,                                                               \

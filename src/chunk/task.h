@@ -12,6 +12,7 @@
 /** Memory that is made present (populate.c), from `at` on. */
 struct bkt_populate {
     uintptr_t at, end;
+    bool      huge; /* may be in huge pages */
 };
 
 /** One bkt_read_run(). */
