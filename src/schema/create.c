@@ -387,5 +387,6 @@ int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err
 {
     if (bkt_store_is_readonly(d->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_PASS(bkt_edits_own(d, err));
     return acl_need ? bkt_domain_check_acl(d, acl_need, err) : BKT_OK;
 }

@@ -270,7 +270,7 @@ static struct bkt_domain *unref(struct bkt_domain *d)
 static struct bkt_domain *find(const char *id)
 {
     struct bkt_domain *d = registry;
-    while (d && strcmp(d->id, id) != 0)
+    while (d && (strcmp(d->id, id) != 0 || bkt_edits_foreign(d)))
         d = d->next;
     if (d)
         d->refs++;

@@ -91,6 +91,12 @@ static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
         e->clock = latest;
 }
 
+static void count_bytes(struct bkt_domain *d, struct bkt_change *c, uint64_t n)
+{
+    c->bytes += n;
+    d->edits->dirty_bytes += n;
+}
+
 static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
     const struct bkt_object *o = NULL;
@@ -107,6 +113,7 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
     c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all but us */
     bkt_objects_pin(d->objects, id);
     follow_clock(d->edits, o);
+    count_bytes(d, c, sizeof *c + sizeof *o + o->json_bytes + o->stored.len + 1024); /* that the cache doesn't count any more */
     *out = c;
     return BKT_OK;
 }
@@ -118,8 +125,7 @@ static struct bkt_change *change_there(const struct bkt_domain *d, const struct 
 
 int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
-    if (bkt_store_is_readonly(d->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_PASS(bkt_domain_may_write(d, 0, err));
     *out = change_there(d, id);
     if (*out && (*out)->removed)
         BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
@@ -127,12 +133,6 @@ int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chan
         BKT_PASS(begin(d, id, out, err));
     (*out)->serial = ++d->edits->serial;
     return BKT_OK;
-}
-
-static void count_bytes(struct bkt_domain *d, struct bkt_change *c, uint64_t n)
-{
-    c->bytes += n;
-    d->edits->dirty_bytes += n;
 }
 
 /* What a name goes through between two flushes comes down to one delta. */
@@ -217,8 +217,7 @@ static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta w
 static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bkt_err *err)
 {
     const struct bkt_id *root = &d->doc.root;
-    if (bkt_store_is_readonly(d->store))
-        BKT_FAIL(err, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_PASS(bkt_domain_may_write(d, 0, err));
     if (!o->id.text[0] && bkt_id_new(root, o->kind, &o->id) < 0)
         BKT_FAIL(err, BKT_EIO, "no random numbers for an object's id");
     o->root     = *root;

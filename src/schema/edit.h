@@ -64,6 +64,12 @@ BKT_NODISCARD int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err
 /** As bkt_domain_flush(), for one object that is stored already; for the order of extents and chunks.  A new object waits for
  *  bkt_domain_flush(): BKT_OK, nothing done.  Names that collide are told by the next bkt_domain_flush(). */
 BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+/** Whether changes take up so much more than setting meta_cache that bkt_domain_flush_early() should be called, when nobody has a
+ *  change half made: links and extents, which only it can store and let go of.  Stores first what can be in any order. */
+bool bkt_domain_is_full(struct bkt_domain *d);
+/** As bkt_domain_flush(), but nothing is deleted, a new domain stays unseen, and names that collide are told by the next flush.
+ *  Chunks have to be stored before. */
+BKT_NODISCARD int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err);
 /** Whether the store has no document of it yet: nobody finds what is stored of it. */
 bool bkt_domain_is_new(const struct bkt_domain *d);
 /** Whether there are changes that no flush has written yet. */

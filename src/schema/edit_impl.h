@@ -9,6 +9,7 @@
 #define BKT_EDIT_IMPL_H
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #include "domain_impl.h"
 #include "edit.h"
@@ -66,6 +67,8 @@ struct bkt_edits {
     uint64_t writer, n_counts; /* who we are among those who change counts (0: not chosen yet); our changes of that kind */
     uint64_t spill_at; /* dirty_bytes from which on it is worth trying again (spill.c) */
     bool     spilling;
+    bool     ordered; /* much of it can only be stored in a flush's order, and then be let go */
+    pid_t    pid;     /* whose changes they are */
     struct bkt_clash clash; /* found by a flush of one object, to be told by the next of all */
     /* a domain that isn't stored yet */
     bool           fresh, replace; /* replace: whatever document is there */
@@ -114,9 +117,13 @@ BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, 
 
 /* ---- spill.c ---- */
 
-/** Where changes take up more than setting meta_cache: store new objects that nobody holds, so that they can be let go.  What
- *  can't be stored stays; the next flush tells. */
+/** Where changes take up more than setting meta_cache: store new objects that nobody holds, and changes of others that may be
+ *  stored in any order, so that they can be let go.  What can't be stored stays; the next flush tells. */
 void bkt_edit_spill(struct bkt_domain *d);
+/** Whether there are changes that another process made, which this one was forked from: they are that one's to store. */
+bool bkt_edits_foreign(const struct bkt_domain *d);
+/** BKT_EACCES, with the story, when there are such changes. */
+BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
 
 /* ---- flush.c, flush_doc.c ---- */
 

@@ -433,13 +433,20 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
     return v;
 }
 
+static int flush_phases(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, struct bkt_clash *clash, struct bkt_err *err)
+{
+    size_t at = 0;
+    for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
+        BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, clash, err));
+    return BKT_OK;
+}
+
 /* All but deletions; *n becomes less by what needs nothing. */
 static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t *n, struct bkt_clash *clash,
                      struct bkt_err *err)
 {
-    size_t at = 0, m = starts[PHASE_NOTHING];
-    for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
-        BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, clash, err));
+    size_t m = starts[PHASE_NOTHING];
+    BKT_PASS(flush_phases(d, v, starts, clash, err));
     if (d->edits->fresh)
         BKT_PASS(bkt_doc_write(d, err));
     for (size_t i = m; i < *n; i++)
@@ -491,7 +498,7 @@ int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_change **v = NULL;
     size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
-    if (bkt_map_count(d->edits->changes) == 0)
+    if (bkt_map_count(d->edits->changes) == 0 || bkt_edits_foreign(d))
         return BKT_OK;
     BKT_PASS(prepare(d, &v, starts, &n, err));
     BKT_TRY(err, bkt_flush_some(d, v, starts[PHASE_LEAVES], &d->edits->clash, err),
@@ -499,12 +506,27 @@ int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
+int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v = NULL;
+    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    d->edits->ordered = false;
+    if (!bkt_domain_is_dirty(d))
+        return BKT_OK;
+    BKT_PASS(prepare(d, &v, starts, &n, err));
+    d->edits->spilling = true;
+    int rc = flush_phases(d, v, starts, &d->edits->clash, err);
+    d->edits->spilling = false;
+    d->edits->spill_at = rc < 0 ? d->edits->spill_at : 0;
+    return rc;
+}
+
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_clash                           *clash = &d->edits->clash; /* kept until it can be told */
     BKT_CLEANUP(bkt_freep) struct bkt_change **v     = NULL;
     size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
-    if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
+    if (bkt_edits_foreign(d) || (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0))
         return BKT_OK;
     BKT_PASS(prepare(d, &v, starts, &n, err));
     BKT_TRY(err, flush_all(d, v, starts, &n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
@@ -523,7 +545,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
     struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    if (!c || c->removed || c->is_new || !is_changed(c))
+    if (!c || c->removed || c->is_new || !is_changed(c) || bkt_edits_foreign(d))
         return BKT_OK;
     return bkt_flush_some(d, &c, 1, &d->edits->clash, err);
 }
@@ -532,7 +554,8 @@ bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {
-    return d->edits->fresh || d->edits->old_root.text[0] || d->edits->clash.n || bkt_map_count(d->edits->changes) > 0;
+    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->clash.n || bkt_map_count(d->edits->changes) > 0;
+    return any && !bkt_edits_foreign(d);
 }
 
 uint64_t bkt_domain_dirty_bytes(struct bkt_domain *d) { return d->edits->dirty_bytes; }

@@ -1,11 +1,18 @@
-/* Changes within bounds: a program that makes a million objects without a flush must not keep them all in memory.
+/* Changes within bounds: a program that makes or changes a million objects without a flush must not keep them all in memory.
  *
- * When changes take up more than setting meta_cache, new objects that nobody holds are stored, those first that were touched
- * longest ago: a group that is just being filled isn't written again and again.  Nothing stored leads to them before the
- * group that links them is flushed, so no reader sees a difference, and a writer that is killed leaves orphans.  What is
- * left in memory is changes of objects that were stored already, and groups with all their links, which are one object each. */
+ * When changes take up more than setting meta_cache, those of objects that nobody holds are stored, those first that were
+ * touched longest ago: a group that is just being filled isn't written again and again.
+ *
+ *   new objects       nothing stored leads to them before the group that links them is flushed, so no reader sees a difference,
+ *                     and a writer that is killed leaves orphans
+ *   stored objects    attributes, comments and counts: no other object has to be stored before
+ *   links, extents    in the order of a flush only, chunks first: whoever knows the chunks calls bkt_domain_flush_early() when
+ *                     bkt_domain_is_full() says that it would help
+ *
+ * What is left in memory is what somebody holds, and groups with all their links, which are one object each. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "edit_impl.h"
 #include "num.h"
@@ -14,12 +21,27 @@
 
 #define LIMIT_MIN (1u << 20)
 
-static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
+static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
+
+static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
+
+static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; } /* beside the cache and the change */
+
+static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
-    if (!c->is_new || c->tried || c->removed || strcmp(c->id.text, d->doc.root.text) == 0 || bkt_object_refs(c->obj) > 2)
-        return false; /* held beside the cache and the change */
     return c->keep || c->obj->extra_refs || (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
+}
+
+static bool is_ordered(const struct bkt_change *c) { return !c->is_new && (has_any(c->links) || c->extent); }
+
+static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
+{
+    if (is_held(c) || is_ordered(c))
+        return false;
+    if (c->is_new)
+        return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c);
+    return has_any(c->attrs) || c->comment || c->refs || c->uses || c->numbers;
 }
 
 static int by_age(const void *a, const void *b)
@@ -28,28 +50,66 @@ static int by_age(const void *a, const void *b)
     return (*x)->serial < (*y)->serial ? -1 : (*x)->serial > (*y)->serial;
 }
 
+/* The caller's, free(); NULL: out of memory.  @p ordered: bytes that a flush would let go of, but we can't. */
+static struct bkt_change **spillable(struct bkt_domain *d, size_t *n, uint64_t *ordered)
+{
+    struct bkt_map     *changes = d->edits->changes;
+    struct bkt_change **v       = calloc(bkt_map_count(changes) + 1, sizeof(void *));
+    const void         *key;
+    size_t              pos = 0, len;
+    void               *val;
+    while (v && bkt_map_next(changes, &pos, &key, &len, &val)) {
+        struct bkt_change *c = val;
+        if (is_spillable(d, c))
+            v[(*n)++] = c;
+        else if (!is_held(c) && is_ordered(c))
+            *ordered += c->bytes;
+    }
+    return v;
+}
+
 void bkt_edit_spill(struct bkt_domain *d)
 {
-    struct bkt_edits *e     = d->edits;
-    uint64_t          limit = bkt_max_u64(d->set.meta_cache, LIMIT_MIN);
-    const void       *key;
-    size_t            pos = 0, len, n = 0;
-    void             *val;
-    if (e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at)
+    struct bkt_edits *e       = d->edits;
+    uint64_t          limit   = limit_of(d), ordered = 0;
+    size_t            n       = 0;
+    if (e->dirty_bytes <= limit || e->dirty_bytes < e->spill_at || bkt_edits_foreign(d))
         return;
-    BKT_CLEANUP(bkt_freep) struct bkt_change **v = calloc(bkt_map_count(e->changes) + 1, sizeof(void *));
-    while (v && bkt_map_next(e->changes, &pos, &key, &len, &val))
-        if (is_spillable(d, val))
-            v[n++] = val;
-    if (n) {
+    BKT_CLEANUP(bkt_freep) struct bkt_change **v = spillable(d, &n, &ordered);
+    if (v && n) {
         struct bkt_err err = {.n = 0};
         qsort((void *)v, n, sizeof(void *), by_age);
         n           = n / 2 + n % 2;
         e->spilling = true;
         if (bkt_flush_some(d, v, n, &e->clash, &err) < 0)
-            bkt_trace(BKT_TRACE_SCHEMA, "%s: new objects can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
         e->spilling = false;
     }
-    bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu new objects are stored early", d->name, n);
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
     e->spill_at = e->dirty_bytes + limit / 4;
+    e->ordered  = ordered >= limit / 2;
+}
+
+bool bkt_domain_is_full(struct bkt_domain *d)
+{
+    bkt_edit_spill(d);
+    return d->edits->ordered && d->edits->dirty_bytes > limit_of(d) && !bkt_edits_foreign(d);
+}
+
+/* ---- whose they are ---- */
+
+bool bkt_edits_foreign(const struct bkt_domain *d)
+{
+    const struct bkt_edits *e = d->edits;
+    return e && e->pid && e->pid != getpid() && (e->fresh || e->old_root.text[0] || e->clash.n || bkt_map_count(e->changes) > 0);
+}
+
+int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_edits *e = d->edits;
+    if (bkt_edits_foreign(d))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be changed here: process %ld, which this one was forked from, had changes that were not "
+                 "flushed; flush before fork(), or open the file in the new process", d->name, (long)e->pid);
+    e->pid = getpid();
+    return BKT_OK;
 }

@@ -40,6 +40,7 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
 {
     BKT_CLEANUP(attr_fini) struct bkt_attr a = {.name = NULL};
     BKT_PASS(bkt_change_may(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
+    bkt_change_relieve(owner->file);
     if (bkt_attrs_find(&owner->obj->attrs, name))
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), name);
     BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_attr_place(owner));
@@ -96,6 +97,7 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
     const struct bkt_attr *a;
     uint64_t               n = 0;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
+    bkt_change_relieve(o->file);
     BKT_PASS(bkt_attr_of(o, &a, err));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
@@ -157,6 +159,7 @@ int bkt_attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, str
     if (owner->native_id >= 0)
         return bkt_native_attr_change(owner, args, err);
     bool gone = args->op_type != H5VL_ATTR_RENAME;
+    bkt_change_relieve(owner->file);
     BKT_PASS(bkt_change_may(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE, gone ? "deleting an attribute" : "renaming an attribute",
                             err));
     if (args->op_type == H5VL_ATTR_DELETE)

@@ -47,6 +47,19 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     return rc < 0 ? rc : inner;
 }
 
+void bkt_change_relieve(struct bkt_file *f)
+{
+    struct bkt_err why = {.n = 0};
+    if (!f || !(f->flags & H5F_ACC_RDWR) || !bkt_domain_is_full(f->dom))
+        return;
+    bkt_ahead_stop(f->dom);
+    int rc = flush_chunks(f, &why);
+    if (rc == BKT_OK)
+        rc = bkt_domain_flush_early(f->dom, &why);
+    if (rc < 0)
+        bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
+}
+
 /* H5Pset_object_flush_cb(): the program wants to know. */
 static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
 {

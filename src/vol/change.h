@@ -14,6 +14,10 @@ BKT_NODISCARD int bkt_change_may(struct bkt_file *f, unsigned need, const char *
  *  failure what could not be stored stays in memory for another try. */
 BKT_NODISCARD int bkt_change_flush(struct bkt_file *f, struct bkt_err *err);
 
+/** Before a change is begun (@p f NULL: nothing): where changes take up too much memory, store them early, in the order of a flush.
+ *  What fails stays, and the next flush tells. */
+void bkt_change_relieve(struct bkt_file *f);
+
 /** H5Dflush and the like, on any object.  The whole file is stored: an object alone would be one that nothing links.
  *  @p id  the program's, for its callback (H5Pset_object_flush_cb) */
 BKT_NODISCARD int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err);

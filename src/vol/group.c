@@ -55,6 +55,7 @@ static int create_at(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gc
     struct bkt_object                         *o = NULL;
     if (at->native_id >= 0)
         return bkt_native_group_create(at, name, lcpl, gcpl, gapl, out, err);
+    bkt_change_relieve(at->file);
     if (!name) {
         BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a group", err));
         BKT_PASS(new_group(gcpl, &o, err));

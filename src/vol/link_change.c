@@ -103,6 +103,7 @@ static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s      = {NULL, NULL, false};
     struct bkt_vobj                           *from   = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
     struct bkt_vobj                           *target = NULL;
+    bkt_change_relieve(at->file);
     BKT_PASS(bkt_path_locate(from, &args->args.hard.curr_loc_params, &target, err));
     int rc = bkt_spot_find(at, name, lcpl, lapl, "creating a link", &s, err);
     rc     = rc < 0 ? rc : hard_at(&s, target, lcpl, err);
@@ -115,6 +116,7 @@ static int create_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, cons
 {
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_link                            l = {.name = NULL};
+    bkt_change_relieve(at->file);
     BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, "creating a link", &s, err));
     if (s.group->native_id >= 0)
         return bkt_native_link_create(s.group, s.name, args, lcpl, err);
@@ -273,6 +275,7 @@ int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct b
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
     const H5VL_loc_by_idx_t                          *at = &loc->loc_data.loc_by_idx;
+    bkt_change_relieve(obj->file);
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return p.name ? bkt_native_link_delete(p.group, p.name, err)
@@ -289,6 +292,7 @@ static int link_move(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p  = {0};
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot        to = {NULL, NULL, false};
+    bkt_change_relieve(src ? src->file : dst->file);
     BKT_PASS(bkt_link_place(src ? src : dst, sloc, &p, err));
     if (p.group->native_id < 0) {
         BKT_PASS(bkt_link_need(&p, err));

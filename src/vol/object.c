@@ -343,6 +343,7 @@ static int change_refs(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, int d
     if (o->native_id >= 0)
         return PASS_ON(err, delta < 0 ? H5Odecr_refcount(o->native_id) : H5Oincr_refcount(o->native_id), "changing a reference count");
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a reference count", err));
+    bkt_change_relieve(o->file);
     return bkt_edit_refcount(o->file->dom, &o->obj->id, delta, err);
 }
 
@@ -421,6 +422,7 @@ static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err
     if (o->native_id >= 0)
         return PASS_ON(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "setting a comment", err));
+    bkt_change_relieve(o->file);
     return bkt_edit_comment(o->file->dom, &o->obj->id, text, err);
 }
 

@@ -1,8 +1,25 @@
 /* Many new objects without a flush: they go to the store as memory fills, unseen, and each about once. */
 #include "edit_testing.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "fault.h"
 #include "pool.h"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#define __SANITIZE_THREAD__ 1
+#endif
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define OWN_MEMORY 0 /* the sanitizer's is in it */
+#else
+#define OWN_MEMORY 1
+#endif
 
 enum { PARENTS = 50, EACH = 200 };
 
@@ -164,9 +181,216 @@ static void members_of_a_held_group(void)
     bkt_domain_close(d);
 }
 
+/* ---- changes of what is stored already ---- */
+
+enum { OLD = OWN_MEMORY ? 20000 : 5000 };
+
+static void store_members(const char *name, struct bkt_id *ids)
+{
+    struct bkt_domain *d    = create(name, false);
+    struct bkt_id      root = *bkt_domain_root(d);
+    for (int i = 0; i < OLD; i++) {
+        char n[20];
+        (void)snprintf(n, sizeof n, "o%d", i);
+        ids[i] = i % 2 ? add_group(d) : add_dset(d, 10);
+        link_it(d, &root, n, &ids[i]);
+        set_attr(d, &ids[i], "i", -5, BKT_ATTR_CREATE);
+    }
+    OK(bkt_domain_flush(d, err));
+    bkt_domain_close(d);
+}
+
+/* The memory of this process, whatever counts it. */
+static uint64_t resident(void)
+{
+    unsigned long total = 0, pages = 0;
+    FILE         *f     = fopen("/proc/self/statm", "re");
+    if (!f || fscanf(f, "%lu %lu", &total, &pages) != 2)
+        pages = 0;
+    if (f)
+        (void)fclose(f);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* An attribute of each of many stored objects, without a flush. */
+static void attributes_of_stored(const char *name, const struct bkt_id *ids)
+{
+    struct bkt_domain *d = open_it(name), *f;
+    uint64_t           before = puts_sent(), start = resident(), most = 0, grown = 0;
+    for (int i = 0; i < OLD; i++) {
+        if (i % 3)
+            set_attr(d, &ids[i], "i", i, BKT_ATTR_REPLACE);
+        else
+            set_attr(d, &ids[i], "new", i, BKT_ATTR_CREATE);
+        most  = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+        grown = i % 64 ? grown : resident() > start + grown ? resident() - start : grown;
+    }
+    CHECK(most < 2 * set.meta_cache, "%" PRIu64 " bytes of changes", most);
+    CHECK(!OWN_MEMORY || grown < 48 << 20, "%" PRIu64 " bytes more than before", grown);
+    CHECK(puts_sent() - before > OLD * 3 / 4, "%" PRIu64 " are stored", puts_sent() - before);
+    OK(bkt_domain_flush(d, err));
+    CHECK(puts_sent() - before == OLD, "each is written once, not %" PRIu64 " times", puts_sent() - before);
+    bkt_domain_close(d);
+    f = open_other(name);
+    for (int i = 0; i < OLD; i += 7) {
+        const struct bkt_object *o = get(f, &ids[i]);
+        CHECK(attr_value(o, i % 3 ? "i" : "new") == i && (i % 3 || attr_value(o, "i") == -5), "object %d", i);
+    }
+    bkt_domain_close(f);
+}
+
+/* Links: in the order of a flush.  Half of the groups lose what the other half gains. */
+static void links_of_stored(const char *name, const struct bkt_id *ids)
+{
+    struct bkt_domain *d = open_it(name), *f;
+    uint64_t           most = 0;
+    unsigned           early = 0;
+    struct bkt_id      leaf = ids[0];
+    for (int i = 1; i < OLD; i += 2) {
+        struct bkt_id m = add_group(d);
+        link_it(d, &ids[i], "leaf", &leaf);
+        link_it(d, &ids[i], "made", &m);
+        set_attr(d, &m, "i", i, BKT_ATTR_CREATE);
+        most = bkt_domain_dirty_bytes(d) > most ? bkt_domain_dirty_bytes(d) : most;
+        if (bkt_domain_is_full(d)) {
+            early++;
+            OK(bkt_domain_flush_early(d, err));
+        }
+        if (early && i % 1001 == 0) { /* whoever looks finds what links lead to */
+            f = open_other(name);
+            for (int k = 1; k <= i; k += 22) {
+                const struct bkt_link *l = bkt_links_find(&get(f, &ids[k])->group.links, "made");
+                CHECK(!l || attr_value(get(f, &l->id), "i") == k, "group %d", k);
+            }
+            bkt_domain_close(f);
+        }
+    }
+    CHECK(early > (OWN_MEMORY ? 3 : 0) && most < 3 * set.meta_cache, "%u times, %" PRIu64 " bytes of changes", early, most);
+    OK(bkt_domain_flush(d, err));
+    bkt_domain_close(d);
+    f = open_other(name);
+    for (int i = 1; i < OLD; i += 2)
+        CHECK(get(f, &ids[i])->group.links.n == 2, "group %d", i);
+    bkt_domain_close(f);
+}
+
+/* Names that collide are told by the next flush, though they were found before. */
+static void clash_is_told(const char *name, const struct bkt_id *ids)
+{
+    struct bkt_domain *d = open_it(name), *f = open_other(name);
+    set_attr(d, &ids[9], "mine", 1, BKT_ATTR_CREATE);
+    set_attr(f, &ids[9], "mine", 2, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(f, err));
+    for (int i = 10; i < 4000; i++)
+        set_attr(d, &ids[i], i % 3 ? "i" : "new", i + 1, BKT_ATTR_REPLACE);
+    FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(d, err));
+    CHECK(attr_value(get(d, &ids[9]), "mine") == 2, "theirs stays");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
+static void stored_ones(void)
+{
+    struct bkt_id *ids = calloc(OLD, sizeof *ids);
+    if (!ids)
+        abort();
+    store_members("mem:spill6/x.h5", ids);
+    attributes_of_stored("mem:spill6/x.h5", ids);
+    links_of_stored("mem:spill6/x.h5", ids);
+    clash_is_told("mem:spill6/x.h5", ids);
+    free(ids);
+}
+
+/* ---- a forked child ---- */
+
+/* In the child: nothing of the parent's is stored, whatever it does. */
+static int in_child(struct bkt_domain *d, const char *name, const struct bkt_id *root, const struct bkt_id *old)
+{
+    uint64_t           before = puts_sent();
+    struct bkt_domain *own    = NULL;
+    struct bkt_attr    a      = int_attr("child", 1);
+    struct bkt_object *o      = bkt_object_make(BKT_GROUP);
+    for (int i = 0; i < 3; i++) {
+        OK(bkt_domain_flush(d, err));
+        OK(bkt_domain_flush_new(d, err));
+        OK(bkt_domain_flush_early(d, err));
+        OK(bkt_domain_flush_object(d, old, err));
+        bkt_edit_spill(d);
+    }
+    CHECK(!bkt_domain_is_dirty(d) && !bkt_domain_is_full(d), "what is dirty is the parent's");
+    FAILS(BKT_EACCES, "fork", bkt_edit_attr(d, old, &a, BKT_ATTR_CREATE, err));
+    FAILS(BKT_EACCES, "fork", bkt_edit_add(d, o, NULL, err));
+    FAILS(BKT_EACCES, "fork", bkt_domain_may_write(d, 0, err));
+    CHECK(puts_sent() == before, "%" PRIu64 " PUTs", puts_sent() - before);
+    OK(bkt_domain_open(name, &set, &own, err)); /* as the store has it, to be changed */
+    CHECK(own && own != d && get(own, root)->group.links.n == 1, "the child's own");
+    OK(bkt_edit_attr(own, old, &a, BKT_ATTR_CREATE, err));
+    OK(bkt_domain_flush(own, err));
+    CHECK(puts_sent() == before + 1, "%" PRIu64 " PUTs", puts_sent() - before);
+    bkt_domain_close(own);
+    bkt_domain_close(d);
+    (void)fflush(stdout);
+    return failures;
+}
+
+static uint64_t objects_stored(const char *dir)
+{
+    char     command[200];
+    unsigned n = 0;
+    (void)snprintf(command, sizeof command, "find %s/db -name '.*.json' | wc -l", dir);
+    FILE *p = popen(command, "re");
+    if (!p || fscanf(p, "%u", &n) != 1)
+        n = 0;
+    if (p)
+        (void)pclose(p);
+    return n;
+}
+
+static void forked(void)
+{
+    char dir[] = "/tmp/bkt-s-spill-XXXXXX", name[80], command[80];
+    CHECK(mkdtemp(dir) != NULL, "%s", dir);
+    (void)snprintf(name, sizeof name, "file://%s/f.h5", dir);
+    set.meta_cache          = 64 << 20; /* until there are changes: the bound is passed in the child only */
+    struct bkt_domain *d    = create(name, false);
+    struct bkt_id      root = *bkt_domain_root(d), old = add_group(d);
+    link_it(d, &root, "old", &old);
+    OK(bkt_domain_flush(d, err));
+    uint64_t stored = objects_stored(dir);
+    fill(d, &root, 0, 600);
+    set_attr(d, &old, "parent", 1, BKT_ATTR_CREATE);
+    CHECK(objects_stored(dir) == stored, "%" PRIu64 " objects", objects_stored(dir));
+    d->set.meta_cache = 1;
+    d->edits->spill_at = 0;
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(in_child(d, name, &root, &old) ? 1 : 0);
+    int status = 1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "child: %x", (unsigned)status);
+    CHECK(objects_stored(dir) == stored, "%" PRIu64 " objects, not %" PRIu64, objects_stored(dir), stored);
+    OK(bkt_domain_flush(d, err));
+    CHECK(objects_stored(dir) == stored + 600, "all of the parent's");
+    struct bkt_domain *f = open_other(name);
+    CHECK(attr_value(get(f, &old), "child") == 1 && attr_value(get(f, &old), "parent") == 1, "of both");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+    (void)snprintf(command, sizeof command, "rm -r %s", dir);
+    CHECK(system(command) == 0, "%s", command);
+}
+
 int main(void)
 {
-    OK(bkt_settings_init(&set, "meta_cache=1M", err));
+    OK(bkt_settings_init(&set, "meta_cache=1M;fsync=no", err));
+#ifdef __SANITIZE_THREAD__
+    (void)puts("not under ThreadSanitizer, which cannot start threads in the child of a threaded process: a forked child");
+    (void)forked;
+#else
+    forked();
+    set.meta_cache = 1 << 20;
+#endif
+    stored_ones();
     members_of_a_held_group();
     store_away("mem:spill3/x.h5", false);
     store_away("mem:spill4/x.h5", true);
