@@ -122,6 +122,14 @@ static long long f_mdc(const struct things *t)
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     return H5Fget_mdc_config(t->file, &config);
 }
+static long long f_set_mdc(const struct things *t)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    hid_t               fapl   = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pget_mdc_config(fapl, &config);
+    H5Pclose(fapl);
+    return H5Fset_mdc_config(t->file, &config);
+}
 static long long f_hit(const struct things *t)
 {
     double rate;
@@ -234,6 +242,7 @@ static const struct {
     OP(FILE, GET_SIZE, f_size),
     OP(FILE, GET_VFD_HANDLE, f_handle),
     OP(FILE, RESET_MDC_HIT_RATE, f_reset_hit),
+    OP(FILE, SET_MDC_CONFIG, f_set_mdc),
     OP(FILE, GET_METADATA_READ_RETRY_INFO, f_retry),
     OP(FILE, START_SWMR_WRITE, f_swmr),
     OP(FILE, START_MDC_LOGGING, f_log),
