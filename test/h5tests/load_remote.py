@@ -170,7 +170,7 @@ def snapshots(b):
 
     def walk():
         request_counts.Handler.log = []
-        rc, out, err = b.run(os.path.join(b.o.bin, "h5ls"), "-r", domain, env=ours)
+        rc, out, err = b.run(os.path.join(b.o.bin, "h5ls"), "-r", "hsds+" + domain, env=ours)
         check("h5ls -r", rc == 0, err)
         return out.splitlines(), [entry[0] for entry in request_counts.Handler.log]
 
