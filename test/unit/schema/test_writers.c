@@ -7,12 +7,27 @@
 
 #include "pool.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
 #define WRITERS 16
+#ifdef __SANITIZE_THREAD__ /* which takes ten times as long */
+#define UPDATES 100
+#else
 #define UPDATES 1000
-#define BATCH   500
+#endif
+#define BATCH (UPDATES / 2)
 
 static char          name[64];
 static struct bkt_id group, dset;
+
+struct brief { /* what a process waits for */
+    struct bkt_id group, dset;
+    char          name[64];
+};
 
 static int write_some(unsigned me)
 {
@@ -36,10 +51,64 @@ static int write_some(unsigned me)
     return failures;
 }
 
+static int one_process(unsigned me, int fd)
+{
+    struct brief b;
+    if (read(fd, &b, sizeof b) != (ssize_t)sizeof b) /* when the domain is there */
+        return 2;
+    group = b.group, dset = b.dset;
+    memcpy(name, b.name, sizeof name);
+    OK(bkt_settings_init(&set, "fsync=no", err)); /* it is about order, not about power cuts */
+    int bad = write_some(me);
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    bkt_settings_fini(&set);
+    (void)fflush(stdout);
+    return bad != 0;
+}
+
+static pid_t pids[WRITERS];
+static int   pipes[WRITERS]; /* to each */
+
+/* All processes there will be: before there are threads. */
+static void start_all(void)
+{
+    for (unsigned i = 0; i < WRITERS; i++) {
+        int from_to[2];
+        if (pipe(from_to) < 0 || (pids[i] = fork()) < 0)
+            abort();
+        if (pids[i] == 0) {
+            (void)close(from_to[1]);
+            for (unsigned k = 0; k < i; k++)
+                (void)close(pipes[k]);
+            _exit(one_process(i, from_to[0]));
+        }
+        (void)close(from_to[0]);
+        pipes[i] = from_to[1];
+    }
+}
+
+static void run_all(void)
+{
+    struct brief b = {.group = group, .dset = dset};
+    memcpy(b.name, name, sizeof name);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        if (write(pipes[i], &b, sizeof b) != (ssize_t)sizeof b)
+            abort();
+        (void)close(pipes[i]);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        int status = 0;
+        CHECK(waitpid(pids[i], &status, 0) == pids[i] && status == 0, "writer %u: %x", i, (unsigned)status);
+    }
+}
+
 int main(void)
 {
     char dir[] = "/tmp/bkt-s-writers-XXXXXX", command[64];
-    OK(bkt_settings_init(&set, "fsync=no", err)); /* it is about order, not about power cuts */
+    start_all();
+    OK(bkt_settings_init(&set, "fsync=no", err));
     CHECK(mkdtemp(dir) != NULL, "%s", dir);
     (void)snprintf(name, sizeof name, "file://%s/w.h5", dir);
     struct bkt_domain *d    = create(name, false);
@@ -50,22 +119,7 @@ int main(void)
     link_it(d, &root, "dset", &dset);
     OK(bkt_domain_flush(d, err));
     bkt_domain_close(d);
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-
-    pid_t pids[WRITERS];
-    for (unsigned i = 0; i < WRITERS; i++) {
-        pids[i] = fork();
-        if (pids[i] == 0) {
-            int bad = write_some(i);
-            _exit(bad ? 1 : 0);
-        }
-    }
-    for (unsigned i = 0; i < WRITERS; i++) {
-        int status = 0;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i] && status == 0, "writer %u: %x", i, (unsigned)status);
-    }
+    run_all();
 
     d                           = open_it(name);
     const struct bkt_object *g  = get(d, &group), *ds = get(d, &dset);

@@ -13,7 +13,19 @@ static int get(struct bkt_store *st, const char *key, bool may_be_short, struct 
     return bkt_store_run(st, out, 1, NULL);
 }
 
-/* A process that dies at its second PUT. */
+/* A process that dies at its second PUT: started anew, since this one has threads. */
+static int dies(const char *uri, bool after)
+{
+    struct bkt_fault  rule = {.op = BKT_PUT, .skip = 1, .kill = after ? BKT_FAULT_KILL_AFTER : BKT_FAULT_KILL_BEFORE};
+    struct bkt_store *st;
+    if (bkt_fault_open(open_store(uri, ""), &rule, 1, &st, NULL) < 0)
+        return 1;
+    for (int i = 0; i < 3; i++)
+        if (bkt_store_put(st, i ? "two" : "one", "x", 1, NULL, NULL, NULL, NULL) < 0)
+            return 1;
+    return 2;
+}
+
 static void killed(int when, bool is_there)
 {
     char dir[] = "/tmp/bkt-fault-XXXXXX", uri[64];
@@ -23,14 +35,8 @@ static void killed(int when, bool is_there)
     (void)fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        struct bkt_fault  rule = {.op = BKT_PUT, .skip = 1, .kill = when == BKT_FAULT_KILL_AFTER ? BKT_FAULT_KILL_AFTER : BKT_FAULT_KILL_BEFORE};
-        struct bkt_store *st;
-        if (bkt_fault_open(open_store(uri, ""), &rule, 1, &st, NULL) < 0)
-            _exit(1);
-        for (int i = 0; i < 3; i++)
-            if (bkt_store_put(st, i ? "two" : "one", "x", 1, NULL, NULL, NULL, NULL) < 0)
-                _exit(1);
-        _exit(2);
+        (void)execl("/proc/self/exe", "storage_fault", when == BKT_FAULT_KILL_AFTER ? "dies-after" : "dies-before", uri, (char *)NULL);
+        _exit(3);
     }
     int status = 0;
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d", status);
@@ -43,8 +49,10 @@ static void killed(int when, bool is_there)
     CHECK(system(cmd) == 0, "%s", cmd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3)
+        return dies(argv[2], strcmp(argv[1], "dies-after") == 0);
     static const struct bkt_fault rules[] = {
         {.op = BKT_GET, .key_part = "second", .skip = 1, .times = 1, .code = BKT_ENET},
         {.op = BKT_GET, .key_part = "cut", .cut = 2},
