@@ -12,6 +12,7 @@
 
 #define MAX_PARTS 10000U
 #define AT_ONCE   8 /* parts under way */
+#define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed: how often it is asked */
 
 struct part {
     struct bkt_req       req;
@@ -31,7 +32,8 @@ struct multi {
     pthread_mutex_t       lock; /* guards the next three */
     unsigned              next, active;
     bool                  failed;
-    unsigned              n_parts;
+    unsigned              n_parts, ends;
+    bool                  again; /* the last "complete" may be asked for again */
     uint64_t              part_len;
     char                (*etags)[BKT_ETAG_MAX];
     struct part           part[AT_ONCE];
@@ -89,6 +91,8 @@ static void abort_upload(struct multi *m)
 
 /* ---- complete ---- */
 
+static void complete(struct multi *m);
+
 static void looked_after(struct bkt_req *req)
 {
     struct multi *m    = req->arg;
@@ -99,20 +103,28 @@ static void looked_after(struct bkt_req *req)
         m->req->mtime = req->mtime;
         memcpy(m->req->etag, req->etag, sizeof req->etag);
     }
-    if (m->req->rc < 0)
+    if (m->req->rc < 0 && m->again && m->ends < ENDS) {
+        bkt_err_clear(m->req->err);
+        m->req->rc = BKT_OK;
+        complete(m);
+    } else if (m->req->rc < 0) {
         abort_upload(m);
-    else
+    } else {
         finish(m); /* stored; if another object is there by now, the ETag stays unknown */
+    }
 }
 
 static void completed(struct bkt_req *req)
 {
     struct multi       *m = req->arg;
     struct bkt_s3_error e;
-    int rc = req->rc;
-    if (req->rc == BKT_OK && bkt_s3_parse_error(req->body.ptr, req->body.len, &e)) /* 200, and then it failed after all */
+    int rc   = req->rc;
+    m->again = req->rc == BKT_OK && !bkt_s3_parse_complete(req->body.ptr, req->body.len, &e); /* 200, and then it failed after all */
+    if (m->again)
         rc = BKT_ERR(bkt_req_err(req), BKT_ENET, "PUT %s/%.150s: end of upload: %s (%.160s)", m->s->http.base.uri, req->key,
-                        e.code, e.message);
+                     e.code[0] ? e.code : "HTTP 200", e.code[0] ? e.message : "the answer is cut short, or not S3's");
+    if (rc == BKT_ENOENT) /* the upload is gone, or what it was to replace */
+        rc = m->step.if_match ? BKT_EPRECOND : BKT_ENET;
     if (rc < 0)
         fail(m, rc, req->err);
     go(m, BKT_HEAD, (struct bkt_http_call){.seen_id = m->seen}, looked_after);
@@ -120,6 +132,8 @@ static void completed(struct bkt_req *req)
 
 static void complete(struct multi *m)
 {
+    m->ends++;
+    bkt_buf_clear(&m->xml);
     int rc = bkt_buf_add_str(&m->xml, "<CompleteMultipartUpload>");
     for (unsigned i = 0; rc == BKT_OK && i < m->n_parts; i++)
         rc = bkt_buf_addf(&m->xml, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", i + 1, m->etags[i]);

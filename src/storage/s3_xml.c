@@ -98,14 +98,16 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
 
 struct error_parse {
     struct bkt_s3_error *out;
-    bool                 is_error;
+    bool                 is_error, is_result;
 };
 
 static void error_start(struct parse *p, const char *name)
 {
     struct error_parse *e = p->arg;
-    if (p->depth == 1)
-        e->is_error = strcmp(name, "Error") == 0 || strcmp(name, "ErrorResponse") == 0;
+    if (p->depth == 1) {
+        e->is_error  = strcmp(name, "Error") == 0 || strcmp(name, "ErrorResponse") == 0;
+        e->is_result = strcmp(name, "CompleteMultipartUploadResult") == 0;
+    }
 }
 
 /* Server's text goes into one-line messages. */
@@ -146,6 +148,14 @@ bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out)
         return false;
     (void)parse(&p, xml, n, NULL); /* a cut document still says something */
     return e.is_error && out->code[0];
+}
+
+bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out)
+{
+    struct error_parse e = {.out = out};
+    struct parse       p = {.start = error_start, .end = error_end, .arg = &e};
+    *out                 = (struct bkt_s3_error){0};
+    return n && parse(&p, xml, n, NULL) == BKT_OK && e.is_result;
 }
 
 /* ---- lists ---- */

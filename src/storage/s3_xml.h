@@ -11,6 +11,10 @@ struct bkt_s3_error {
 /** Parse an <Error> document, as far as it goes; what is absent or too long stays "".  False: it is none. */
 bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out);
 
+/** Whether this is a whole <CompleteMultipartUploadResult>.  S3 answers 200 before it knows; if it is none, @p out says
+ *  what an <Error> does, as far as there is one. */
+bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out);
+
 struct bkt_s3_page {
     bool           truncated;
     struct bkt_buf token; /* NextContinuationToken */

@@ -222,6 +222,10 @@ static void write_object(struct fake_s3 *f, const struct seen *r, struct answer 
     a->after  = a->silent ? RESET : KEEP;
     if (f->fault.status)
         refuse(a, f->fault.status);
+    if (f->fault.body) {
+        a->body = f->fault.body;
+        a->len  = strlen(a->body);
+    }
 }
 
 void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)

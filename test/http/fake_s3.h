@@ -21,6 +21,7 @@ struct fake_fault {
     int         status;    /* of the answer; 0: the connection is reset instead */
     bool        overtaken; /* another writer puts "other" there, behind what was carried out */
     const char *part;      /* only of requests whose target contains this; NULL: any */
+    const char *body;      /* of the answer, with status; NULL: an error document */
 };
 
 struct fake_object {
