@@ -359,13 +359,17 @@ static int end_get(struct bkt_http_op *op)
         start_over(op); /* no body at all, or another object's rest */
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
+    if (op->if_match && !op->query && r->etag[0] && !bkt_http_same_etag(op->if_match, r->etag))
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
+                            op->http->base.uri, req->key);
     memcpy(req->etag, r->etag, sizeof req->etag);
     req->mtime     = r->mtime;
     req->size      = total;
     uint64_t want  = is_whole(op) ? total : req->len;
     if (total != UINT64_MAX && !op->query && bkt_req_span(req, total, &want) < 0)
         return req->rc;
-    if (op->got < want && total != UINT64_MAX) {
+    bool broken = op->x.status == 206 && op->pos <= r->last; /* less than the answer itself said */
+    if (op->got < want && (total != UINT64_MAX || broken)) {
         (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes came", op->got, want);
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
@@ -397,6 +401,8 @@ static int end_condition(struct bkt_http_op *op)
                                                  op->http->base.uri, req->key);
     }
     memcpy(req->etag, op->reply.etag, sizeof req->etag);
+    if (op->x.status == 304 && !op->if_none_match)
+        return bkt_http_say(op, BKT_EFORMAT, "", "", "nothing was asked that this answers");
     if (op->x.status == 304)
         return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
     if (op->x.status == 412)
@@ -435,6 +441,10 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);
+    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS says 204 then; our own first try's answer was lost */
+        bkt_err_clear(op->req->err);
+        return BKT_OK;
+    }
     return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
 }
 

@@ -120,6 +120,9 @@ int bkt_http_code(long status);
 /** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
 BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
 
+/** How much of a URL may be shown, in bytes: user, password and query can be secrets. */
+int bkt_http_shown(const char *url);
+
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
  *  @p code_text, @p message, @p hint may be "" or NULL. */
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
@@ -128,6 +131,8 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: not any more */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
+/** Whether two ETags name one version, quotes and weakness aside; "" is none. */
+bool bkt_http_same_etag(const char *a, const char *b);
 /** Take ETag, time and size over from the answer's headers. */
 int bkt_http_take(struct bkt_http_op *op);
 

@@ -45,24 +45,6 @@ static int put_again(struct bkt_http_op *op)
     return bkt_http_send_again(op, 0);
 }
 
-/* Quotes and weakness aside. */
-static void bare(const char *etag, char out[BKT_ETAG_MAX])
-{
-    if (strncmp(etag, "W/", 2) == 0)
-        etag += 2;
-    etag += *etag == '"';
-    (void)snprintf(out, BKT_ETAG_MAX, "%s", etag);
-    out[strcspn(out, "\"")] = 0;
-}
-
-static bool same_etag(const char *a, const char *b)
-{
-    char x[BKT_ETAG_MAX], y[BKT_ETAG_MAX];
-    bare(a, x);
-    bare(b, y);
-    return *x && strcmp(x, y) == 0;
-}
-
 static bool is_ours(const struct bkt_http_op *op)
 {
     if (op->reply.put_id[0])
@@ -75,7 +57,7 @@ static bool is_ours(const struct bkt_http_op *op)
         return false;
     for (size_t i = 0; i < 16; i++)
         (void)snprintf(hex + 2 * i, 3, "%02x", md[i]);
-    return same_etag(op->reply.etag, hex);
+    return bkt_http_same_etag(op->reply.etag, hex);
 }
 
 static int lost(struct bkt_http_op *op, const char *how)
@@ -99,7 +81,7 @@ static int seen(struct bkt_http_op *op, bool exists)
         return BKT_OK;
     if (op->if_match && !exists)
         return lost(op, "is gone");
-    if (op->if_match && strcmp(op->if_match, "*") != 0 && !same_etag(op->reply.etag, op->if_match))
+    if (op->if_match && strcmp(op->if_match, "*") != 0 && !bkt_http_same_etag(op->reply.etag, op->if_match))
         return lost(op, "has changed");
     if (op->if_none_match && exists)
         return lost(op, "exists");

@@ -6,7 +6,7 @@
 #define FEW         2
 #define BACKOFF_MAX 10000 /* ms */
 
-static const long statuses[] = {429, 500, 502, 503, 504};
+static const long statuses[] = {408, 429, 500, 502, 503, 504};
 
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
 {

@@ -56,6 +56,12 @@ static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bk
     return true;
 }
 
+/* S3 waited for our bytes for too long: a 400, but none of the request's fault. */
+static bool too_slow(struct bkt_http_op *op, const struct bkt_s3_error *e)
+{
+    return strcmp(e->code, "RequestTimeout") == 0 && op->detours++ < MAX_DETOURS;
+}
+
 static const struct {
     long        status;
     const char *code; /* S3's; NULL: any */
@@ -82,7 +88,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3          *s = (struct bkt_s3 *)h;
     struct bkt_s3_error e;
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
-    if (new_region(s, op, &e) || bkt_s3_auth_refused(s->auth, op, e.code))
+    if (new_region(s, op, &e) || bkt_s3_auth_refused(s->auth, op, e.code) || too_slow(op, &e))
         return BKT_HTTP_AGAIN;
     if (!op->reply.request_id[0])
         memcpy(op->reply.request_id, e.request_id, sizeof op->reply.request_id);

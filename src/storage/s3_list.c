@@ -57,10 +57,28 @@ static void wait_page(struct part *p)
     p->req.batch = NULL;
 }
 
+struct below { /* lets nothing pass that was not asked for: lists are what things are deleted by */
+    struct bkt_s3 *s;
+    const char    *prefix;
+    int (*each)(const struct bkt_listed *entry, void *arg);
+    void           *arg;
+    struct bkt_err *err;
+};
+
+static int each_below(const struct bkt_listed *e, void *arg)
+{
+    const struct below *u = arg;
+    if (strncmp(e->key, u->prefix, strlen(u->prefix)) != 0)
+        BKT_FAIL(u->err, BKT_EFORMAT, "list of %s/%.150s: the server lists '%.150s', too, which is elsewhere", u->s->http.base.uri,
+                 u->prefix, e->key);
+    return u->each(e, u->arg);
+}
+
 /* Take in the page that is under way. */
 static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                     struct bkt_err *err)
 {
+    struct below u = {s, p->prefix, each, arg, err};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
     wait_page(p);
     int rc = p->req.rc < 0 ? bkt_err_copy(err, p->req.rc, p->req.err) : BKT_OK;
@@ -68,7 +86,7 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
         rc = BKT_EINVAL;
     BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
     bkt_buf_move(&last, &p->page.token);
-    BKT_PASS(bkt_s3_parse_list(p->req.body.ptr, p->req.body.len, each, arg, &p->page, err));
+    BKT_PASS(bkt_s3_parse_list(p->req.body.ptr, p->req.body.len, each_below, &u, &p->page, err));
     if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
         BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", s->http.base.uri, p->prefix);
     return BKT_OK;

@@ -40,8 +40,8 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     if (!p->scheme && !strstr(url, "://"))
         p->scheme = strdup("https");
     if (!p->scheme || !host || memchr(rest, '@', host) || strpbrk(rest, "?# \\\r\n\t\""))
-        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user "
-                 "or query", url);
+        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.*s...': https://host[:port][/path] or http://... is expected, without user "
+                 "or query", bkt_http_shown(url), url);
     while (n > host && rest[n - 1] == '/')
         n--;
     /* default ports are not part of the Host header that is signed */

@@ -15,7 +15,7 @@
  * reads again and repeats his change must not mind finding it there.  S3 servers without conditional PUT: BKT_EUNSUP,
  * unless setting writers=one, which sends all PUTs without conditions.
  *
- * What is retried (429/500/502/503/504, resets, short bodies, stalls; with jittered back-off, within the
+ * What is retried (408/429/500/502/503/504, resets, short bodies, stalls; with jittered back-off, within the
  * deadline) is retried below this interface: a failure that arrives here is final. */
 #ifndef BKT_STORE_H
 #define BKT_STORE_H

@@ -35,6 +35,12 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->status = 202, a->body = data, a->len = SIZE;
     } else if (strcmp(t, "/base/part") == 0) {
         a->status = 206, a->body = data, a->len = 100, a->headers = "Content-Range: bytes 0-99/*\r\n";
+    } else if (strcmp(t, "/base/short") == 0) { /* less than its own Content-Range says, once */
+        a->status = 206, a->body = data + 100, a->len = r->index ? 100 : 40, a->headers = "Content-Range: bytes 100-199/*\r\n";
+    } else if (strcmp(t, "/base/deaf") == 0) {
+        a->body = data, a->len = SIZE, a->headers = "ETag: \"new\"\r\n";
+    } else if (strcmp(t, "/base/unchanged") == 0) {
+        a->status = 304;
     } else if (strcmp(t, "/base/gzip") == 0) {
         answer_object(r, a, data, SIZE, NULL);
         CHECK(!*seen_header(r, "Accept-Encoding"), "an encoding is asked for");
@@ -70,6 +76,51 @@ static const struct {
     {"no encoding", "gzip", 0, BKT_WHOLE, BKT_OK, 1, NULL},
 };
 
+/* Answers that don't fit what was asked. */
+static void odd_answers(struct server *s, struct bkt_store *st)
+{
+    static const struct {
+        const char *key, *match, *none;
+        uint64_t    len;
+        int         want;
+        const char *says;
+    } odd[] = {
+        {"short", NULL, NULL, 1000, BKT_OK, ""},
+        {"deaf", "\"old\"", NULL, 1000, BKT_EPRECOND, "ignores If-Match"},
+        {"deaf", "\"old\"", NULL, BKT_WHOLE, BKT_EPRECOND, "ignores If-Match"},
+        {"deaf", "W/\"new\"", NULL, 1000, BKT_OK, ""},
+        {"unchanged", NULL, NULL, BKT_WHOLE, BKT_EFORMAT, "304"},
+        {"unchanged", NULL, "\"e\"", BKT_WHOLE, BKT_ENOTMOD, ""},
+    };
+    for (size_t i = 0; i < BKT_COUNT(odd); i++) {
+        struct bkt_req r   = {.op = BKT_GET, .key = odd[i].key, .off = odd[i].len == BKT_WHOLE ? 0 : 100, .len = odd[i].len,
+                              .may_be_short = true, .if_match = odd[i].match, .if_none_match = odd[i].none};
+        struct bkt_err err = {0};
+        server_reset(s);
+        int      rc = bkt_store_run(st, &r, 1, &err);
+        uint64_t n  = strcmp(odd[i].key, "short") == 0 ? 100 : 1000;
+        CHECK(rc == odd[i].want && strstr(first_line(&err), odd[i].says), "odd %zu: %s (%s)", i, bkt_err_text(rc), first_line(&err));
+        CHECK(rc < 0 || (r.n == n && memcmp(r.body.ptr, data + 100, n) == 0), "odd %zu: %lu bytes", i, (unsigned long)r.n);
+        bkt_req_fini(&r);
+    }
+}
+
+static void messages_have_no_secrets(void)
+{
+    static const char *const uris[] = {"https://user:pw@host/x", "http://host/x?signature=pw", "https://host/x#pw",
+                                       "https://u:p/pw@host/pw?"};
+    struct bkt_settings      set;
+    if (bkt_settings_init(&set, "", NULL) < 0)
+        exit(1);
+    for (size_t i = 0; i < BKT_COUNT(uris); i++) {
+        struct bkt_err    err = {0};
+        struct bkt_store *st  = NULL;
+        int               rc  = bkt_store_open(uris[i], &set, &st, &err);
+        CHECK(rc == BKT_EINVAL && !strstr(first_line(&err), "pw"), "%s", first_line(&err));
+    }
+    bkt_settings_fini(&set);
+}
+
 int main(void)
 {
     data             = pattern(SIZE);
@@ -93,6 +144,8 @@ int main(void)
         CHECK(!cases[i].says || strstr(first_line(&err), cases[i].says), "%s: %s", cases[i].what, first_line(&err));
         bkt_req_fini(&r);
     }
+    odd_answers(s, st);
+    messages_have_no_secrets();
     CHECK(server_count(o) == 0, "the other server was asked %u times", server_count(o));
     struct bkt_req put = {.op = BKT_PUT, .key = "x", .put = "x", .put_len = 1};
     CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_EUNSUP, "put");

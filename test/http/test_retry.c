@@ -91,6 +91,7 @@ static const struct {
 } cases[] = {
     {"clean whole", WHOLE, {OBJECT}, BKT_OK, 1, NULL, ""},
     {"clean range", PART, {OBJECT}, BKT_OK, 1, NULL, "bytes=1000-5999"},
+    {"408 then fine", WHOLE, {408, OBJECT}, BKT_OK, 2, NULL, ""},
     {"429 then fine", WHOLE, {429, OBJECT}, BKT_OK, 2, NULL, ""},
     {"500 then fine", WHOLE, {500, OBJECT}, BKT_OK, 2, NULL, ""},
     {"502 then fine", PART, {502, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},

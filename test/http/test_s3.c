@@ -213,6 +213,49 @@ static void errors_say_what_to_do(void)
     }
 }
 
+/* Not the fault of what was asked, or no fault at all. */
+static void odd_ways_to_say_it(const struct seen *r, struct answer *a, void *arg)
+{
+    const struct fake *f = arg;
+    if (strcmp(r->method, "DELETE") == 0)
+        answer_error(a, r->index ? 404 : 500, r->index ? "NoSuchKey" : "InternalError", NULL);
+    else if (r->index < (unsigned)f->status)
+        answer_error(a, 400, "RequestTimeout", NULL);
+    else if (strcmp(r->method, "PUT") == 0)
+        a->headers = "ETag: \"new\"\r\n";
+    else
+        answer_object(r, a, data, 16, "\"e\"");
+}
+
+static void what_is_gone_is_deleted(void)
+{
+    struct fake       f   = {.status = 0};
+    struct server    *s   = server_start(odd_ways_to_say_it, &f);
+    struct bkt_store *st  = open_s3(s, "anonymous=yes");
+    struct bkt_err    err = {0};
+    const char       *key = "k";
+    for (int i = 0; i < 2; i++)
+        CHECK(bkt_store_delete(st, &key, 1, &err) == BKT_OK && !err.n, "%s", first_line(&err));
+    CHECK(server_count(s) == 3, "%u requests", server_count(s));
+    bkt_store_close(st);
+    server_stop(s);
+}
+
+static void a_server_that_waited_too_long_is_asked_again(void)
+{
+    for (int times = 1; times < 5; times++) {
+        struct fake       f   = {.status = times};
+        struct server    *s   = server_start(odd_ways_to_say_it, &f);
+        struct bkt_store *st  = open_s3(s, "anonymous=yes");
+        struct bkt_err    err = {0};
+        int rc = times % 2 ? bkt_store_put(st, "k", "abc", 3, NULL, NULL, NULL, &err) : get(st, "k", &err);
+        CHECK(times < 4 ? rc == BKT_OK : rc == BKT_EINVAL && strstr(first_line(&err), "RequestTimeout"), "%d: %s (%s)", times,
+              bkt_err_text(rc), first_line(&err));
+        bkt_store_close(st);
+        server_stop(s);
+    }
+}
+
 static const char *region_of(const struct seen *r) { return strstr(seen_header(r, "Authorization"), "/eu-north-7/"); }
 
 static void by_document(const struct seen *r, struct answer *a, void *arg)
@@ -441,11 +484,13 @@ static void hostile_lists_are_refused(void)
     } cases[] = {
         {"empty", "", "no XML"},
         {"garbage", "hello", "no XML"},
-        {"cut", "<ListBucketResult><Contents><Key>a</Key>", "no XML"},
+        {"cut", "<ListBucketResult><Contents><Key>db/x/a</Key>", "no XML"},
         {"HTML", "<html><body/></html>", "no ListBucketResult"},
         {"entities", "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><ListBucketResult>&b;</ListBucketResult>",
          "document type"},
         {"deep", deep, "deep"},
+        {"another prefix", "<ListBucketResult><Contents><Key>db/x/1</Key></Contents><Contents><Key>db/y/1</Key></Contents>"
+                           "</ListBucketResult>", "elsewhere"},
         {"no token", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "not where"},
         {"one token for ever",
          "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>",
@@ -457,7 +502,8 @@ static void hostile_lists_are_refused(void)
         struct server    *s         = server_start(text, &f);
         struct bkt_store *st        = open_s3(s, "anonymous=yes");
         struct bkt_err    err       = {0};
-        int               rc        = bkt_store_list(st, "", "", collect, out, &err);
+        int               rc        = bkt_store_list(st, "db/x/", "", collect, out, &err);
+        CHECK(!strstr(out, "db/y"), "%s: %s", cases[i].what, out);
         CHECK(rc == BKT_EFORMAT && strstr(first_line(&err), cases[i].says), "%s: %s (%s)", cases[i].what,
               bkt_err_text(rc), first_line(&err));
         bkt_store_close(st);
@@ -472,6 +518,8 @@ int main(void)
     requests_are_signed();
     conditions_reach_the_server();
     errors_say_what_to_do();
+    what_is_gone_is_deleted();
+    a_server_that_waited_too_long_is_asked_again();
     region_is_found();
     clock_is_set_by_the_server();
     expired_credentials_are_renewed();
