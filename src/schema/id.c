@@ -31,12 +31,15 @@ static const struct kind_names *kind_of_prefix(char c)
     return NULL;
 }
 
+/* isxdigit() costs a call: with it this was a fifth of what a group's links take to parse. */
+static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
 /* Whether text is hex digits with '-' exactly where pattern has one. */
 static bool has_shape(const char *text, const char *pattern)
 {
     size_t i = 0;
     for (; pattern[i]; i++)
-        if (pattern[i] == '-' ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
+        if (pattern[i] == '-' ? text[i] != '-' : !is_hex(text[i]))
             return false;
     return text[i] == 0;
 }

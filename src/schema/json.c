@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scan.h"
+
 #define NUMBER_TAG "\x01"
 static const char raw_mark[] = "\xf4\x8f\xbf\xbf"; /* U+10FFFF */
 
@@ -22,6 +24,14 @@ bool bkt_json_strtod(const char *text, double *out)
     (void)pthread_once(&c_locale_once, make_c_locale);
     *out = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
     return end != text && *end == 0 && !isspace((unsigned char)*text);
+}
+
+bool bkt_json_real_at(const char *p, const char *end, double *out)
+{
+    char *stop;
+    (void)pthread_once(&c_locale_once, make_c_locale);
+    *out = c_locale ? strtod_l(p, &stop, c_locale) : strtod(p, &stop);
+    return stop == end && isfinite(*out);
 }
 
 /* ---- the pass before jansson ---- */
@@ -39,18 +49,22 @@ static int pass_replace(struct pass *ps, const char *from, const char *to, const
     return bkt_buf_add(&ps->out, with, n);
 }
 
-/* \uXXXX at s: the unit, or -1. */
-static int unit_at(const struct pass *ps, const char *s)
+int bkt_json_unit_at(const unsigned char *p, const unsigned char *end)
 {
     int v = 0;
-    if (ps->end - s < 6 || s[0] != '\\' || s[1] != 'u')
+    if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
         return -1;
     for (unsigned i = 2; i < 6; i++) {
-        if (!isxdigit((unsigned char)s[i]))
+        if (!isxdigit(p[i]))
             return -1;
-        v = v * 16 + (isdigit((unsigned char)s[i]) ? s[i] - '0' : (s[i] | 32) - 'a' + 10);
+        v = v * 16 + (isdigit(p[i]) ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
     }
     return v;
+}
+
+static int unit_at(const struct pass *ps, const char *s)
+{
+    return bkt_json_unit_at((const unsigned char *)s, (const unsigned char *)ps->end);
 }
 
 static int add_raw(struct bkt_buf *out, unsigned byte)
@@ -60,15 +74,30 @@ static int add_raw(struct bkt_buf *out, unsigned byte)
     return bkt_buf_add(out, two, 2);
 }
 
-/* A surrogate \uXXXX at s that is no half of a pair. */
-static int pass_lone(struct pass *ps, const char *s, unsigned unit)
+/* A surrogate that is no half of a pair. */
+static int add_lone(struct bkt_buf *out, unsigned unit)
 {
-    BKT_PASS(pass_replace(ps, s, s + 6, "", 0));
     if (unit >= 0xdc80 && unit <= 0xdcff)
-        return add_raw(&ps->out, unit & 0xff);
-    BKT_PASS(add_raw(&ps->out, 0xe0 | unit >> 12));
-    BKT_PASS(add_raw(&ps->out, 0x80 | (unit >> 6 & 0x3f)));
-    return add_raw(&ps->out, 0x80 | (unit & 0x3f));
+        return add_raw(out, unit & 0xff);
+    BKT_PASS(add_raw(out, 0xe0 | unit >> 12));
+    BKT_PASS(add_raw(out, 0x80 | (unit >> 6 & 0x3f)));
+    return add_raw(out, 0x80 | (unit & 0x3f));
+}
+
+int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit)
+{
+    unsigned char c[4] = {(unsigned char)unit};
+    if (unit >= 0xd800 && unit <= 0xdfff)
+        return add_lone(out, unit);
+    if (unit == 0x10ffff)
+        BKT_PASS(bkt_buf_add_str(out, raw_mark));
+    if (unit < 0x80)
+        return bkt_buf_add(out, c, 1);
+    size_t n = unit < 0x800 ? 2 : unit < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i > 0; unit >>= 6)
+        c[i] = (unsigned char)(0x80 | (unit & 0x3f));
+    c[0] = (unsigned char)((0xf00 >> n & 0xff) | unit);
+    return bkt_buf_add(out, c, n);
 }
 
 /* One escape at *s; moves *s behind it. */
@@ -86,7 +115,8 @@ static int pass_escape(struct pass *ps, const char **s)
         *s += 12;
         return BKT_OK;
     }
-    BKT_PASS(pass_lone(ps, *s, (unsigned)unit));
+    BKT_PASS(pass_replace(ps, *s, *s + 6, "", 0));
+    BKT_PASS(add_lone(&ps->out, (unsigned)unit));
     *s += 6;
     return BKT_OK;
 }
@@ -160,7 +190,7 @@ static int pass_all(struct pass *ps)
     return BKT_OK;
 }
 
-int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err)
+int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf own = {0};
     json_error_t je;
@@ -184,6 +214,16 @@ int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "the JSON is no object");
     }
     *out = j;
+    return BKT_OK;
+}
+
+int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err)
+{
+    int rc = bkt_scan_document(p, n, NULL, out);
+    if (rc == BKT_EUNSUP)
+        return bkt_json_load_strict(p, n, out, err);
+    if (rc < 0)
+        BKT_NOMEM(err);
     return BKT_OK;
 }
 

@@ -1,7 +1,7 @@
-/* JSON as HSDS writes it, through jansson.  Only src/schema includes this.
+/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.
  *
  * Python's json module writes what JSON (and jansson) lacks.  A pass over the text rewrites that before jansson
- * sees it, and the accessors below undo it, so that nothing is lost:
+ * sees it (or scan.h does so at once), and the accessors below undo it, so that nothing is lost:
  *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
  *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a second one.
  *   lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
@@ -22,6 +22,8 @@
 /** Parse a whole document, which must be an object.  BKT_EFORMAT tells where it breaks off; BKT_ENOMEM.
  *  The caller's, json_decref(). */
 BKT_NODISCARD int bkt_json_load(const void *p, size_t n, json_t **out, struct bkt_err *err);
+/** The same by jansson's own parser, whose word is the last (scan.h). */
+BKT_NODISCARD int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *err);
 void              bkt_json_decrefp(json_t **j); /* for BKT_CLEANUP */
 
 /** Number of any size. */
@@ -37,6 +39,8 @@ struct bkt_num {
 bool bkt_json_num(const json_t *j, struct bkt_num *out);
 /** A whole decimal number in @p text in the C locale; false when there is more or less in it. */
 bool bkt_json_strtod(const char *text, double *out);
+/** A number known to be one, from @p p to @p end, where something follows that can't belong to it; false: it overflows. */
+bool bkt_json_real_at(const char *p, const char *end, double *out);
 
 /** Whether @p j is text: a string, and not a number in disguise. */
 bool bkt_json_is_text(const json_t *j);
@@ -71,6 +75,12 @@ BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
 BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out); /* borrowed; NULL: none */
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
+/** Length of the UTF-8 sequence at @p p, its code point in @p cp; 0: it is none. */
+size_t bkt_json_utf8_at(const unsigned char *p, size_t n, uint32_t *cp);
+/** The unit of an escape \uXXXX at @p p; -1: there is none. */
+int bkt_json_unit_at(const unsigned char *p, const unsigned char *end);
+/** A character, or a lone surrogate, as it stands in a text of the tree. */
+BKT_NODISCARD int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit);
 /** Whether @p n bytes are UTF-8 (NULs are). */
 bool bkt_json_is_utf8(const void *text, size_t n);
 /** Append the text of a tree, as Python's json.dumps() writes it. */

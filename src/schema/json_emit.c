@@ -14,8 +14,7 @@ static const unsigned char raw_mark[4] = {0xf4, 0x8f, 0xbf, 0xbf}; /* U+10FFFF *
 
 /* ---- bytes -> the text that json.h describes ---- */
 
-/* Length of the UTF-8 sequence at p, its code point in *cp; 0: none. */
-static size_t utf8_at(const unsigned char *p, size_t n, uint32_t *cp)
+size_t bkt_json_utf8_at(const unsigned char *p, size_t n, uint32_t *cp)
 {
     static const struct {
         unsigned char mask, lead;
@@ -43,7 +42,7 @@ bool bkt_json_is_utf8(const void *text, size_t n)
     const unsigned char *p = text;
     uint32_t             cp;
     for (size_t k; n; p += k, n -= k)
-        if ((k = utf8_at(p, n, &cp)) == 0)
+        if ((k = bkt_json_utf8_at(p, n, &cp)) == 0)
             return false;
     return true;
 }
@@ -55,7 +54,7 @@ static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
     if (n && p[0] == NUMBER_TAG)
         BKT_PASS(bkt_buf_add(out, p, 1));
     while (n) {
-        size_t k = utf8_at(p, n, &cp);
+        size_t k = bkt_json_utf8_at(p, n, &cp);
         if (k == 0 || cp == 0x10ffff)
             BKT_PASS(bkt_buf_add(out, raw_mark, 4));
         if (k == 0) {
@@ -192,11 +191,11 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
             p += run, n -= run;
             continue;
         }
-        if ((k = utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
+        if ((k = bkt_json_utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
             return BKT_EFORMAT;
         p += k, n -= k;
         if (cp == 0x10ffff && n) {
-            k = utf8_at(p, n, &next);
+            k = bkt_json_utf8_at(p, n, &next);
             p += k, n -= k;
             if (next != 0x10ffff)
                 cp = 0xdc00 + next;

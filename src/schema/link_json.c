@@ -41,18 +41,25 @@ static int parse_target(const json_t *j, struct bkt_link *l)
     return bkt_json_dup(file, "file", &l->file, NULL);
 }
 
-static int parse_link(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
+int bkt_link_parse(const json_t *j, struct bkt_link *l)
 {
-    BKT_PASS(bkt_json_dup_key(key, &l->name, err));
     l->created   = bkt_json_seconds(j, "created");
     l->name_utf8 = bkt_json_says_utf8(j);
     l->seq       = bkt_order_said(j);
     l->cls       = class_of(j);
-    int rc     = parse_target(j, l);
+    int rc       = parse_target(j, l);
     if (rc == BKT_ENOMEM)
-        BKT_NOMEM(err);
+        return rc;
     if (rc < 0)
         l->cls = BKT_L_OTHER;
+    return BKT_OK;
+}
+
+static int parse_link(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
+{
+    BKT_PASS(bkt_json_dup_key(key, &l->name, err));
+    if (bkt_link_parse(j, l) < 0)
+        BKT_NOMEM(err);
     return BKT_OK;
 }
 
@@ -89,22 +96,42 @@ static int parse_all(const json_t *j, parse_link_fn *parse, struct bkt_links *ou
     return BKT_OK;
 }
 
+/* Room for more behind those that were read from the text. */
+static int make_room(struct bkt_links *l, size_t more)
+{
+    struct bkt_link *v = realloc(l->v, (l->n + more + 1) * sizeof *v);
+    if (!v)
+        return BKT_ENOMEM;
+    memset(v + l->n, 0, (more + 1) * sizeof *v);
+    l->v = v;
+    return BKT_OK;
+}
+
+/* Of two links of one name the last counts, at the place of the first: jansson's trees do that. */
+static bool has_twins(const struct bkt_links *l)
+{
+    for (size_t i = 1; i < l->n; i++)
+        if (strcmp(l->v[i - 1].name, l->v[i].name) == 0)
+            return true;
+    return false;
+}
+
 int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err)
 {
+    bool scanned = out->n > 0;
     if (j && !json_is_object(j) && !json_is_null(j))
         BKT_FAIL(err, BKT_EFORMAT, "links is no object");
-    if (!json_object_size(j) && !json_object_size(user)) {
+    if (!scanned && !json_object_size(j) && !json_object_size(user)) {
         out->next = 0;
         return BKT_OK;
     }
-    out->v = calloc(json_object_size(j) + json_object_size(user) + 1, sizeof *out->v);
-    if (!out->v)
+    if (make_room(out, json_object_size(j) + json_object_size(user)) < 0)
         BKT_NOMEM(err);
     BKT_PASS(parse_all(j, parse_link, out, err));
     BKT_PASS(parse_all(user, parse_user, out, err));
     if (bkt_named_sort(out->v, out->n, sizeof *out->v, &out->order, &out->next) < 0)
         BKT_NOMEM(err);
-    return BKT_OK;
+    return scanned && has_twins(out) ? BKT_EEXIST : BKT_OK;
 }
 
 /* ---- model -> JSON ---- */

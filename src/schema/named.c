@@ -103,11 +103,15 @@ int bkt_named_sort(void *v, size_t n, size_t size, uint32_t **order, uint32_t *n
 {
     BKT_CLEANUP(bkt_freep) struct placed *p = calloc(n + 1, sizeof *p);
     *order                                  = calloc(n + 1, sizeof **order);
+    bool in_time                            = true;
     if (!p || !*order || n >= BKT_NUMBER_MAX)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++)
         p[i] = (struct placed){at(v, size, i)->created, (uint32_t)i};
-    qsort(p, n, sizeof *p, by_time);
+    for (size_t i = 1; i < n && in_time; i++)
+        in_time = p[i - 1].created <= p[i].created;
+    if (!in_time)
+        qsort(p, n, sizeof *p, by_time);
     for (size_t i = 0; i < n; i++)
         (*order)[i] = p[i].place;
     *next = number(v, n, size, *order, *next);

@@ -4,6 +4,7 @@
 
 #include "object.h"
 #include "parse.h"
+#include "scan.h"
 
 /* "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", or both; indexed implies tracked in HDF5. */
 static int order_bits(const char *words)
@@ -60,10 +61,14 @@ static int parse_dataset(const json_t *j, struct bkt_dset *d, struct bkt_err *er
     return bkt_layout_parse(bkt_json_get(j, "layout"), cpl, d, err);
 }
 
-static int parse_body(const json_t *j, struct bkt_object *o, struct bkt_err *err)
+static int parse_body(const json_t *j, struct bkt_links *links, struct bkt_object *o, struct bkt_err *err)
 {
     switch (o->kind) {
     case BKT_GROUP:
+        if (links) {
+            o->group.links = *links;
+            memset(links, 0, sizeof *links);
+        }
         o->group.links.next = bkt_order_next(j, "h5nextlink");
         return bkt_links_parse(json_object_get(j, "links"), bkt_json_get(j, "h5links"), &o->group.links, err);
     case BKT_DATASET: return parse_dataset(j, &o->dset, err);
@@ -105,7 +110,7 @@ static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_object *o, struct bkt_err *err)
+static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_links *links, struct bkt_object *o, struct bkt_err *err)
 {
     o->attr_max_compact = o->attr_min_dense = o->track_times = -1;
     o->uses             = -1;
@@ -116,17 +121,18 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
     BKT_PASS(parse_cpl(bkt_json_get(j, "creationProperties"), o, err));
     o->attrs.next = bkt_order_next(j, "h5nextattr");
     BKT_PASS(bkt_attrs_parse(json_object_get(j, "attributes"), &o->attrs, err));
-    return parse_body(j, o, err);
+    return parse_body(j, links, o, err);
 }
 
-int bkt_object_from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_object **out,
-                         struct bkt_err *err)
+/* @p links: those of a group that aren't in the tree; taken.  BKT_EEXIST: they have to be. */
+static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links, struct bkt_object **out,
+                     struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_new();
     if (!o)
         BKT_NOMEM(err);
     o->json_bytes = bytes;
-    int rc        = fill_object(j, expect, o, err);
+    int rc        = fill_object(j, expect, links, o, err);
     if (rc < 0) {
         bkt_object_free(o);
         return rc;
@@ -135,12 +141,50 @@ int bkt_object_from_json(const json_t *j, size_t bytes, const struct bkt_id *exp
     return BKT_OK;
 }
 
+/* @p again: jansson has to tell. */
+static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *again, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t          *j     = NULL;
+    BKT_CLEANUP(bkt_links_fini) struct bkt_links links = {0};
+    struct bkt_aside aside = {"links", bkt_links_scan, &links, false};
+    int              rc    = bkt_scan_document(json, n, &aside, &j);
+    *again                 = rc == BKT_EUNSUP;
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    if (rc < 0)
+        return rc;
+    rc     = from_json(j, n, expect, &links, out, err);
+    *again = rc == BKT_EEXIST;
+    return rc;
+}
+
+static int parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    int rc = bkt_json_load_strict(json, n, &j, err);
+    *whole = rc == BKT_OK;
+    return rc < 0 ? rc : from_json(j, n, expect, NULL, out, err);
+}
+
+int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole, struct bkt_err *err)
+{
+    bool again;
+    int  rc = parse_fast(json, n, expect, out, &again, err);
+    *whole  = true;
+    return again ? parse_strict(json, n, expect, out, whole, err) : rc;
+}
+
 int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                      struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
-    BKT_PASS(bkt_json_load(json, n, &j, err));
-    return bkt_object_from_json(j, n, expect, out, err);
+    bool whole;
+    return bkt_object_load(json, n, expect, out, &whole, err);
+}
+
+int bkt_object_parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, struct bkt_err *err)
+{
+    bool whole;
+    return parse_strict(json, n, expect, out, &whole, err);
 }
 
 /* ---- model -> JSON; the keys in HSDS's own order ---- */

@@ -178,17 +178,15 @@ static size_t      size_of(const struct load *l) { return l->json ? l->n_json : 
 /* BKT_OK with *out NULL: what came is no whole JSON, and reading it again may help. */
 static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j   = NULL;
-    size_t                                n   = size_of(l);
-    struct bkt_err                        why = {.n = 0};
+    size_t         n     = size_of(l);
+    struct bkt_err why   = {.n = 0};
+    bool           whole = false;
     if (n > l->cache->max_object)
         BKT_FAIL(err, BKT_EFORMAT, "%s has %zu bytes, more than max_object allows", key_of(l), n);
-    int rc = bkt_json_load(json_of(l), n, &j, &why);
-    if (rc == BKT_EFORMAT && !l->json && bkt_objects_pause(l->cache->store, l->tries))
+    int rc = bkt_object_load(json_of(l), n, &l->id, out, &whole, &why);
+    if (rc == BKT_EFORMAT && !whole && !l->json && bkt_objects_pause(l->cache->store, l->tries))
         return BKT_OK;
     (void)bkt_err_copy(err, rc, &why);
-    if (rc == BKT_OK)
-        rc = bkt_object_from_json(j, n, &l->id, out, err);
     if (rc == BKT_OK && bkt_object_set_etag(*out, l->json ? l->etag : l->req.etag) < 0) {
         bkt_object_free(*out);
         BKT_NOMEM(err);

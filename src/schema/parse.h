@@ -42,8 +42,15 @@ BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_
 
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
 /* Lists: out->next is what is said to come next, 0 for nothing. */
-/** @param user  the list of user-defined links; may be NULL */
+/** @param user  the list of user-defined links; may be NULL
+ *  @param out   may hold what bkt_links_scan() found; BKT_EEXIST, without a message: two of all are of one name, so
+ *               that only the whole tree tells */
 BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err);
+/** What @p j says of a link that has its name already.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
+/** The links of a group from the text (struct bkt_aside), in its order and not sorted, to a struct bkt_links that was empty. */
+struct bkt_scan;
+BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 void              bkt_attrs_fini(struct bkt_attrs *a);
 void              bkt_links_fini(struct bkt_links *l);
 
@@ -59,9 +66,12 @@ void              bkt_dset_fini(struct bkt_dset *d);
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
-/** As bkt_object_parse(), from JSON that is parsed already; @p bytes is its length. */
-BKT_NODISCARD int bkt_object_from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
-                                       struct bkt_object **out, struct bkt_err *err);
+/** As bkt_object_parse(), by jansson's parser alone: what the other one has to equal. */
+BKT_NODISCARD int bkt_object_parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
+                                          struct bkt_err *err);
+/** As bkt_object_parse(); @p whole: whether it was JSON at all, though it failed. */
+BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole,
+                                  struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err);
 
 /* ---- model -> JSON ---- */
