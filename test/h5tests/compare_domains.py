@@ -142,7 +142,7 @@ class Run:
 
     def url(self, domain):
         if self.args.store == "s3":
-            return "s3://" + self.manifest["bucket"] + domain
+            return "hsds+s3://" + self.manifest["bucket"] + domain  # what starts with s3: goes to ROS3 in HDF5 2.x's tools
         return os.path.join(self.fixtures, self.manifest["bucket"]) + domain
 
     def native(self, entry):
@@ -216,8 +216,7 @@ class Run:
         return lines
 
     def stat(self, entry):
-        name = self.url(entry["domain"]).replace("s3:", "hsds+s3:", 1)  # what starts with s3: goes to ROS3 in HDF5 2.x's tools
-        rc, out, err = self.tool("h5stat", [name], dict(self.ours, HDF5_VOL_CONNECTOR="bucket"))
+        rc, out, err = self.tool("h5stat", [self.url(entry["domain"])], dict(self.ours, HDF5_VOL_CONNECTOR="bucket"))
         lines = []
         if not self.served(err):
             lines.append("!the connector did not serve h5stat")

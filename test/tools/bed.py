@@ -42,8 +42,8 @@ class Bed:
         return r
 
     def hdf5(self, program, *argv, user):
-        """One of HDF5's own tools on a domain, as that user."""
-        return self.run_any(os.path.join(self.bin, program), *argv,
+        """One of HDF5's own tools on a domain, as that user; those of HDF5 2.x hand names that start with s3: to ROS3."""
+        return self.run_any(os.path.join(self.bin, program), *(re.sub("^s3:", "hsds+s3:", a) for a in argv),
                             env={"HDF5_PLUGIN_PATH": self.plugin, "HDF5_VOL_CONNECTOR": "bucket", "HS_USERNAME": user})
 
     def json(self, *argv, rc=0, env=None):
