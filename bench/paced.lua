@@ -1,6 +1,15 @@
 -- A file, or a range of it, at so many bytes a second for each request, as a store far away sends it.  nginx's own limit_rate
 -- counts whole seconds, so that what takes less than one is not limited at all.
 local PIECE = 256 * 1024
+local ffi = require("ffi")
+ffi.cdef("int mkdir(const char *path, unsigned mode);")
+
+-- Until so many bytes would have taken that long.
+local function keep_pace(begin, bytes, bytes_a_second)
+    ngx.update_time()
+    local ahead = bytes / bytes_a_second - (ngx.now() - begin)
+    if ahead > 0 then ngx.sleep(ahead) end
+end
 
 local function range_of(size)
     local from, to = (ngx.var.http_range or ""):match("^bytes=(%d+)-(%d*)$")
@@ -27,9 +36,41 @@ function serve_paced(root, bytes_a_second)
         ngx.print(piece)
         if not ngx.flush(true) then break end
         sent, left = sent + #piece, left - #piece
-        ngx.update_time()
-        local ahead = sent / bytes_a_second - (ngx.now() - begin)
-        if ahead > 0 then ngx.sleep(ahead) end
+        keep_pace(begin, sent, bytes_a_second)
     end
     f:close()
+end
+
+local function create(path)
+    local f = io.open(path, "wb")
+    for at in f and "" or path:gmatch("()/") do
+        ffi.C.mkdir(path:sub(1, at - 1), 511)
+    end
+    return f or io.open(path, "wb")
+end
+
+-- PUT: the body comes in at that pace; so long after it the object is stored and the answer given.
+function take_paced(root, bytes_a_second, seconds)
+    local all = tonumber(ngx.var.http_content_length) or 0
+    local temp = root .. "/t1/" .. ngx.var.connection
+    local f, socket = io.open(temp, "wb"), all > 0 and ngx.req.socket()
+    ngx.update_time()
+    local begin, got = ngx.now(), 0
+    while got < all do
+        local piece = socket:receive(math.min(PIECE, all - got))
+        if not piece then return ngx.exit(499) end
+        f:write(piece)
+        got = got + #piece
+        keep_pace(begin, got, bytes_a_second)
+    end
+    f:close()
+    ngx.sleep(seconds)
+    local path = root .. ngx.var.uri
+    if not os.rename(temp, path) then
+        create(path):close()
+        os.rename(temp, path)
+    end
+    ngx.header["ETag"] = string.format('"%s"', ngx.md5(path .. ngx.now()))
+    ngx.header["Content-Length"] = 0
+    ngx.exit(201)
 end

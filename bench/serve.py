@@ -37,9 +37,14 @@ http {{
         listen 127.0.0.1:{late} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
     }}
-    server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request
-        listen 127.0.0.1:{far} backlog=4096;
-        location / {{ content_by_lua_block {{ ngx.sleep(0.1) serve_paced("{dir}", 50e6) }} }}
+    server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request; a PUT's answer 100 ms after its body
+        listen 127.0.0.1:{far} backlog=4096; client_max_body_size 0;
+        location / {{
+            content_by_lua_block {{
+                if ngx.req.get_method() == "PUT" then return take_paced("{dir}", 50e6, 0.1) end
+                ngx.sleep(0.1) serve_paced("{dir}", 50e6)
+            }}
+        }}
     }}
     server {{ # for making the data
         listen 127.0.0.1:{making}; access_log off; client_max_body_size 1g;
