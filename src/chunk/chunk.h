@@ -15,6 +15,7 @@
 #include "domain.h"
 #include "filter.h"
 #include "model.h"
+#include "recast.h"
 
 /* ---- selections ---- */
 struct bkt_run {
@@ -63,8 +64,10 @@ struct bkt_read {
     struct bkt_dsetio    *io;
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
-    const struct bkt_sel *mem;  /* where in dst, in elements of elem_size; NULL: contiguous from dst[0], in selection order */
+    const struct bkt_sel *mem;  /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
     void                 *dst;      /* NULL: nowhere, the caches are filled */
+    const struct bkt_recast *recast; /* what becomes of elements on their way to dst, whose elements are recast->dst bytes then;
+                                        NULL: they stay as they are stored */
     /* variable-size types: n_elems slices in selection order (dst and mem unused); made by bkt_read_run(), they and
        what they point to are valid until bkt_read_fini(), which every successful read of such a type needs.  An
        element that isn't stored is the fill value, or zeros and counts of 0 */

@@ -38,6 +38,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     t->rd  = rd;
     t->io  = rd->io;
     t->dst = rd->dst;
+    t->out_size = rd->recast ? rd->recast->dst : t->io->elem_size;
     if (rd->file->kind == BKT_SEL_NONE || t->io->where == BKT_AT_NONE)
         return BKT_OK;
     BKT_PASS(check_extent(t, err));

@@ -13,6 +13,7 @@ struct bkt_target {
     struct bkt_grid    grid;
     struct bkt_memmap  mem;
     unsigned char     *dst;
+    size_t             out_size; /* bytes of an element there */
     struct bkt_slice  *slices; /* variable-size types */
     struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
 };

@@ -35,7 +35,7 @@ void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t)
 {
     uint64_t bytes;
     *p = (struct bkt_populate){0};
-    if (!t->dst || t->slices || t->mem.kind != BKT_MEM_FLAT || !bkt_mul_u64(t->grid.n_elems, t->io->elem_size, &bytes) ||
+    if (!t->dst || t->slices || t->mem.kind != BKT_MEM_FLAT || !bkt_mul_u64(t->grid.n_elems, t->out_size, &bytes) ||
         bytes < MIN_FILL || bytes > SIZE_MAX / 2)
         return;
     p->at  = ((uintptr_t)t->dst + PAGE - 1) & ~(PAGE - 1);

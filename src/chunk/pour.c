@@ -11,7 +11,7 @@ bool bkt_pour_fits(const struct bkt_seg *segs, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
-        if (segs[i].filtered || segs[i].t->grid.irregular || (i && segs[i].off < end))
+        if (segs[i].filtered || segs[i].t->grid.irregular || segs[i].t->rd->recast || (i && segs[i].off < end))
             return false;
         end = segs[i].off + segs[i].len;
     }

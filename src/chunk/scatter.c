@@ -22,7 +22,10 @@ static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run,
     uint64_t seq = run->seq, left = t->dst ? run->len : 0;
     while (left) {
         uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, seq, &off, hint), left);
-        copy(t->dst + (size_t)off * es, src, (size_t)n * es);
+        if (t->rd->recast)
+            bkt_recast_run(t->rd->recast, src, t->dst + (size_t)off * t->out_size, (size_t)n);
+        else
+            copy(t->dst + (size_t)off * es, src, (size_t)n * es);
         src += (size_t)n * es;
         seq += n, left -= n;
     }
@@ -72,6 +75,20 @@ static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
         t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
 }
 
+#define SOME 4096 /* bytes */
+
+/* Fill values that become something else on their way */
+static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
+{
+    unsigned char some[SOME];
+    uint64_t      most = SOME / t->io->elem_size; /* no recast has longer elements */
+    for (uint64_t k; n; n -= k, first += k, dst += (size_t)k * t->out_size) {
+        k = bkt_min_u64(n, most);
+        bkt_fill_run(t->io, coord, first, k, some);
+        bkt_recast_run(t->rd->recast, some, dst, (size_t)k);
+    }
+}
+
 void bkt_scatter_fill_seg(const struct bkt_seg *s)
 {
     struct bkt_target   *t = s->t;
@@ -90,7 +107,10 @@ void bkt_scatter_fill_seg(const struct bkt_seg *s)
         }
         while (t->dst && run.len) {
             uint64_t off, n = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
-            bkt_fill_run(t->io, coord, run.off, n, t->dst + (size_t)off * t->io->elem_size);
+            if (t->rd->recast)
+                fill_recast(t, coord, run.off, n, t->dst + (size_t)off * t->out_size);
+            else
+                bkt_fill_run(t->io, coord, run.off, n, t->dst + (size_t)off * t->io->elem_size);
             run.off += n, run.seq += n, run.len -= n;
         }
     }
@@ -121,7 +141,8 @@ static unsigned char *one_place(const struct bkt_target *t, const struct bkt_gri
 {
     size_t   hint = 0;
     uint64_t off;
-    return t->dst && bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len ? t->dst + (size_t)off * t->io->elem_size : NULL;
+    bool     whole = t->dst && !t->rd->recast && bkt_memmap_at(&t->mem, run->seq, &off, &hint) >= run->len;
+    return whole ? t->dst + (size_t)off * t->io->elem_size : NULL;
 }
 
 unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)

@@ -60,7 +60,7 @@ static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, st
     struct bkt_centry *e      = k->run->keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
-    int rc = fn(k, s, e->data, k->run->keep ? NULL : &planes, err);
+    int rc = fn(k, s, e->data, k->run->keep || t->rd->recast ? NULL : &planes, err);
     if (rc == BKT_OK && planes) {
         bkt_scatter_planes(t, s->k, e->data);
     } else if (rc == BKT_OK) {

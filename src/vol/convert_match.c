@@ -42,7 +42,7 @@ static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-static bool has_path(const struct bkt_conv *c, hid_t file, hid_t mem)
+static H5T_conv_t find_path(const struct bkt_conv *c, hid_t file, hid_t mem)
 {
     H5T_cdata_t *cdata = NULL;
     H5T_conv_t   fn;
@@ -51,7 +51,7 @@ static bool has_path(const struct bkt_conv *c, hid_t file, hid_t mem)
         fn = c->store ? H5Tfind(mem, file, &cdata) : H5Tfind(file, mem, &cdata);
     }
     H5E_END_TRY
-    return fn != NULL;
+    return fn;
 }
 
 static int field_index(hid_t compound, const char *name)
@@ -84,9 +84,11 @@ static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
         c->kind = BKT_CONV_COPY;
         return BKT_OK;
     }
-    if (!has_path(c, file, mem))
+    H5T_conv_t fn = find_path(c, file, mem);
+    if (!fn)
         return no_path(c, mem, err);
-    c->kind = BKT_CONV_LEAF;
+    c->kind       = BKT_CONV_LEAF;
+    c->has_number = c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
     c->file = H5Tcopy(file);
     c->mem  = H5Tcopy(mem);
     return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;

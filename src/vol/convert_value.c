@@ -20,6 +20,7 @@ struct run {
     struct bkt_buf   blocks; /* void *: given to the program's sequences so far */
     struct bkt_buf   refs;   /* H5R_ref_t: made so far */
     struct bkt_err  *err;
+    bool             asks; /* H5Pset_type_conv_cb */
 };
 
 static int convert(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
@@ -100,9 +101,22 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column
     return BKT_OK;
 }
 
+/* Numbers that H5Tconvert isn't needed for */
+static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst, size_t dstride)
+{
+    if (!col->slices)
+        bkt_recast_step(&c->number, col->base, col->stride, dst, dstride, n);
+    for (size_t i = 0; col->slices && i < n; i++)
+        bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
+}
+
 static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                 size_t dstride)
 {
+    if (c->has_number && !r->asks) {
+        numbers(c, col, n, dst, dstride);
+        return BKT_OK;
+    }
     size_t         wide  = c->src > c->dst ? c->src : c->dst;
     bool           there = dstride == wide; /* convert in the program's own memory */
     size_t         batch = n < BATCH ? n : BATCH;
@@ -439,7 +453,7 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, 
 int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n, void *dst,
                  hid_t dxpl, struct bkt_err *err)
 {
-    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err};
+    struct run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
     if (dxpl != H5P_DEFAULT && H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
         return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");

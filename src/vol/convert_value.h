@@ -1,13 +1,15 @@
 /* How stored elements become elements of the program's type, and the other way round: a tree made once per read or write
  * (convert_match.c), run over columns of elements (convert_value.c, convert_store.c).
  *
- * Only leaves go through H5Tconvert, many elements at a time; compounds, arrays, sequences, strings and references are
- * walked here.  So bytes of a compound that no field fills stay as they are, memory for sequences comes from the right
- * allocator at once, and references become what the program asked for: HDF5 converts references of native files only. */
+ * Only leaves go through H5Tconvert, many elements at a time, and most numbers through kernels of ours instead (recast.h);
+ * compounds, arrays, sequences, strings and references are walked here.  So bytes of a compound that no field fills stay as they
+ * are, memory for sequences comes from the right allocator at once, and references become what the program asked for: HDF5
+ * converts references of native files only. */
 #ifndef BKT_CONVERT_VALUE_H
 #define BKT_CONVERT_VALUE_H
 
 #include "convert.h"
+#include "recast.h"
 
 enum bkt_conv_kind {
     BKT_CONV_SKIP,     /* a stored field that the program does not ask for */
@@ -27,6 +29,8 @@ struct bkt_conv {
     const struct bkt_type *t;        /* the stored type; borrowed */
     size_t                 src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
     hid_t                  file, mem; /* LEAF; our own */
+    bool                   has_number; /* LEAF: `number` does the same as H5Tconvert, unless the program wants to be asked */
+    struct bkt_recast_step number;
     bool                   store;    /* memory -> stored */
     bool                   partial;  /* leaves some bytes of an element as they were: in memory, or (store) stored ones */
     struct bkt_conv       *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
@@ -67,6 +71,15 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
 /** Cut @p count elements of type @p t off @p rd. */
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
                                  struct bkt_err *err);
+
+/* ---- convert_num.c ---- */
+/** The step by which numbers of type @p from become those of type @p to, exactly as @p fn does it, HDF5's function for the two
+ *  (H5Tfind); false: there is none, HDF5 does it. */
+bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
+/** All of a tree that reads as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
+bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out);
+/** Whether the program wants to be asked where a value doesn't fit (H5Pset_type_conv_cb): then all is converted by HDF5. */
+bool bkt_conv_asks(hid_t dxpl);
 
 /* ---- convert_region.c: references that are stored as text (value.h) ---- */
 /** Text -> H5R_ref_t; *made: it is no null reference, *out is set. */

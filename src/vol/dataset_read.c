@@ -1,7 +1,7 @@
 /* H5Dread and H5Dread_multi: one plan for all datasets of a call.
  *
- * Each dataset goes one of three ways: stored elements straight into the program's buffer; the same and then
- * converted there; or into memory of our own, converted and spread, in pieces where there is much of it. */
+ * Each dataset goes one of three ways: straight into the program's buffer, as stored or recast on the way (recast.h); there, and
+ * then converted where it is; or into memory of our own, converted and spread, in pieces where there is much of it. */
 #include "dataset.h"
 
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct job {
     enum way         way;
     bool             transform; /* H5Pset_data_transform */
     struct bkt_conv  conv;
+    struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
     struct bkt_dsel  sel;
     hid_t            iter, back_iter; /* STAGED, not flat: where in memory the next elements go, and come from */
 };
@@ -33,6 +34,7 @@ struct job {
 static void job_fini(struct job *j)
 {
     bkt_conv_fini(&j->conv);
+    free(j->recast);
     bkt_hid_closep(&j->iter);
     bkt_hid_closep(&j->back_iter);
     bkt_dsel_fini(&j->sel);
@@ -57,6 +59,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     if (j->transform)
         return BKT_OK;
     if (j->conv.kind == BKT_CONV_COPY)
+        j->way = STRAIGHT;
+    else if (!bkt_conv_asks(j->dxpl) && bkt_conv_recast(&j->conv, &j->recast))
         j->way = STRAIGHT;
     else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
         j->way = IN_PLACE;
@@ -182,6 +186,7 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
     if (j->way != STAGED) {
         read->mem = j->sel.flat ? NULL : &j->sel.mem;
         read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
+        read->recast = j->recast;
         return BKT_OK;
     }
     if (j->conv.src) {
