@@ -1,5 +1,5 @@
 """What the tests of h5bucket share: a copy of the sample buckets, runs of the tool, what they must give."""
-import json, os, shutil, subprocess, tempfile, time
+import json, os, re, shutil, subprocess, tempfile, time
 
 FX = "home/test_user1/fx"
 
