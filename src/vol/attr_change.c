@@ -7,6 +7,7 @@
 
 #include "change.h"
 #include "convert_value.h"
+#include "file.h"
 #include "native_data.h"
 #include "num.h"
 
@@ -111,18 +112,19 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
 
 /* ---- delete, rename ---- */
 
-/* Those that are open on it go on with the new name. */
+/* Those that are open on it, through whichever handle of the domain, go on with the new name. */
 static int tell_handles(struct bkt_vobj *owner, const char *from, const char *to, struct bkt_err *err)
 {
-    for (struct bkt_vobj *o = owner->file->objects; o; o = o->next) {
-        if (!o->attr_name || strcmp(o->attr_name, from) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
-            continue;
-        char *name = strdup(to);
-        if (!name)
-            BKT_NOMEM(err);
-        free(o->attr_name);
-        o->attr_name = name;
-    }
+    for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
+            if (!o->attr_name || strcmp(o->attr_name, from) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
+                continue;
+            char *name = strdup(to);
+            if (!name)
+                BKT_NOMEM(err);
+            free(o->attr_name);
+            o->attr_name = name;
+        }
     return BKT_OK;
 }
 

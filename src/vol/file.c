@@ -457,7 +457,6 @@ herr_t bkt_vol_file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t d
 
 /* -- optional -- */
 
-/* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
 /* One for all who have the domain open. */
 static void set_no_attrs_hint(const struct bkt_file *f, bool on)
 {
@@ -466,6 +465,7 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
             other->no_attrs_hint = on;
 }
 
+/* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
 static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
     switch (op) {
