@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 #include "forkguard.h"
+#include "huge.h"
 
 #define KEEP_MIN   (32u << 10) /* less is malloc's own business */
 #define KEEP_BYTES (48u << 20)
 #define KEEP_N     64
 #define HEAD       64 /* keeps the caller's part aligned to a cache line */
-#define HUGE_PAGE  ((size_t)2 << 20)
 #define PAGE       ((size_t)4096)
 #define CUT_MIN    (256u << 10) /* less than a huge page, and at least this: cut from a region */
 #define REGION     ((size_t)8 << 20)
@@ -60,10 +60,10 @@ static union head *find(size_t n)
 static void *map(size_t n)
 {
     void *p = NULL;
-    if (posix_memalign(&p, n >= HUGE_PAGE ? HUGE_PAGE : HEAD, n) != 0)
+    if (posix_memalign(&p, n >= BKT_HUGE_PAGE ? BKT_HUGE_PAGE : HEAD, n) != 0)
         return NULL;
-    if (n >= HUGE_PAGE)
-        (void)madvise(p, n - n % HUGE_PAGE, MADV_HUGEPAGE);
+    if (n >= BKT_HUGE_PAGE && bkt_huge_take(p)) /* the first tells whether they are dear */
+        bkt_huge_want((char *)p + BKT_HUGE_PAGE, n - BKT_HUGE_PAGE);
     return p;
 }
 
@@ -126,7 +126,7 @@ static union head *fresh(size_t n)
     if (n > SIZE_MAX / 2)
         return NULL;
     size_t      total = (sizeof(union head) + n + HEAD - 1) / HEAD * HEAD;
-    bool        some  = n >= CUT_MIN && total < HUGE_PAGE;
+    bool        some  = n >= CUT_MIN && total < BKT_HUGE_PAGE;
     union head *h     = some ? cut(total) : map(total);
     if (h && !some)
         h->in = NULL;

@@ -30,7 +30,7 @@ struct bkt_centry {
 
 /** An entry of the caller's with @p len bytes of room, not yet in any cache; NULL: out of memory. */
 struct bkt_centry *bkt_centry_new(size_t len);
-/** The same in scratch memory: for bytes that no cache will keep. */
+/** The same in scratch memory, however short: for bytes that no cache will keep. */
 struct bkt_centry *bkt_centry_scratch(size_t len);
 struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
 void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
