@@ -75,11 +75,23 @@ static size_t target(void)
     return n_cores;
 }
 
-/* Called with the lock held.  Threads start one by one as work queues up. */
-static void start_thread(void)
+static void hook(void) /* lock held */
 {
     if (!fork_hooked)
         fork_hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+}
+
+void bkt_pool_hook_fork(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    hook();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Called with the lock held.  Threads start one by one as work queues up. */
+static void start_thread(void)
+{
+    hook();
     /* the program's signals are not for our threads */
     sigset_t all, old;
     (void)sigfillset(&all);

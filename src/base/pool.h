@@ -26,6 +26,9 @@ int bkt_pool_help(void);
 /** Whether this is one of the pool's threads. */
 bool bkt_pool_is_worker(void);
 
+/** Have the pool's handlers for fork() in place; see bkt_store_hook_fork(). */
+void bkt_pool_hook_fork(void);
+
 /** Finish what is queued, join the threads, give back the scratch memory. */
 void bkt_pool_shutdown(void);
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "forkguard.h"
 #include "trace.h"
 
 /* Steps that are fetched side by side.  At 100 ms to the first byte and 16 MiB a step one at a time gives 120 MB/s, four give
@@ -19,13 +18,11 @@ static struct bkt_ahead_job *head, **tail = &head;
 static bool                  stopping;
 static pid_t                 owner;
 static pthread_t             threads[MAX_THREADS];
-static size_t                n_threads, n_idle;
+static size_t                n_threads, n_idle, n_busy; /* busy: with a job, or with closing what it had open */
+static bool                  forking;
 static atomic_size_t         n_jobs;
-static struct bkt_forkguard  guard;
-static pthread_once_t        guarded = PTHREAD_ONCE_INIT;
+static pthread_once_t        hooked = PTHREAD_ONCE_INIT;
 static _Thread_local bool    is_ahead; /* one of the threads */
-
-static void add_guard(void) { bkt_forkguard_add(&guard, &lock, &wake); }
 
 /* A forked child has no such threads, and its parent's jobs are the parent's.  The lock is held. */
 static void after_fork(void)
@@ -33,12 +30,68 @@ static void after_fork(void)
     if (owner == getpid())
         return;
     owner     = getpid();
-    stopping  = false;
-    n_threads = n_idle = 0;
+    stopping  = forking = false;
+    n_threads = n_idle = n_busy = 0;
     head      = NULL;
     tail      = &head;
     atomic_store(&n_jobs, 0);
 }
+
+/* ---- fork() ---- */
+
+static bool cancel_running(void) /* lock held */
+{
+    bool any = false;
+    for (struct bkt_ahead_job *job = head; job; job = job->next)
+        if (job->running) {
+            atomic_store(&job->cancel, true);
+            any = true;
+        }
+    return any;
+}
+
+/* Jobs hold locks of domains and datasets, also while they wait for an answer.  So none runs at that moment: a child would
+ * find such a lock held for ever. */
+static void before_fork(void)
+{
+    if (is_ahead)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    forking = true;
+    if (cancel_running()) {
+        (void)pthread_mutex_unlock(&lock);
+        bkt_store_cancelled();
+        (void)pthread_mutex_lock(&lock);
+    }
+    while (n_busy)
+        (void)pthread_cond_wait(&wake, &lock);
+}
+
+static void after_fork_parent(void)
+{
+    if (is_ahead)
+        return;
+    forking = false;
+    (void)pthread_cond_broadcast(&wake);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_child(void)
+{
+    if (is_ahead)
+        return;
+    (void)pthread_cond_init(&wake, NULL); /* who waited stayed with the parent */
+    after_fork();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void hook(void)
+{
+    bkt_store_hook_fork();
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- what a job is ---- */
 
 static void job_free(struct bkt_ahead_job *job)
 {
@@ -146,7 +199,7 @@ static void *run(void *arg)
     is_ahead = true;
     (void)pthread_mutex_lock(&lock);
     for (;;) {
-        struct bkt_ahead_job *job = next_job();
+        struct bkt_ahead_job *job = forking ? NULL : next_job();
         if (!job && stopping)
             break;
         if (!job) {
@@ -156,6 +209,7 @@ static void *run(void *arg)
             continue;
         }
         job->running = true;
+        n_busy++;
         (void)pthread_mutex_unlock(&lock);
         if (!atomic_load(&job->cancel) && job->io)
             run_slab(job);
@@ -167,6 +221,9 @@ static void *run(void *arg)
         (void)pthread_mutex_unlock(&lock);
         job_free(job); /* may close the domain, which takes its time */
         (void)pthread_mutex_lock(&lock);
+        n_busy--;
+        if (forking)
+            (void)pthread_cond_broadcast(&wake);
     }
     (void)pthread_mutex_unlock(&lock);
     return NULL;
@@ -190,7 +247,7 @@ static bool start(void)
 
 bool bkt_ahead_post(struct bkt_ahead_job *job)
 {
-    (void)pthread_once(&guarded, add_guard);
+    (void)pthread_once(&hooked, hook);
     (void)pthread_mutex_lock(&lock);
     after_fork();
     bool ok = !stopping && start();

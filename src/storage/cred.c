@@ -80,6 +80,11 @@ static void hook(void)
     (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
+void bkt_cred_hook_fork(void)
+{
+    (void)pthread_once(&hooked, hook);
+}
+
 /* ---- fetching ---- */
 
 static void store_failure(struct bkt_cred *p, int rc, const struct bkt_err *err)
@@ -321,7 +326,7 @@ static struct bkt_cred *enlist(struct bkt_cred *p)
 
 int bkt_cred_open(const struct bkt_settings *set, struct bkt_cred **out, struct bkt_err *err)
 {
-    (void)pthread_once(&hooked, hook);
+    bkt_cred_hook_fork();
     struct bkt_cred *p = calloc(1, sizeof *p);
     if (!p)
         BKT_NOMEM(err);

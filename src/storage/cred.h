@@ -61,6 +61,9 @@ bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now);
 /** Where credentials in use come from, "" if none were found yet; copied. */
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room);
 
+/** Have handlers for fork() in place; see bkt_store_hook_fork(). */
+void bkt_cred_hook_fork(void);
+
 /** End fetches under way (they report BKT_ECANCEL), join their threads, forget all cached credentials. */
 void bkt_cred_shutdown(void);
 

@@ -78,6 +78,13 @@ static void hook(void)
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
+void bkt_store_hook_fork(void)
+{
+    (void)pthread_once(&hooked, hook);
+    bkt_cred_hook_fork();
+    bkt_pool_hook_fork();
+}
+
 unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
 void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
 void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }

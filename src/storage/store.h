@@ -154,6 +154,10 @@ BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const
 BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
+/** Have all handlers for fork() of storage and of the pool in place.  Whoever has one that waits until requests have ended
+ *  registers it after this: then it runs before theirs, which hold the locks that requests need. */
+void bkt_store_hook_fork(void);
+
 /** End the process-wide parts (I/O thread, connections, cached credentials).  Called from the connector's
  *  terminate; they start again on demand.  No request may be under way. */
 void bkt_store_shutdown(void);

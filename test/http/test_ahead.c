@@ -1,7 +1,13 @@
 /* Reading ahead over a server: the right values, every object asked for once, and an end when nobody wants more. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "check.h"
 #include "server.h"
 
+#include "ahead_jobs.h"
 #include "chunk.h"
 #include "domain.h"
 #include "pool.h"
@@ -14,6 +20,7 @@
 
 static unsigned asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
 static unsigned slab_chunks[N_SLABS];
+static atomic_uint slow_ms; /* how late chunks are from now on */
 
 static void id_of(unsigned n, struct bkt_id *id)
 {
@@ -71,6 +78,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         len  = (n ? 4 : CHUNK) * sizeof(int32_t);
         asked[n][1]++;
         slab_chunks[chunk] += n == 0;
+        a->delay_ms += chunk > 1 ? atomic_load(&slow_ms) : 0;
     } else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/.d", &n) == 1 && n <= N_TINY) {
         body = dataset_json(n);
         asked[n][0]++;
@@ -215,6 +223,32 @@ static void walk(struct server *s, const char *info, unsigned most)
     bkt_settings_fini(&set);
 }
 
+/* Jobs hold locks of the domain and of datasets, which a child would find held for ever: none runs while a process forks. */
+static void no_job_runs_while_it_forks(struct server *s)
+{
+    struct bkt_settings set;
+    struct bkt_domain  *d  = open_domain(s, &set, "");
+    struct bkt_dsetio  *io = open_io(d, 0);
+    int                 status = -1;
+    read_slab(io, 0, CHUNK);
+    atomic_store(&slow_ms, 1000);
+    unsigned before = server_count(s);
+    read_slab(io, CHUNK, CHUNK);
+    while (server_count(s) < before + 3) /* this one, and two ahead */
+        (void)sched_yield();
+    atomic_store(&slow_ms, 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(bkt_ahead_any());
+    CHECK(!bkt_ahead_any(), "jobs are under way");
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "the child has jobs");
+    for (unsigned i = 2; i < 8; i++)
+        read_slab(io, i * CHUNK, CHUNK);
+    bkt_dsetio_close(io);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+}
+
 int main(void)
 {
     struct server *s = server_start(handle, NULL);
@@ -229,6 +263,7 @@ int main(void)
     walk(s, "", N_TINY);
     walk(s, "", 40);
     walk(s, "read_ahead=0;prefetch=no", 30);
+    no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();
     bkt_domain_shutdown();
     bkt_store_shutdown();
