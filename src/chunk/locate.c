@@ -75,7 +75,19 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
 
 #define SEGMENTS "segments" /* what the joined pieces are called among the files */
 
-static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, struct bkt_chunk_file **out, struct bkt_err *err)
+/* What is cached of a file belongs to the version that was linked: another dataset may have been linked to another one. */
+static void set_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    int rc = bkt_buf_addf(&name, "%s %s %s", bkt_store_uri(f->store), f->key, etag ? etag : "");
+    if (rc == BKT_OK && f->own_store) /* joined pieces, named as the dataset that joins them */
+        rc = bkt_buf_addf(&name, " %.6f", io->obj->modified);
+    if (rc == BKT_OK)
+        f->space = bkt_cache_space(io->cache, name.ptr, name.len);
+}
+
+static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name, struct bkt_chunk_file **out,
+                    struct bkt_err *err)
 {
     struct bkt_chunk_file *f = calloc(1, sizeof *f);
     if (!f || !(f->uri = strdup(uri))) {
@@ -84,7 +96,7 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, st
     }
     bool joined = io->ds->layout.n_segments > 0;
     if (io->places_only) {
-        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM : bkt_map_put(io->files, uri, strlen(uri), f, NULL);
+        int bad = etag && !(f->etag = strdup(etag)) ? BKT_ENOMEM : bkt_map_put(io->files, name->p, name->n, f, NULL);
         if (bad < 0) {
             bkt_chunk_file_free(f);
             BKT_NOMEM(err);
@@ -95,14 +107,11 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, st
     int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
     if (rc == BKT_OK && !joined)
         rc = set_etag(f, etag, err);
-    if (rc == BKT_OK && io->cache) {
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-        if (bkt_buf_addf(&name, "%s %s", bkt_store_uri(f->store), f->key) == BKT_OK)
-            f->space = bkt_cache_space(io->cache, name.ptr, name.len);
-    }
+    if (rc == BKT_OK && io->cache)
+        set_file_space(io, f, etag);
     f->rank = (unsigned)bkt_map_count(io->files);
     if (rc == BKT_OK)
-        rc = bkt_map_put(io->files, uri, strlen(uri), f, NULL);
+        rc = bkt_map_put(io->files, name->p, name->n, f, NULL);
     if (rc < 0) {
         bkt_chunk_file_free(f);
         return rc;
@@ -114,15 +123,17 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, st
 int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
                     struct bkt_err *err)
 {
-    int rc = BKT_OK;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and the version: rows of a chunk table may name several */
+    int                                      rc   = BKT_OK;
     if (memchr(uri, 0, n_uri))
         n_uri = strnlen(uri, n_uri);
+    if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 || (etag && bkt_buf_add_str(&name, etag) < 0))
+        BKT_NOMEM(err);
+    struct bkt_slice key = {name.ptr, name.len};
     (void)pthread_mutex_lock(&io->lock);
-    *out = bkt_map_get(io->files, uri, n_uri);
-    if (!*out) {
-        BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n_uri);
-        rc = text ? file_new(io, text, etag, out, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    }
+    *out = bkt_map_get(io->files, key.p, key.n);
+    if (!*out)
+        rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
     (void)pthread_mutex_unlock(&io->lock);
     if (rc < 0)
         BKT_FAIL(err, rc, "dataset %s refers to it", io->obj->id.text);

@@ -213,20 +213,22 @@ int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, con
     return BKT_OK;
 }
 
+/* By what one request can ask for: store, key, and the version that must be there. */
+static int by_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
+{
+    if (a == b)
+        return 0;
+    if (a->store != b->store)
+        return a->store < b->store ? -1 : 1;
+    int c = strcmp(a->key, b->key);
+    return c ? c : strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "");
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct bkt_seg *x = a, *y = b;
-    if (x->file != y->file) {
-        int c = x->file->store == y->file->store ? strcmp(x->file->key, y->file->key) : x->file->store < y->file->store ? -1 : 1;
-        if (c)
-            return c;
-    }
-    return x->off < y->off ? -1 : x->off > y->off;
-}
-
-static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
-{
-    return a == b || (a->store == b->store && !strcmp(a->key, b->key));
+    int                   c = by_file(x->file, y->file);
+    return c ? c : x->off < y->off ? -1 : x->off > y->off;
 }
 
 void bkt_segs_sort(struct bkt_segs *s)
@@ -248,7 +250,7 @@ size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits
         uint64_t              next = bkt_max_u64(end, x->off + x->len);
         /* never more for nothing than for use, beyond the little that costs nothing */
         uint64_t gap = bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
-        if (!same_file(first->file, x->file) || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
+        if (by_file(first->file, x->file) != 0 || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
             break;
         end = next;
     }

@@ -32,7 +32,8 @@ static char *root_json(void)
 {
     size_t n = 0, cap = 200 + (N_TINY + 1) * 120;
     char  *s = malloc(cap);
-    n += (size_t)snprintf(s + n, cap - n, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"links\":{");
+    n += (size_t)snprintf(s + n, cap - n, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,"
+                          "\"attributes\":{},\"links\":{");
     for (unsigned i = 0; i <= N_TINY; i++) {
         struct bkt_id id;
         id_of(i, &id);
@@ -97,7 +98,8 @@ static struct bkt_domain *open_domain(struct server *s, struct bkt_settings *set
     struct bkt_domain *d   = NULL;
     char               name[100];
     (void)snprintf(name, sizeof name, "%s/x.h5", server_url(s));
-    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 || bkt_domain_open(name, set, &d, &err) < 0) {
+    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 ||
+        bkt_domain_open(name, set, &d, &err) < 0) {
         printf("%s: %s\n", name, first_line(&err));
         exit(1);
     }

@@ -1,0 +1,254 @@
+/* Files that datasets refer to and that change: bytes of one version are never taken for another's. */
+#include <stdatomic.h>
+
+#include "check.h"
+#include "server.h"
+
+#include "chunk.h"
+#include "domain.h"
+#include "pool.h"
+
+#define ROOT   "g-00000001-00000002-8888-888988-88888a"
+#define DB     "/db/00000001-00000002"
+#define N_SETS 400
+#define N      64 /* elements of each */
+#define BYTES  (N_SETS * N * sizeof(int32_t))
+
+/* The datasets are linked to version 1, or odd ones to 2 (`both`), or to none; the file is version 2 after `change_at` requests. */
+static struct {
+    atomic_int  version;
+    atomic_bool both, unpinned;
+    atomic_uint gets, change_at;
+    const char *url;
+} now;
+
+static void id_of(unsigned n, struct bkt_id *id)
+{
+    memset(id, 0, sizeof *id);
+    (void)snprintf(id->text, sizeof id->text, "d-00000001-00000002-0000-%06x-abcdef", n);
+}
+
+static char *root_json(void)
+{
+    size_t n = 0, cap = 200 + N_SETS * 120;
+    char  *s = malloc(cap);
+    n += (size_t)snprintf(s, cap, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},"
+                          "\"links\":{");
+    for (unsigned i = 0; i < N_SETS; i++) {
+        struct bkt_id id;
+        id_of(i, &id);
+        n += (size_t)snprintf(s + n, cap - n, "%s\"t%04u\":{\"id\":\"%s\",\"class\":\"H5L_TYPE_HARD\",\"created\":%u}", i ? "," : "", i,
+                              id.text, i + 1);
+    }
+    (void)snprintf(s + n, cap - n, "}}");
+    return s;
+}
+
+static char *dataset_json(unsigned n)
+{
+    struct bkt_id id;
+    char         *s = malloc(800), etag[40] = "";
+    id_of(n, &id);
+    if (!now.unpinned)
+        (void)snprintf(etag, sizeof etag, ",\"file_etag\":\"\\\"v%u\\\"\"", now.both ? n % 2 + 1 : 1);
+    (void)snprintf(s, 800, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
+                   "\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[%d]},\"layout\":{\"class\":"
+                   "\"H5D_CONTIGUOUS_REF\",\"offset\":%zu,\"size\":%zu,\"file_uri\":\"%s/data.h5\"%s},\"creationProperties\":{}}",
+                   id.text, N, now.both ? (size_t)0 : n * N * sizeof(int32_t), N * sizeof(int32_t), now.url, etag);
+    return s;
+}
+
+static int32_t value(int version, size_t i) { return (int32_t)i + version * 1000000; }
+
+static void answer_data(const struct seen *r, struct answer *a)
+{
+    char     etag[20];
+    int32_t *v = malloc(BYTES);
+    now.gets++;
+    if (now.change_at && now.gets > now.change_at)
+        now.version = 2;
+    for (size_t i = 0; v && i < BYTES / sizeof *v; i++)
+        v[i] = value(now.version, i);
+    (void)snprintf(etag, sizeof etag, "\"v%d\"", now.version);
+    answer_object(r, a, v, BYTES, etag);
+    a->owned = v;
+}
+
+static void handle(const struct seen *r, struct answer *a, void *arg)
+{
+    unsigned n;
+    char    *body = NULL;
+    (void)arg;
+    a->delay_ms = 2;
+    if (strcmp(r->target, "/data.h5") == 0) {
+        answer_data(r, a);
+        return;
+    }
+    if (strcmp(r->target, "/x.h5/.domain.json") == 0)
+        body = strdup("{\"root\":\"" ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}");
+    else if (strcmp(r->target, DB "/.group.json") == 0)
+        body = root_json();
+    else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/.d", &n) == 1 && n < N_SETS)
+        body = dataset_json(n);
+    if (!body) {
+        a->status = 404;
+        return;
+    }
+    a->body = a->owned = body;
+    a->len             = strlen(body);
+}
+
+static struct bkt_domain *open_domain(struct bkt_settings *set, const char *info)
+{
+    struct bkt_err     err = {0};
+    struct bkt_domain *d   = NULL;
+    char               name[100];
+    (void)snprintf(name, sizeof name, "%s/x.h5", now.url);
+    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 ||
+        bkt_domain_open(name, set, &d, &err) < 0) {
+        printf("%s: %s\n", name, first_line(&err));
+        exit(1);
+    }
+    return d;
+}
+
+static struct bkt_dsetio *open_io(struct bkt_domain *d, unsigned n)
+{
+    const struct bkt_object *o  = NULL;
+    struct bkt_dsetio       *io = NULL;
+    struct bkt_id            id;
+    id_of(n, &id);
+    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, NULL, &io, NULL) < 0) {
+        printf("dataset %u can't be opened\n", n);
+        exit(1);
+    }
+    bkt_object_release(o);
+    return io;
+}
+
+/* All of a dataset; the version whose bytes came, 0: it failed, -1: they are mixed */
+static int read_one(struct bkt_dsetio *io, size_t first, struct bkt_err *err)
+{
+    int32_t         v[N] = {0};
+    struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
+    struct bkt_read r   = {.io = io, .file = &sel, .dst = v};
+    if (bkt_read_run(&r, 1, err) < 0)
+        return 0;
+    int version = v[0] / 1000000;
+    for (size_t i = 0; i < N; i++)
+        if (v[i] != value(version, first + i))
+            return -1;
+    return version;
+}
+
+static bool says(const struct bkt_err *e, const char *text)
+{
+    for (unsigned i = 0; i < e->n; i++)
+        if (strstr(e->frame[i].msg, text))
+            return true;
+    return false;
+}
+
+/* One file, linked by one dataset before it changed, by another after that: each has its own version's bytes or none. */
+static void two_versions(void)
+{
+    struct bkt_settings set;
+    struct bkt_err      err = {0};
+    now.version = 1;
+    now.both    = true;
+    struct bkt_domain *d = open_domain(&set, "");
+    struct bkt_dsetio *old = open_io(d, 0), *new = open_io(d, 1);
+    CHECK(read_one(old, 0, &err) == 1, "%s", first_line(&err));
+    CHECK(read_one(new, 0, &err) == 0 && err.code == BKT_EPRECOND, "what was linked later isn't there yet");
+    now.version = 2;
+    err         = (struct bkt_err){0};
+    CHECK(read_one(new, 0, &err) == 2, "the new version's bytes, though others are cached: %s", first_line(&err));
+    CHECK(read_one(old, 0, &err) == 1, "what was read before is still what it was");
+    bkt_chunk_cache_drop(d);
+    CHECK(read_one(old, 0, &err) == 0 && err.code == BKT_EPRECOND, "the old version is gone");
+    CHECK(says(&err, "data.h5"), "the file is named: %s", first_line(&err));
+
+    int32_t         v[2][N];
+    struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
+    struct bkt_read r[] = {{.io = new, .file = &sel, .dst = v[0]}, {.io = old, .file = &sel, .dst = v[1]}};
+    bkt_chunk_cache_drop(d);
+    err = (struct bkt_err){0};
+    CHECK(bkt_read_run(r, 2, &err) == BKT_EPRECOND, "both in one call, the same bytes: one request can't serve them");
+    bkt_dsetio_close(old);
+    bkt_dsetio_close(new);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+    now.both = false;
+}
+
+/* Nobody wrote down which version was linked: each opening sees the file as it is. */
+static void between_openings(void)
+{
+    now.unpinned = true;
+    for (now.version = 1; now.version < 4; now.version++) {
+        struct bkt_settings set;
+        struct bkt_err      err = {0};
+        struct bkt_domain  *d   = open_domain(&set, "");
+        struct bkt_dsetio  *io  = open_io(d, 7);
+        CHECK(read_one(io, 7 * (size_t)N, &err) == now.version, "version %d: %s", now.version, first_line(&err));
+        bkt_dsetio_close(io);
+        bkt_domain_close(d);
+        bkt_settings_fini(&set);
+    }
+    now.unpinned = false;
+}
+
+/* As H5Dopen, H5Dread, H5Dclose of each member in turn, which are fetched together, while the file changes. */
+static void while_siblings_are_fetched(unsigned after)
+{
+    struct bkt_settings      set;
+    const struct bkt_object *root = NULL;
+    unsigned                 got = 0, failed = 0, wrong = 0, untold = 0;
+    now.version   = 1;
+    now.gets      = 0;
+    now.change_at = after;
+    struct bkt_domain *d = open_domain(&set, "near=1K"); /* so that it takes more than one request */
+    CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
+    for (unsigned i = 0; root && i < N_SETS; i++) {
+        char           name[20];
+        struct bkt_err err = {0};
+        (void)snprintf(name, sizeof name, "t%04u", i);
+        bkt_domain_walked(d, root, bkt_links_find(&root->group.links, name));
+        struct bkt_dsetio *io = open_io(d, i);
+        int                is = read_one(io, i * (size_t)N, &err);
+        got += is == 1;
+        failed += is == 0;
+        wrong += is != 0 && is != 1;
+        untold += is == 0 && (err.code != BKT_EPRECOND || !says(&err, "data.h5"));
+        bkt_dsetio_close(io);
+    }
+    CHECK(!wrong && !untold, "changed after %u requests: %u read the other version or both, %u failed without a reason", after, wrong,
+          untold);
+    CHECK(got > 0 && (failed > 0) == (now.version == 2), "changed after %u requests: %u read, %u failed, version %d", after, got, failed,
+          now.version);
+    CHECK(after || now.gets < N_SETS / 4, "%u requests for %d datasets: they are fetched together", now.gets, N_SETS);
+    bkt_object_release(root);
+    bkt_ahead_shutdown(); /* its threads hold the domain for a moment longer */
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+    now.change_at = 0;
+}
+
+int main(void)
+{
+    struct server *s = server_start(handle, NULL);
+    if (!s)
+        return 1;
+    now.url = server_url(s);
+    two_versions();
+    between_openings();
+    while_siblings_are_fetched(0);
+    while_siblings_are_fetched(1);
+    while_siblings_are_fetched(2);
+    bkt_ahead_shutdown();
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    server_stop(s);
+    return failures != 0;
+}
