@@ -205,6 +205,8 @@ static herr_t tour_links(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p,
     for (size_t i = 0; i < n && ret == 0; i++, name += fixed ? 0 : strlen(name) + 1) {
         if (i < first)
             continue;
+        if (fixed && bkt_links_settle(links)->n != n) /* H5Orefresh(), or opened for writing, in the program's callback */
+            break;
         prefetch_at(group, t->idx, t->order, first, i);
         const struct bkt_link *l =
             fixed ? &links->v[bkt_iterate_place(links->order, n, t->idx, t->order, i)] : bkt_links_find(links, name);
