@@ -2,7 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <H5VLconnector.h>
+
+#include "bkt_config.h"
 #include "copy_impl.h"
+#include "dataset.h"
+#include "file_chunks.h"
 #include "num.h"
 
 #define STRIP ((size_t)32 << 20) /* bytes of a dataset in memory at a time */
@@ -65,55 +70,110 @@ static hid_t memory_type(const struct copy *c, hid_t type)
     return c->same_file || bkt_copy_expands(c, type) ? H5Tcopy(type) : without_references(type);
 }
 
-/* ---- stored chunks, as they are ---- */
+/* ---- chunks ---- */
 
+/* Those of a chunked dataset that are stored: of each its size, and where in the dataset it begins. */
 struct chunks {
-    struct copy   *c;
-    hid_t          from, to;
-    struct bkt_buf buf;
-    size_t         moved;
-    bool           other_form; /* HSDS's, which are no chunks of HDF5's: read them instead */
-    int            rc;
+    unsigned       rank;
+    hsize_t        dims[H5S_MAX_RANK], shape[H5S_MAX_RANK];
+    struct bkt_buf list;
+    size_t         n;
 };
 
-static int move_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+static void chunks_fini(struct chunks *k) { bkt_buf_fini(&k->list); }
+
+static const hsize_t *chunk_at(const struct chunks *k, size_t i) { return (const hsize_t *)(const void *)k->list.ptr + i * (k->rank + 1); }
+
+static int keep(struct chunks *k, const hsize_t *offset, hsize_t size)
 {
-    struct chunks *k = arg;
-    (void)addr;
-    if (size == 0)
-        return H5_ITER_CONT;
-    uint32_t stored = mask;
-    herr_t   rc     = 0;
-    if (size > SIZE_MAX || bkt_buf_resize(&k->buf, (size_t)size) < 0)
-        k->rc = BKT_ERR(k->c->err, BKT_ENOMEM, "no memory for a chunk of %llu bytes", (unsigned long long)size);
-    else {
-        H5E_BEGIN_TRY
-        {
-            rc = H5Dread_chunk(k->from, H5P_DEFAULT, offset, &stored, k->buf.ptr);
-        }
-        H5E_END_TRY
-        k->other_form = rc < 0 && k->moved == 0;
-        if (rc < 0)
-            k->rc = bkt_copy_failed(k->c, "H5Dread_chunk");
-        else if (H5Dwrite_chunk(k->to, H5P_DEFAULT, stored, offset, (size_t)size, k->buf.ptr) < 0)
-            k->rc = bkt_copy_failed(k->c, "H5Dwrite_chunk");
-        k->moved++;
+    k->n++;
+    BKT_PASS(bkt_buf_add(&k->list, &size, sizeof size));
+    return bkt_buf_add(&k->list, offset, k->rank * sizeof *offset);
+}
+
+static int on_ours(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+{
+    (void)mask, (void)addr;
+    return size == 0 || keep(arg, offset, size) == BKT_OK ? H5_ITER_CONT : H5_ITER_ERROR;
+}
+
+static int on_plain(void *arg, const struct bkt_file_chunk *c)
+{
+    struct chunks *k    = arg;
+    uint64_t       left = c->index;
+    hsize_t        offset[H5S_MAX_RANK];
+    for (unsigned d = k->rank; d-- > 0;) {
+        uint64_t grid = bkt_ceil_div(k->dims[d], k->shape[d]);
+        offset[d]     = left % grid * k->shape[d];
+        left /= grid;
     }
-    return k->rc < 0 ? H5_ITER_ERROR : H5_ITER_CONT;
+    return keep(k, offset, c->size);
+}
+
+/* The object of ours behind an id; NULL: HDF5's connector answers for it. */
+static const struct bkt_vobj *ours(hid_t id)
+{
+    char name[16] = "";
+    if (H5VLget_connector_name(id, name, sizeof name) < 0 || strcmp(name, BKT_CONNECTOR_NAME) != 0)
+        return NULL;
+    const struct bkt_vobj *o = H5VLobject(id);
+    return o && o->native_id < 0 ? o : NULL;
+}
+
+static int list_chunks(const struct copy *c, hid_t from, hid_t dcpl, hid_t space, struct chunks *k)
+{
+    const struct bkt_vobj *o    = ours(from);
+    int                    rank = H5Sget_simple_extent_dims(space, k->dims, NULL);
+    if (rank <= 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, k->shape) != rank)
+        return bkt_copy_failed(c, "asking for the chunks of a dataset");
+    k->rank = (unsigned)rank;
+    if (!o) /* H5Dchunk_iter() is wrong about some of them (file_chunks.c) */
+        return bkt_file_chunks(from, on_plain, k, c->err);
+    for (unsigned d = 0; d < k->rank; d++)
+        k->shape[d] = bkt_dataset_chunk_shown(o)[d];
+    return H5Dchunk_iter(from, H5P_DEFAULT, on_ours, k) < 0 ? bkt_copy_failed(c, "H5Dchunk_iter") : BKT_OK;
+}
+
+static bool are_all(const struct chunks *k)
+{
+    uint64_t all = 1;
+    for (unsigned d = 0; d < k->rank; d++)
+        if (!bkt_mul_u64(all, bkt_ceil_div(k->dims[d], k->shape[d]), &all))
+            return false;
+    return k->n >= all;
+}
+
+/* As it is stored.  0: it has no form that HDF5 knows. */
+static int move_chunk(struct copy *c, hid_t from, hid_t to, const hsize_t *chunk, bool first, struct bkt_buf *buf)
+{
+    uint32_t mask = 0;
+    herr_t   rc;
+    if (chunk[0] > SIZE_MAX || bkt_buf_resize(buf, (size_t)chunk[0]) < 0)
+        return BKT_ERR(c->err, BKT_ENOMEM, "no memory for a chunk of %llu bytes", (unsigned long long)chunk[0]);
+    H5E_BEGIN_TRY
+    {
+        rc = H5Dread_chunk(from, H5P_DEFAULT, chunk + 1, &mask, buf->ptr);
+    }
+    H5E_END_TRY
+    if (rc < 0 && first)
+        return 0;
+    if (rc < 0)
+        return bkt_copy_failed(c, "H5Dread_chunk");
+    return H5Dwrite_chunk(to, H5P_DEFAULT, mask, chunk + 1, (size_t)chunk[0], buf->ptr) < 0 ? bkt_copy_failed(c, "H5Dwrite_chunk") : 1;
 }
 
 /* 1: done; 0: they have to be read and written */
-static int move_chunks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t dcpl)
+static int move_chunks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t dcpl, const struct chunks *k)
 {
-    struct chunks k = {.c = c, .from = from, .to = to};
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_nfilters(dcpl) <= 0 || has_pointers(type))
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf buf = {0};
+    if (H5Pget_nfilters(dcpl) <= 0 || has_pointers(type))
         return 0;
-    if (H5Dchunk_iter(from, H5P_DEFAULT, move_chunk, &k) < 0 && k.rc == BKT_OK)
-        k.rc = bkt_copy_failed(c, "H5Dchunk_iter");
-    bkt_buf_fini(&k.buf);
-    if (k.other_form && c->err)
-        memset(c->err, 0, sizeof *c->err);
-    return k.other_form ? 0 : k.rc < 0 ? k.rc : 1;
+    for (size_t i = 0; i < k->n; i++) {
+        int rc = move_chunk(c, from, to, chunk_at(k, i), i == 0, &buf);
+        if (rc <= 0)
+            return rc;
+    }
+    return 1;
 }
 
 /* ---- values ---- */
@@ -169,8 +229,34 @@ static int copy_rows(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t spa
     return BKT_OK;
 }
 
+#define TOGETHER 256 /* chunks read and written at once: their selection is a union of boxes */
+
+/* Where not all chunks are stored: those that are. */
+static int copy_boxes(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, const struct chunks *k)
+{
+    hsize_t n = 0, count[H5S_MAX_RANK];
+    size_t  size = H5Tget_size(type);
+    for (size_t i = 0, boxes = 0; i < k->n; i++) {
+        const hsize_t *start = chunk_at(k, i) + 1;
+        hsize_t        elems = 1;
+        for (unsigned d = 0; d < k->rank; d++) {
+            count[d] = k->dims[d] - start[d] < k->shape[d] ? k->dims[d] - start[d] : k->shape[d];
+            elems *= count[d];
+        }
+        if (H5Sselect_hyperslab(space, boxes++ ? H5S_SELECT_OR : H5S_SELECT_SET, start, NULL, count, NULL) < 0)
+            return bkt_copy_failed(c, "H5Sselect_hyperslab");
+        n += elems;
+        if (i + 1 < k->n && boxes < TOGETHER && n < STRIP / (size ? size : 1))
+            continue;
+        BKT_PASS(move_elements(c, from, to, type, space, n));
+        n = boxes = 0;
+    }
+    return BKT_OK;
+}
+
 int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
 {
+    BKT_CLEANUP(chunks_fini) struct chunks k = {.rank = 0};
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
     BKT_CLEANUP(bkt_hid_closep) hid_t mem = type < 0 ? type : memory_type(c, type);
     H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
@@ -183,9 +269,14 @@ int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
                 H5Dget_space_status(from, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
     if (mem < 0 || n <= 0 || none || H5Pget_layout(dcpl) == H5D_VIRTUAL)
         return BKT_OK;
-    int moved = move_chunks(c, from, to, type, dcpl);
-    if (moved != 0)
-        return moved < 0 ? moved : BKT_OK;
+    if (H5Pget_layout(dcpl) == H5D_CHUNKED) {
+        BKT_PASS(list_chunks(c, from, dcpl, space, &k));
+        int moved = move_chunks(c, from, to, type, dcpl, &k);
+        if (moved != 0)
+            return moved < 0 ? moved : BKT_OK;
+        if (!are_all(&k))
+            return copy_boxes(c, from, to, mem, space, &k);
+    }
     return rank > 0 ? copy_rows(c, from, to, mem, space, rank, dims) : move_elements(c, from, to, mem, space, (hsize_t)n);
 }
 

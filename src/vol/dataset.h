@@ -23,6 +23,8 @@ BKT_NODISCARD int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims
 /** Chunks of a dataset were written or removed: lists of them are void. */
 void bkt_dataset_chunks_changed(void);
 
+/** The shape of the chunks that H5Dchunk_iter() shows of a chunked dataset; its creation list may tell of smaller ones. */
+const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
 /** Native-optional operations (H5VLnative.h) that mean something here; > 0: what the program's callback gave. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 

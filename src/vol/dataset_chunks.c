@@ -46,6 +46,8 @@ static const uint64_t *shown_dims(const struct bkt_vobj *o)
     return is_split(o) ? o->obj->dset.layout.user_dims : o->obj->dset.layout.dims;
 }
 
+const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o) { return shown_dims(o); }
+
 struct chunk {
     uint64_t              coord[BKT_MAX_RANK]; /* in the grid that is shown */
     struct bkt_chunk_info info;
