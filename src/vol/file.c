@@ -9,6 +9,7 @@
 #include "bkt_config.h"
 #include "change.h"
 #include "convert.h"
+#include "native_data.h"
 #include "native.h"
 #include "pool.h"
 #include "stats.h"
@@ -170,10 +171,10 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
 }
 
 /* With HDF5_VOL_CONNECTOR=bucket every file comes to us, a program's plain HDF5 files too. */
-static int plain_open(const char *name, unsigned flags, struct bkt_vobj **out, struct bkt_err *err)
+static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    BKT_PASS(bkt_native_file(name, flags, H5I_INVALID_HID, &id, err));
+    BKT_PASS(bkt_native_file(name, flags, fapl == H5P_DEFAULT ? H5I_INVALID_HID : fapl, &id, err));
     bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", name);
     return bkt_native_wrap(&id, out, err);
 }
@@ -212,7 +213,7 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
         return open_otherwise(name, out, err);
     BKT_PASS(bkt_file_settings(fapl, &set, err));
     bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
-    int rc = plain_open(name, flags, out, err);
+    int rc = plain_open(name, flags, fapl, out, err);
     if (rc != BKT_ENOENT) {
         bkt_settings_fini(&set);
         return rc;
@@ -260,7 +261,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
 static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    int   rc = bkt_native_create(name, flags, fcpl, &id, err);
+    int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
     if (rc != BKT_ENOENT)
         return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
     return domain_create(name, flags, fcpl, fapl, out, err);
@@ -466,17 +467,15 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
 }
 
 /* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
-static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
+static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
     switch (op) {
         case H5VL_NATIVE_FILE_GET_SIZE:
             *a->get_size.size = 1; /* what it is only a list of all keys would tell; h5stat of HDF5 2.x wants some */
-            return o->native_id < 0 || H5Fget_filesize(o->native_id, a->get_size.size) >= 0 ? BKT_OK
-                                                                                             : bkt_h5err_capture(err, "H5Fget_filesize");
+            return BKT_OK;
         case H5VL_NATIVE_FILE_GET_INFO:
             memset(a->get_info.finfo, 0, sizeof *a->get_info.finfo);
-            return o->native_id < 0 || H5Fget_info2(o->native_id, a->get_info.finfo) >= 0 ? BKT_OK
-                                                                                           : bkt_h5err_capture(err, "H5Fget_info");
+            return BKT_OK;
         case H5VL_NATIVE_FILE_GET_FREE_SECTIONS:
             *a->get_free_sections.sect_count = 0;
             return BKT_OK;
@@ -484,14 +483,9 @@ static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_a
             *a->get_freespace.size = 0;
             return BKT_OK;
         case H5VL_NATIVE_FILE_GET_MIN_DSET_OHDR_FLAG:
-            *a->get_min_dset_ohdr_flag.minimize = o->native_id < 0 && o->file->no_attrs_hint;
-            return o->native_id < 0 ? BKT_OK
-                                    : PASS_ON(err, H5Fget_dset_no_attrs_hint(o->native_id, a->get_min_dset_ohdr_flag.minimize),
-                                              "H5Fget_dset_no_attrs_hint");
+            *a->get_min_dset_ohdr_flag.minimize = o->file->no_attrs_hint;
+            return BKT_OK;
         case H5VL_NATIVE_FILE_SET_MIN_DSET_OHDR_FLAG:
-            if (o->native_id >= 0)
-                return PASS_ON(err, H5Fset_dset_no_attrs_hint(o->native_id, a->set_min_dset_ohdr_flag.minimize),
-                               "H5Fset_dset_no_attrs_hint");
             set_no_attrs_hint(o->file, a->set_min_dset_ohdr_flag.minimize);
             return BKT_OK;
         default:
@@ -501,7 +495,9 @@ static int file_optional(struct bkt_vobj *o, int op, H5VL_native_file_optional_a
 
 herr_t bkt_vol_file_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
-    struct bkt_err err = {.n = 0};
-    (void)dxpl, (void)req;
-    return file_optional(obj, args->op_type, args->args, &err) < 0 ? bkt_h5err_publish(&err) : 0;
+    struct bkt_vobj *o   = obj;
+    struct bkt_err   err = {.n = 0};
+    (void)req;
+    int rc = o->native_id >= 0 ? bkt_native_file_optional(o, args, dxpl, &err) : file_optional(o, args->op_type, args->args, &err);
+    return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }

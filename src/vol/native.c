@@ -21,7 +21,8 @@ static const char *plain_path(const char *name, bool *said)
 static hid_t native_fapl(hid_t like)
 {
     hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0) {
+    /* how it is closed is ours: what is open in it are ids of our own (H5Pset_fclose_degree) */
+    if (fapl >= 0 && (H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fclose_degree(fapl, H5F_CLOSE_DEFAULT) < 0)) {
         (void)H5Pclose(fapl);
         return H5I_INVALID_HID;
     }
@@ -85,16 +86,17 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     return rc;
 }
 
-int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, struct bkt_err *err)
+int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err)
 {
-    bool        said;
-    const char *path = plain_path(name, &said);
+    bool         said;
+    const char  *path = plain_path(name, &said);
+    H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
     if (!said)
         return BKT_ENOENT;
-    hid_t fapl = native_fapl(H5I_INVALID_HID);
+    hid_t fapl = native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains have such */
-    if (fapl >= 0)
-        (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    if (fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
+        (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
     /* the flags that reach a connector hold more than H5Fcreate() takes */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
     *out   = H5I_INVALID_HID;

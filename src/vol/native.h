@@ -24,8 +24,8 @@ BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, 
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);
-/** Create one, for a name that begins with "native:".  BKT_ENOENT: it doesn't. */
-BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t *out, struct bkt_err *err);
+/** Create one, for a name that begins with "native:", with the driver and the like of @p like.  BKT_ENOENT: it doesn't. */
+BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err);
 
 /** Delete one. */
 BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);

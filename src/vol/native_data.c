@@ -2,8 +2,8 @@
 
 #include <hdf5.h>
 
-#include <H5VLnative.h>
-#include <string.h>
+#include <H5VLconnector.h>
+#include <H5VLconnector_passthru.h>
 
 #include "native.h"
 
@@ -50,45 +50,15 @@ int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, st
     return rc < 0 ? bkt_h5err_capture(err, "asking about a dataset of another file") : BKT_OK;
 }
 
-static herr_t chunk_op(hid_t id, int op, H5VL_native_dataset_optional_args_t *a, hid_t dxpl)
-{
-    H5VL_native_dataset_get_chunk_info_by_idx_t   *by_idx   = &a->get_chunk_info_by_idx;
-    H5VL_native_dataset_get_chunk_info_by_coord_t *by_coord = &a->get_chunk_info_by_coord;
-    switch (op) {
-        case H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE:
-            return H5Dget_chunk_storage_size(id, a->get_chunk_storage_size.offset, a->get_chunk_storage_size.size);
-        case H5VL_NATIVE_DATASET_GET_NUM_CHUNKS:
-            return H5Dget_num_chunks(id, a->get_num_chunks.space_id, a->get_num_chunks.nchunks);
-        case H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_IDX:
-            return H5Dget_chunk_info(id, by_idx->space_id, by_idx->chk_index, by_idx->offset, by_idx->filter_mask, by_idx->addr,
-                                     by_idx->size);
-        case H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD:
-            return H5Dget_chunk_info_by_coord(id, by_coord->offset, by_coord->filter_mask, by_coord->addr, by_coord->size);
-        case H5VL_NATIVE_DATASET_CHUNK_READ:
-#if H5_VERSION_GE(2, 0, 0)
-            if (a->chunk_read.buf_size)
-                return H5Dread_chunk2(id, dxpl, a->chunk_read.offset, &a->chunk_read.filters, a->chunk_read.buf,
-                                      a->chunk_read.buf_size);
-#endif
-            return H5Dread_chunk(id, dxpl, a->chunk_read.offset, &a->chunk_read.filters, a->chunk_read.buf);
-        case H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE:
-            return H5Dvlen_get_buf_size(id, a->get_vlen_buf_size.type_id, a->get_vlen_buf_size.space_id,
-                                        a->get_vlen_buf_size.size);
-        case H5VL_NATIVE_DATASET_CHUNK_ITER:
-            return H5Dchunk_iter(id, dxpl, a->chunk_iter.op, a->chunk_iter.op_data);
-        default:
-            *a->get_offset.offset = H5Dget_offset(id);
-            return 0;
-    }
-}
-
 int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
 {
-    if (args->op_type < H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE || args->op_type > H5VL_NATIVE_DATASET_CHUNK_ITER ||
-        args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE)
-        BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d on a file behind an external link", args->op_type);
-    herr_t rc = chunk_op(o->native_id, args->op_type, args->args, dxpl);
-    return rc < 0 ? bkt_h5err_capture(err, "asking about chunks of another file") : rc;
+    herr_t rc = H5VLdataset_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL);
+    return rc < 0 ? bkt_h5err_capture(err, "a call on a dataset of a plain HDF5 file") : rc;
+}
+
+int bkt_native_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
+{
+    return PASS_ON(err, H5VLfile_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL), "a call on a plain HDF5 file");
 }
 
 int bkt_native_attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx, struct bkt_vobj **out,

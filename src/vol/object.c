@@ -440,7 +440,11 @@ static int object_optional(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, i
         case H5VL_NATIVE_OBJECT_GET_NATIVE_INFO:
             /* header and metadata sizes: an object of the schema has no header; H5Oget_info1 and h5stat ask all the same */
             memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
-            return BKT_OK;
+            if (obj->native_id < 0)
+                return BKT_OK;
+            BKT_PASS(bkt_path_locate(obj, loc, &o, err));
+            return PASS_ON(err, H5Oget_native_info(o->native_id, a->get_native_info.ninfo, a->get_native_info.fields),
+                           "H5Oget_native_info");
         default:
             BKT_FAIL(err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", op);
     }

@@ -179,8 +179,8 @@ static void wide_compound(hid_t f, struct out *o)
 
 static void odd_names(hid_t f, struct out *o)
 {
-    static const char *const names[] = {" ",    "a b",   "%41",    "..",         "...",         "a\\b",  "a\"b", "tab\there", "line\nbreak",
-                                        "\x01", "\x7f",  "#?&=+;", "\xc3\xa4\xe2\x82\xac", "\xf0\x9f\x98\x80", "$(x)", "'",    "a:b",       "CON"};
+    static const char *const names[] = {" ", "a b", "%41", "..", "...", "a\\b", "a\"b", "tab\there", "line\nbreak", "\x01", "\x7f",
+                                        "#?&=+;", "\xc3\xa4\xe2\x82\xac", "\xf0\x9f\x98\x80", "$(x)", "'", "a:b", "CON"};
     char  *name = malloc(70001);
     hid_t  s    = H5Screate(H5S_SCALAR), lcpl = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_char_encoding(lcpl, H5T_CSET_UTF8);
@@ -234,6 +234,234 @@ static void between_chunks(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* ---- copies ---- */
+
+static void say_chunks(hid_t f, const char *name, struct out *o)
+{
+    hsize_t n = 0;
+    hid_t   d = H5Dopen2(f, name, H5P_DEFAULT), s = H5Dget_space(d);
+    H5Dget_num_chunks(d, s, &n);
+    say(o, "%s: %d chunks", name, (int)n);
+    H5Sclose(s);
+    H5Dclose(d);
+}
+
+/* A dataset of which hardly anything is stored: its copy stores no more. */
+static void sparse_copy(hid_t f, struct out *o)
+{
+    enum { N = 3 };
+    static const char *const names[] = {"plain", "var", "deflated"};
+    hsize_t                  dims[2] = {16000, 9000}, chunk[2] = {500, 600}, at[N][2] = {{0, 0}, {7000, 4000}, {15999, 8999}};
+    unsigned char            v[N]    = {1, 2, 3};
+    const char              *texts[N] = {"a", "bc", "def"};
+    hid_t                    s = H5Screate_simple(2, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), var = H5Tcopy(H5T_C_S1);
+    hsize_t                  n   = N;
+    hid_t                    mem = H5Screate_simple(1, &n, NULL);
+    H5Tset_size(var, H5T_VARIABLE);
+    H5Pset_chunk(dcpl, 2, chunk);
+    H5Sselect_elements(s, H5S_SELECT_SET, N, at[0]);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        bool is_var = i == 1;
+        char copied[32];
+        if (i == 2)
+            H5Pset_deflate(dcpl, 1);
+        hid_t d = H5Dcreate2(f, names[i], is_var ? var : H5T_STD_U8LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+        H5Dwrite(d, is_var ? var : H5T_STD_U8LE, mem, s, H5P_DEFAULT, is_var ? (const void *)texts : v);
+        H5Dclose(d);
+        snprintf(copied, sizeof copied, "copy of %s", names[i]);
+        say_result(o, "H5Ocopy", H5Ocopy(f, names[i], f, copied, H5P_DEFAULT, H5P_DEFAULT));
+        say_chunks(f, copied, o);
+        unsigned char got[N]  = {0};
+        char         *read[N] = {NULL};
+        d                     = H5Dopen2(f, copied, H5P_DEFAULT);
+        H5Dread(d, is_var ? var : H5T_STD_U8LE, mem, s, H5P_DEFAULT, is_var ? (void *)read : got);
+        for (size_t k = 0; k < N; k++)
+            say(o, "%d '%s'", got[k], read[k] ? read[k] : "");
+        if (is_var)
+            H5Treclaim(var, mem, H5P_DEFAULT, read);
+        H5Dclose(d);
+        H5Ldelete(f, names[i], H5P_DEFAULT); /* or all of it would be compared */
+        H5Ldelete(f, copied, H5P_DEFAULT);
+    }
+    H5Tclose(var);
+    H5Pclose(dcpl);
+    H5Sclose(mem);
+    H5Sclose(s);
+}
+
+/* ---- plain files, opened through the connector ---- */
+
+static const char *plain_file(const struct out *o)
+{
+    hsize_t       dims[2] = {8, 8}, chunk[2] = {4, 4};
+    unsigned char v[64];
+    const char   *name = new_name(o, "plain.h5");
+    hid_t         fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_FSM_AGGR, true, 1);
+    H5Pset_chunk(dcpl, 2, chunk);
+    memset(v, 7, sizeof v);
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, fcpl, fapl), s = H5Screate_simple(2, dims, NULL);
+    hid_t d = H5Dcreate2(f, "d", H5T_STD_U8LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    hid_t e = H5Dcreate2(f, "e", H5T_STD_U8LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Dwrite(d, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Dwrite(e, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Dclose(e);
+    H5Ldelete(f, "e", H5P_DEFAULT);
+    H5Dclose(d);
+    H5Sclose(s);
+    H5Fclose(f);
+    H5Pclose(dcpl);
+    H5Pclose(fcpl);
+    H5Pclose(fapl);
+    return name;
+}
+
+static void say_plain(const char *name, struct out *o)
+{
+    unsigned char v[64] = {0};
+    hid_t         fapl  = new_fapl(o);
+    hid_t         f = H5Fopen(name, H5F_ACC_RDONLY, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT);
+    H5Dread(d, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    say(o, "%d %d %d %d", v[0], v[3], v[36], v[63]);
+    H5Dclose(d);
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
+/* What is only in memory (H5Pset_fapl_core without a backing store) doesn't reach the file. */
+static void plain_in_memory(hid_t unused, struct out *o)
+{
+    unsigned char v[64];
+    const char   *name = plain_file(o);
+    hid_t         fapl = new_fapl(o);
+    (void)unused;
+    memset(v, 9, sizeof v);
+    H5Pset_fapl_core(fapl, 65536, 0);
+    hid_t f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT);
+    say_result(o, "H5Dwrite", H5Dwrite(d, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    H5Dclose(d);
+    H5Fclose(f);
+    H5Pclose(fapl);
+    say_plain(name, o);
+    remove(name);
+}
+
+/* Calls that HDF5 keeps for its own files */
+static void plain_calls(hid_t unused, struct out *o)
+{
+    const char        *name = plain_file(o);
+    hsize_t            at[2] = {4, 4}, size = 0;
+    unsigned char      v[16];
+    H5D_chunk_index_t  index;
+    H5O_native_info_t  native;
+    H5F_info2_t        info;
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    hid_t              fapl = new_fapl(o);
+    (void)unused;
+    memset(v, 9, sizeof v);
+    hid_t f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT);
+    say_result(o, "H5Dwrite_chunk", H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, sizeof v, v));
+    say_result(o, "H5Dget_chunk_index_type", H5Dget_chunk_index_type(d, &index));
+    say(o, "index %d, offset %d", (int)index, (int)(H5Dget_offset(d) == HADDR_UNDEF));
+    say_result(o, "H5Dformat_convert", H5Dformat_convert(d));
+    H5Oget_native_info(d, &native, H5O_NATIVE_INFO_ALL);
+    say(o, "header of %d bytes", (int)native.hdr.space.total);
+    H5Dclose(d);
+    say(o, "free: %d bytes in %d sections", (int)H5Fget_freespace(f), (int)H5Fget_free_sections(f, H5FD_MEM_DEFAULT, 0, NULL));
+    H5Fget_info2(f, &info);
+    H5Fget_filesize(f, &size);
+    say(o, "superblock of %d, file of %d", (int)info.super.super_size, (int)size);
+    say_result(o, "H5Fget_mdc_config", H5Fget_mdc_config(f, &config));
+    H5Fflush(f, H5F_SCOPE_LOCAL);
+    say(o, "image of %d", (int)H5Fget_file_image(f, NULL, 0));
+    H5Fclose(f);
+    H5Pclose(fapl);
+    say_plain(name, o);
+    remove(name);
+}
+
+/* HDF5 1.14 lists the chunks of a dataset that grows in its second dimension at wrong places. */
+static void from_plain(hid_t f, struct out *o)
+{
+    hsize_t     dims[2] = {6, 11}, max[2] = {6, H5S_UNLIMITED}, chunk[2] = {2, 3}, start[2] = {0, 0}, count[2];
+    int         v[66];
+    const char *name = new_name(o, "grows.h5");
+    hid_t       fapl = H5Pcreate(H5P_FILE_ACCESS), dcpl = H5Pcreate(H5P_DATASET_CREATE), s = H5Screate_simple(2, dims, max);
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    H5Pset_chunk(dcpl, 2, chunk);
+    for (int i = 0; i < 66; i++)
+        v[i] = i + 1;
+    hid_t p = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    for (size_t k = 0; k < 4; k++) { /* with and without a filter; all of it and a part */
+        char leaf[16];
+        snprintf(leaf, sizeof leaf, "d%zu", k);
+        if (k == 2)
+            H5Pset_deflate(dcpl, 1);
+        hid_t d  = H5Dcreate2(p, leaf, H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+        start[1] = k % 2 ? 4 : 0, count[0] = k % 2 ? 3 : 6, count[1] = 11 - start[1];
+        H5Sselect_hyperslab(s, H5S_SELECT_SET, start, NULL, count, NULL);
+        H5Dwrite(d, H5T_NATIVE_INT, s, s, H5P_DEFAULT, v);
+        H5Dclose(d);
+    }
+    H5Fclose(p);
+    H5Pclose(fapl);
+    fapl = new_fapl(o);
+    p    = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    say_result(o, "H5Ocopy", H5Ocopy(p, "/", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(p);
+    H5Pclose(fapl);
+    H5Pclose(dcpl);
+    H5Sclose(s);
+    remove(name);
+}
+
+/* ---- a program that changes what it goes through ---- */
+
+struct going {
+    const char *name;
+    hid_t       fapl;
+    int         n;
+};
+
+/* HDF5 doesn't open a file for writing that is open for reading; the connector does. */
+static herr_t cut_down(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
+{
+    struct going *go = arg;
+    (void)g, (void)name, (void)info;
+    if (go->n++ > 0)
+        return 0;
+    hid_t f = H5Fopen(go->name, H5F_ACC_RDWR, go->fapl);
+    for (int i = 1; i < 200; i++) {
+        char leaf[16];
+        snprintf(leaf, sizeof leaf, "g%03d", i);
+        H5Ldelete(f, leaf, H5P_DEFAULT);
+    }
+    H5Fclose(f);
+    return 0;
+}
+
+static void shrinking(const struct out *o)
+{
+    struct going go = {new_name(o, "going.h5"), new_fapl(o), 0};
+    if (!o->ours)
+        return;
+    hid_t f = H5Fcreate(go.name, H5F_ACC_TRUNC, H5P_DEFAULT, go.fapl);
+    for (int i = 0; i < 200; i++) {
+        char leaf[16];
+        snprintf(leaf, sizeof leaf, "g%03d", i);
+        H5Gclose(H5Gcreate2(f, leaf, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    }
+    H5Fclose(f);
+    f = H5Fopen(go.name, H5F_ACC_RDONLY, go.fapl);
+    CHECK(H5Literate2(f, H5_INDEX_NAME, H5_ITER_INC, NULL, cut_down, &go) >= 0, "H5Literate: %s", error_text());
+    CHECK(go.n == 1, "%d links of a group that has one left", go.n);
+    H5Fclose(f);
+    H5Fdelete(go.name, go.fapl);
+    H5Pclose(go.fapl);
+}
+
 static const struct write_case cases[] = {
     {"10,000 attributes of an object", many_attributes, NULL},
     {"attributes beyond 64 KiB", large_attributes, NULL},
@@ -243,6 +471,15 @@ static const struct write_case cases[] = {
     {"a compound of 1,000 members", wide_compound, NULL},
     {"odd and long names", odd_names, NULL},
     {"offsets between chunks", between_chunks, NULL},
+    {"a copy of a dataset with hardly anything in it", sparse_copy, NULL},
+    {"a copy out of a plain file", from_plain, NULL},
+    {"a plain file, changed in memory only", plain_in_memory, NULL},
+    {"a plain file's own calls", plain_calls, NULL},
 };
 
-int main(void) { return compare_write_main(cases, COUNT(cases)); }
+int main(void)
+{
+    struct out ours = {.ours = true};
+    compare_write_extra(shrinking, &ours);
+    return compare_write_main(cases, COUNT(cases));
+}
