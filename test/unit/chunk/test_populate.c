@@ -73,7 +73,7 @@ static void run(size_t i, unsigned char *base, bool filled)
 {
     struct bkt_settings set = {.huge_pages = cases[i].huge};
     struct bkt_dsetio   io  = {.set = &set, .elem_size = 4};
-    struct bkt_target   t   = {.io = &io, .dst = base + cases[i].begin, .grid = {.n_elems = cases[i].bytes / 4}};
+    struct bkt_target   t   = {.io = &io, .dst = base + cases[i].begin, .out_size = 4, .grid = {.n_elems = cases[i].bytes / 4}};
     struct bkt_populate p;
     size_t              steps = 0, first = (cases[i].begin + 4095) / 4096, last = (cases[i].begin + cases[i].bytes) / 4096;
     n_huge  = 0;
