@@ -281,6 +281,41 @@ static void bodies_are_hashed_where_nothing_else_protects_them(void)
     bkt_store_shutdown();
 }
 
+/* Only what reads is sent a second time when its answer is late. */
+static void late(const struct seen *r, struct answer *a, void *arg)
+{
+    unsigned *puts = arg;
+    bool      put  = strcmp(r->method, "PUT") == 0;
+    *puts += put;
+    a->headers  = "ETag: \"e\"\r\n";
+    a->body     = put ? NULL : "abc";
+    a->len      = put ? 0 : 3;
+    a->delay_ms = put || strstr(r->target, "late") ? 600 : 0;
+}
+static void late_puts_are_waited_for(void)
+{
+    unsigned          puts = 0;
+    struct server    *s    = server_start(late, &puts);
+    struct bkt_store *st   = open_s3(s, "conditional=quoted;hedge=100");
+    struct bkt_req    r[40], both[2];
+    memset(r, 0, sizeof r);
+    for (size_t i = 0; i < BKT_COUNT(r); i++)
+        r[i] = (struct bkt_req){.op = BKT_GET, .key = "k", .len = BKT_WHOLE};
+    CHECK(bkt_store_run(st, r, BKT_COUNT(r), NULL) == BKT_OK, "what is usual");
+    for (size_t i = 0; i < BKT_COUNT(r); i++)
+        bkt_req_fini(&r[i]);
+    (void)stats_since();
+    both[0] = (struct bkt_req){.op = BKT_PUT, .key = "p", .put = "abc", .put_len = 3, .if_none_match = "*"};
+    both[1] = (struct bkt_req){.op = BKT_GET, .key = "late", .len = BKT_WHOLE};
+    CHECK(bkt_store_run(st, both, 2, NULL) == BKT_OK && puts == 1, "%u PUTs", puts);
+    CHECK(stats_since().hedges == 1, "the GET is sent twice");
+    bkt_req_fini(&both[0]);
+    bkt_req_fini(&both[1]);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    server_stop(s);
+}
+
 /* A done() that starts the next PUT runs on the I/O thread, where nothing is hashed. */
 struct chain {
     struct bkt_store *st;
@@ -338,6 +373,7 @@ int main(void)
         run_upload(i, "conditional=quoted;upload_part=65536");
         run_upload(i, "conditional=quoted;upload_part=65536;sign_payload=yes");
     }
+    late_puts_are_waited_for();
     puts_that_follow_each_other();
     bodies_are_hashed_where_nothing_else_protects_them();
     bkt_store_shutdown();

@@ -155,6 +155,39 @@ static void raced(const char *filters, bool no_etag)
     free(key);
 }
 
+/* The same where nothing was stored when we looked. */
+static void raced_for_the_first(const char *filters)
+{
+    struct world   w;
+    struct model   m       = {.n = 2, .rank = 1, .dims = {100}};
+    uint64_t       cdims[] = {100};
+    struct bkt_err err     = {0};
+    int32_t        other[100];
+    world_open(&w, *filters ? "raced-n-z" : "raced-n", "");
+    model_make(&w, &m, cdims, filters, *filters);
+    struct bkt_dsetio *io = open_io(&w, m.n);
+    struct bkt_sel     s  = part(&m, 0, 40);
+    CHECK(model_write(&m, io, &s, 1000, &err) == BKT_OK, "%s", story(&err));
+    model_check(&m, io, "nothing is stored"); /* and so we know */
+    for (int i = 0; i < 100; i++)
+        other[i] = i < 40 ? 0 : i * 3;
+    size_t         n   = sizeof other;
+    unsigned char *z   = *filters ? deflate_of(other, sizeof other, &n) : NULL;
+    char          *key = chunk_key(m.n, "0");
+    put(&w, key, z ? z : (void *)other, n);
+    memcpy(m.v + 40, other + 40, 60 * sizeof *other);
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
+    bkt_chunk_cache_drop(w.dom);
+    bkt_dsetio_close(io);
+    io = open_io(&w, m.n);
+    model_check(&m, io, "after a race to be the first");
+    bkt_dsetio_close(io);
+    world_close(&w);
+    free(m.v);
+    free(z);
+    free(key);
+}
+
 /* Another writer lets the dataset grow, which we learn when our own change of it is stored: chunks have other numbers then,
  * and what is cached under the old ones must not be taken for others. */
 static void grown_by_another(bool written)
@@ -302,6 +335,8 @@ int main(int argc, char **argv)
     raced(GZIP, false);
     raced("", true);
     raced(GZIP, true);
+    raced_for_the_first("");
+    raced_for_the_first(GZIP);
     grown_by_another(false);
     grown_by_another(true);
     many_in_a_directory(argv[0]);

@@ -173,6 +173,29 @@ static void what_fails_is_kept(void)
 }
 
 /* Every PUT's answer is lost once. */
+/* Whoever looks while something is moved finds it twice rather than nowhere. */
+static void what_is_moved_stays_in_reach(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    struct bkt_buf     key = {0};
+    link_it(d, &b, "moved", &ds);
+    OK(bkt_edit_unlink(d, &a, "data", err));
+    struct bkt_err     why = {.n = 0};
+    if (bkt_id_key(&b, &key) < 0)
+        abort();
+    const struct bkt_fault rule = {.op = BKT_PUT, .key_part = bkt_buf_str(&key), .times = 1, .code = BKT_ENET};
+    with_faults(d, &rule, 1);
+    CHECK(bkt_domain_flush(d, &why) == BKT_ENET, "flush");
+    CHECK(bkt_links_find(&fresh_look(&a, &f)->group.links, "data"), "it is where it was");
+    bkt_domain_close(f);
+    OK(bkt_domain_flush(d, err));
+    CHECK(fresh_look(&a, &f)->group.links.n == 0 && bkt_links_find(&get(f, &b)->group.links, "moved"), "it has moved");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+    bkt_buf_fini(&key);
+}
+
 static void lost_answers(void)
 {
     for (unsigned k = 0; k < 3; k++) {
@@ -469,6 +492,7 @@ int main(void)
     replaced_and_removed();
     what_nobody_knows_stays();
     what_fails_is_kept();
+    what_is_moved_stays_in_reach();
     lost_answers();
     losing_against_oneself();
     lost_answers_count_once();
