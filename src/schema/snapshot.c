@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
 
+#include "await.h"
 #include "parse.h"
 
 #define MAGIC    "h5bucket snapshot 1 "
@@ -270,40 +270,21 @@ bool bkt_snapshot_pays(uint64_t objects, uint64_t keys)
 struct coming {
     const struct bkt_id *root;
     const atomic_bool   *stop;
-    struct bkt_req       req;
+    struct bkt_await     get;
     struct bkt_buf       key;
-    pthread_mutex_t      lock;
-    pthread_cond_t       cond;
-    bool                 arrived;
     struct bkt_snapshot *s;
     struct bkt_err      *err;
 };
-
-static void arrived(struct bkt_req *req)
-{
-    struct coming *c = req->arg;
-    (void)pthread_mutex_lock(&c->lock);
-    c->arrived = true;
-    (void)pthread_cond_signal(&c->cond);
-    (void)pthread_mutex_unlock(&c->lock);
-}
-
-static void await(struct coming *c)
-{
-    (void)pthread_mutex_lock(&c->lock);
-    while (!c->arrived)
-        (void)pthread_cond_wait(&c->cond, &c->lock);
-    (void)pthread_mutex_unlock(&c->lock);
-}
 
 static int parse_coming(struct coming *c)
 {
     if (c->s)
         return BKT_OK;
-    await(c);
-    if (c->req.rc < 0)
-        return bkt_err_copy(c->err, c->req.rc, c->req.err);
-    BKT_TRY(c->err, bkt_snapshot_parse(c->req.body.ptr, c->req.body.len, c->root, &c->s, c->err), "%s", c->req.key);
+    bkt_await(&c->get);
+    const struct bkt_req *r = &c->get.req;
+    if (r->rc < 0)
+        return bkt_err_copy(c->err, r->rc, r->err);
+    BKT_TRY(c->err, bkt_snapshot_parse(r->body.ptr, r->body.len, c->root, &c->s, c->err), "%s", r->key);
     return BKT_OK;
 }
 
@@ -347,22 +328,18 @@ int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trus
     struct coming c = {.root = root, .stop = stop, .err = err};
     if (bkt_snapshot_key(root, &c.key) < 0)
         BKT_NOMEM(err);
-    c.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c.key), .len = BKT_WHOLE, .done = arrived, .arg = &c};
-    (void)pthread_mutex_init(&c.lock, NULL);
-    (void)pthread_cond_init(&c.cond, NULL);
-    bkt_store_start(st, &c.req);
+    c.get.req = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c.key), .len = BKT_WHOLE};
+    bkt_await_start(st, &c.get);
     int rc = trust ? parse_coming(&c) : list_and_compare(st, &c, hint);
-    await(&c);
+    bkt_await(&c.get);
     if (rc == BKT_OK && trust)
         bkt_snapshot_trust(c.s);
     if (rc < 0)
         bkt_snapshot_free(c.s);
     else
         *out = c.s;
-    bkt_req_fini(&c.req);
+    bkt_await_fini(&c.get);
     bkt_buf_fini(&c.key);
-    (void)pthread_mutex_destroy(&c.lock);
-    (void)pthread_cond_destroy(&c.cond);
     return rc;
 }
 
