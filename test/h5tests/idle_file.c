@@ -1,0 +1,171 @@
+/* idle_file make DIR | watch NAME: a file that is open while nobody calls is idle: no thread of the process wakes up, and no
+ * time of a processor is taken.  `make` makes the domain DIR/idle.h5; `watch` opens it under that name, reads it, and looks. */
+#include <dirent.h>
+#include <string.h>
+#include <time.h>
+
+#include "must.h"
+
+enum { N = 4000, CHUNK = 500, MEMBERS = 20, MAX_THREADS = 512 };
+#define SETTLE 30 /* seconds: what reading left behind (threads that end, read-ahead) */
+#define WATCH  3
+
+struct sample {
+    size_t n;
+    struct {
+        long tid, switches;
+        char name[32];
+    } thread[MAX_THREADS];
+    double cpu;
+};
+
+static double seconds(clockid_t which)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(which, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void pass(int s)
+{
+    struct timespec t = {.tv_sec = s};
+    (void)nanosleep(&t, NULL);
+}
+
+/* How often one thread gave up its processor or lost it; -1: it has ended. */
+static long switches_of(const char *tid, char *name)
+{
+    char  path[300], line[200];
+    long  sum = 0;
+    (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", tid);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return -1;
+    while (fgets(line, sizeof line, f)) {
+        (void)sscanf(line, "Name: %31s", name);
+        if (strstr(line, "voluntary_ctxt_switches:")) /* nonvoluntary_, too */
+            sum += strtol(strchr(line, ':') + 1, NULL, 10);
+    }
+    (void)fclose(f);
+    return sum;
+}
+
+/* All threads but this one, which has to sleep and look. */
+static void look(struct sample *s)
+{
+    DIR *d = opendir("/proc/self/task");
+    WANT(d, "no /proc");
+    s->n   = 0;
+    s->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (struct dirent *e; (e = readdir(d)) && s->n < MAX_THREADS;) {
+        long tid = strtol(e->d_name, NULL, 10);
+        if (tid <= 0 || tid == (long)getpid())
+            continue;
+        s->thread[s->n].tid      = tid;
+        s->thread[s->n].switches = switches_of(e->d_name, s->thread[s->n].name);
+        s->n += s->thread[s->n].switches >= 0;
+    }
+    (void)closedir(d);
+}
+
+/* How many threads ran, began or ended in between. */
+static size_t awake(const struct sample *a, const struct sample *b, int tell)
+{
+    size_t n = a->n > b->n ? a->n - b->n : 0;
+    for (size_t i = 0, k; i < b->n; i++) {
+        for (k = 0; k < a->n && a->thread[k].tid != b->thread[i].tid; k++)
+            ;
+        long more = b->thread[i].switches - (k < a->n ? a->thread[k].switches : 0);
+        n += more != 0 || k == a->n;
+        if (tell && (more || k == a->n))
+            (void)printf("%s woke up %ld times\n", b->thread[i].name, more);
+    }
+    return n;
+}
+
+static void watch(const char *name)
+{
+    static struct sample a, b;
+    double               until = seconds(CLOCK_MONOTONIC) + SETTLE;
+    do {
+        look(&a);
+        pass(1);
+        look(&b);
+    } while (awake(&a, &b, 0) && seconds(CLOCK_MONOTONIC) < until);
+    look(&a);
+    pass(WATCH);
+    look(&b);
+    WANT(awake(&a, &b, 1) == 0, "%zu threads of %zu, in %d seconds with %s open", awake(&a, &b, 0), b.n, WATCH, name);
+    WANT(b.cpu - a.cpu < 0.02, "%f seconds of a processor in %d, with %s open", b.cpu - a.cpu, WATCH, name);
+    (void)printf("%s: %zu threads, all asleep\n", name, b.n);
+}
+
+/* ---- the domain ---- */
+
+static void through_the_connector(hid_t file, const char *name)
+{
+    char connector[32] = "";
+    TRY(H5VLget_connector_name(file, connector, sizeof connector));
+    WANT(strcmp(connector, "bucket") == 0, "%s is open through \"%s\"", name, connector);
+}
+
+static void make(const char *name)
+{
+    static int values[N];
+    hsize_t    dims = N, chunk = CHUNK;
+    for (int i = 0; i < N; i++)
+        values[i] = i;
+    hid_t file = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    through_the_connector(file, name);
+    hid_t space = TRY(H5Screate_simple(1, &dims, NULL)), dcpl = TRY(H5Pcreate(H5P_DATASET_CREATE));
+    TRY(H5Pset_chunk(dcpl, 1, &chunk));
+    for (int i = 0; i < MEMBERS; i++) {
+        char member[20];
+        (void)snprintf(member, sizeof member, "d%02d", i);
+        hid_t dset = TRY(H5Dcreate2(file, member, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+        TRY(H5Dwrite(dset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+        TRY(H5Dclose(dset));
+    }
+    TRY(H5Pclose(dcpl));
+    TRY(H5Sclose(space));
+    TRY(H5Fclose(file));
+}
+
+/* In steps, one object after the other: whatever is fetched ahead is. */
+static void read_all(hid_t file)
+{
+    static int got[CHUNK];
+    hsize_t    count = CHUNK;
+    for (int i = 0; i < MEMBERS; i++) {
+        char member[20];
+        (void)snprintf(member, sizeof member, "d%02d", i);
+        hid_t dset = TRY(H5Dopen2(file, member, H5P_DEFAULT)), space = TRY(H5Dget_space(dset)), mem = TRY(H5Screate_simple(1, &count, NULL));
+        for (hsize_t at = 0; at < N / 2; at += CHUNK) {
+            TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &count, NULL));
+            TRY(H5Dread(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, got));
+            WANT(got[0] == (int)at && got[CHUNK - 1] == (int)at + CHUNK - 1, "%d, %d at %d", got[0], got[CHUNK - 1], (int)at);
+        }
+        TRY(H5Sclose(mem));
+        TRY(H5Sclose(space));
+        TRY(H5Dclose(dset));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    if (access("/proc/self/task", R_OK) != 0)
+        return (void)printf("skipped: no /proc/self/task here\n"), 77;
+    if (strcmp(argv[1], "make") == 0) {
+        make(argv[2]);
+        return 0;
+    }
+    hid_t file = TRY(H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT));
+    through_the_connector(file, argv[2]);
+    read_all(file);
+    watch(argv[2]);
+    read_all(file); /* and it is alive */
+    TRY(H5Fclose(file));
+    return 0;
+}
