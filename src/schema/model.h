@@ -221,7 +221,7 @@ struct bkt_object {
     uint32_t         extra_refs;         /* H5Oincr_refcount: counted as links */
     int64_t          uses;               /* DATATYPE: datasets and attributes of it, which HDF5 counts as links too; -1: not known
                                             (made by HSDS) */
-    size_t           json_bytes;         /* size of the stored object: what caching it costs, roughly */
+    size_t           json_bytes;         /* size of the stored object */
     char            *etag;               /* of the version that was read or written last; NULL: not stored yet, or not known */
     struct bkt_buf   stored;             /* its JSON, where it is kept for the next change; else empty */
     bool             contended;          /* others changed it while we did */

@@ -204,6 +204,12 @@ void bkt_named_edit_free(struct bkt_named_edit *e)
 
 size_t bkt_named_used(size_t n, const struct bkt_named_edit *e) { return e ? e->used : n; }
 
+size_t bkt_named_edit_bytes(const struct bkt_named_edit *e, size_t size)
+{
+    const size_t in_index = 96; /* a name, copied, and its place in the map */
+    return e ? sizeof *e + (e->cap - e->used) * (size + sizeof(uint32_t)) + (e->index ? e->used * in_index : 0) : 0;
+}
+
 static int note(struct bkt_named_edit *e, const char *name, size_t place)
 {
     return bkt_map_put(e->index, name, strlen(name), (void *)(uintptr_t)(place + 1), NULL); /* NOLINT(performance-no-int-to-ptr) */

@@ -43,6 +43,7 @@ BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const 
 /** Make v sorted and order right, numbers stay; back comes n. */
 size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct bkt_named_edit *e);
 size_t bkt_named_used(size_t n, const struct bkt_named_edit *e); /* entries of v, holes included */
+size_t bkt_named_edit_bytes(const struct bkt_named_edit *e, size_t size); /* of memory: what a change needs beside the list */
 void   bkt_named_edit_free(struct bkt_named_edit *e);
 
 #endif

@@ -8,7 +8,7 @@
 #include "object.h"
 #include "objects_impl.h"
 
-#define ENTRY_COST    512  /* bytes beside the object's own */
+#define MAP_COST      96   /* bytes of a place in the map, beside its key: it grows by doubling */
 #define MAX_IN_FLIGHT 4096 /* prefetch asks for no more at once; what is left out is fetched when it is wanted */
 #define PREFETCH_BATCH 64 /* begun under one lock */
 #define MAX_HELD      16   /* entries that somebody holds, looked at in one search for room */
@@ -45,7 +45,8 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
     unsettle(c, e);
     if (e->pins)
         return;
-    e->cost = ENTRY_COST + (e->object ? e->object->json_bytes : 0);
+    e->cost = bkt_block_bytes(sizeof *e) + bkt_block_bytes(BKT_ID_LEN) + MAP_COST + (e->object ? bkt_object_bytes(e->object) : 0) +
+              (e->err ? bkt_block_bytes(sizeof *e->err) : 0);
     c->used += e->cost;
     ring_add(c, e);
 }
