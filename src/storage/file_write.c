@@ -17,7 +17,8 @@
 #define SCRATCH     BKT_FILE_SCRATCH
 #define N_LOCKS     256
 #define TURN_PAUSE_NS 2000000 /* asked for again so often, */
-#define TURN_TRIES    2500    /* for 5 s */
+#define TURN_PATIENCE 5       /* seconds with one and the same holder, */
+#define TURN_MOST     120     /* and in all */
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename */
 #define STALE       86400 /* seconds after which a temporary file has no writer any more */
 
@@ -83,17 +84,40 @@ static int lock_key(struct bkt_file_store *st, const char *key)
     return fd;
 }
 
-/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too. */
+/* When the turn was taken last: each who gets it leaves its mark. */
+static struct timespec turn_taken(int fd)
+{
+    struct stat sb = {0};
+    (void)fstat(fd, &sb);
+    return sb.st_mtim;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too.  But as long as
+ * others come and go there is nothing better than to wait: who goes without a turn then only loses, and does it all again. */
 int bkt_file_turn(struct bkt_file_store *st, const char *key)
 {
     char name[64];
     (void)snprintf(name, sizeof name, SCRATCH "/lock/t%02x", hash(key, strlen(key)) % N_LOCKS);
-    int fd = open_scratch(st, name, O_RDWR);
-    for (unsigned tries = 0; fd >= 0 && tries < TURN_TRIES; tries++) {
-        struct timespec t = {0, TURN_PAUSE_NS};
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    int             fd    = open_scratch(st, name, O_RDWR);
+    struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
+    time_t          begun = seconds_now(), since = begun;
+    while (fd >= 0 && seconds_now() - since <= TURN_PATIENCE && seconds_now() - begun <= TURN_MOST) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)futimens(fd, NULL);
             return fd;
-        (void)nanosleep(&t, NULL);
+        }
+        struct timespec last = turn_taken(fd);
+        if (last.tv_sec != taken.tv_sec || last.tv_nsec != taken.tv_nsec)
+            since = seconds_now();
+        taken = last;
+        (void)nanosleep(&pause, NULL);
     }
     bkt_file_closep(&fd);
     return -1;

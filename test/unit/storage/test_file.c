@@ -187,6 +187,32 @@ static void a_directory_without_permission_is_read_only(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
+static void *takes_a_turn(void *arg)
+{
+    int held = bkt_store_turn(arg, "db/turns");
+    bkt_store_end_turn(held);
+    return held < 0 ? NULL : arg;
+}
+
+/* Whoever waits for a turn goes on waiting as long as others come and go, but not for one who keeps it. */
+static void turns_come(struct bkt_store *st)
+{
+    pthread_t waits, late;
+    void     *got = NULL;
+    int       held = bkt_store_turn(st, "db/turns");
+    CHECK(held >= 0, "the first");
+    CHECK(pthread_create(&waits, NULL, takes_a_turn, st) == 0, "thread");
+    for (int i = 0; i < 2; i++) {
+        (void)sleep(3);
+        bkt_store_end_turn(held);
+        held = i ? -1 : bkt_store_turn(st, "db/turns");
+    }
+    CHECK(pthread_join(waits, &got) == 0 && got, "it got its turn after 6 s");
+    held = bkt_store_turn(st, "db/turns");
+    CHECK(pthread_create(&late, NULL, takes_a_turn, st) == 0 && pthread_join(late, &got) == 0 && !got, "it goes on without");
+    bkt_store_end_turn(held);
+}
+
 int main(void)
 {
     char cmd[64];
@@ -199,6 +225,7 @@ int main(void)
     processes_lose_no_update(st);
     killed_writers_do_not_matter(st);
     empty_directories_go(st);
+    turns_come(st);
     writing_and_deleting_at_once(st);
     bkt_store_close(st);
     st = open_store(uri, "fsync=no");
