@@ -40,7 +40,6 @@ void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
     bkt_map_free(c->links, NULL);
     bkt_map_free(c->attrs, NULL);
     bkt_buf_fini(&c->text);
-    bkt_object_release(c->fresh);
     free(c->extent);
     free(c->etag);
     free(c);

@@ -48,7 +48,6 @@ struct bkt_change {
     struct bkt_buf     text;    /* what is PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
-    struct bkt_object *fresh;   /* then: what the object becomes; NULL: text says so */
     bool               done;
 };
 

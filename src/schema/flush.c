@@ -73,8 +73,6 @@ static void wave_fini(struct wave *w)
     for (size_t i = 0; i < w->n; i++) {
         bkt_buf_fini(&w->keys[i]);
         bkt_buf_fini(&w->v[i]->text);
-        bkt_object_release(w->v[i]->fresh);
-        w->v[i]->fresh = NULL;
     }
 }
 
@@ -115,10 +113,6 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
     BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
     c->foreign |= w->clash->n != clashes; /* theirs is what holds */
-    bkt_object_release(c->fresh);
-    c->fresh = NULL; /* parsing the text again would take as long as all else, while others wait for their turns */
-    if (c->foreign && bkt_object_from_json(j, base->len, &c->id, &c->fresh, NULL) < 0)
-        c->fresh = NULL;
     return bkt_json_dump(j, &c->text, err);
 }
 
@@ -192,11 +186,8 @@ static int read_versions(struct wave *w, struct bkt_err *err)
 
 int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
 {
-    struct bkt_object *o = c->fresh;
-    c->fresh             = NULL;
-    if (!o)
-        BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
-    o->json_bytes = c->text.len;
+    struct bkt_object *o = NULL;
+    BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
     if (o->kind == BKT_GROUP && bkt_links_count_merge(d->links, &c->obj->group.links, &o->group.links) < 0) {
         bkt_object_release(o);
         BKT_NOMEM(err);
