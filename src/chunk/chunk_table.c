@@ -183,6 +183,8 @@ static int take_int(struct bkt_rd *r, const struct bkt_type *t, uint64_t *out)
 static int take_uri(struct bkt_rd *r, const struct bkt_type *t, const char **uri, size_t *n)
 {
     *n   = t->var_string ? (size_t)bkt_rd_le(r, 4) : t->size;
+    if (t->var_string && *n == BKT_VAR_NULL)
+        *n = 0;
     *uri = bkt_rd_take(r, *n);
     if (!r->ok)
         return BKT_EFORMAT;

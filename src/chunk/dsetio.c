@@ -8,6 +8,7 @@
 #include "ahead.h"
 #include "map.h"
 #include "num.h"
+#include "value.h"
 
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord)
 {
@@ -49,6 +50,8 @@ static int set_fill(struct bkt_dsetio *io, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf e = {0};
     if (!ds->has_fill) {
         BKT_TRY(err, bkt_zero_element(ds->type, &e), "an element of zeros");
+        if (ds->null_fill)
+            (void)bkt_nulls_put(ds->type, e.ptr, e.len, &(struct bkt_nulls){.all = true});
     } else {
         struct bkt_rd r = bkt_rd_of(ds->fill.ptr, ds->fill.len);
         if (io->var ? bkt_value_skip(ds->type, &r, NULL) < 0 : ds->fill.len != io->elem_size)

@@ -2,7 +2,7 @@
  *
  *   fixed-size elements   as HSDS stores them (hsds_codec.c), or, where the layout says so ("chunk_encoding": "hdf5"), what
  *                         HDF5's filters make of the chunk (filter.h)
- *   variable size         the serialised elements, compressed by HSDS's rule
+ *   variable size         the serialised elements, and which strings are NULL (value_null.c), compressed by HSDS's rule
  *
  * HSDS has no place for HDF5's filter mask: which filters were left out for one chunk.  A chunk with a mask has a header in
  * front: 8 bytes of magic and the mask.  It is told by its bytes alone, so it is one object and one PUT, and a chunk without a
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dirty.h"
+#include "value.h"
 
 #define HEAD BKT_STORED_HEAD
 static const unsigned char magic[8] = {0x89, 'B', 'K', 'T', 'm', '\r', '\n', 0x1a};
@@ -92,8 +93,21 @@ static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, s
     return BKT_OK;
 }
 
+static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     plain = {0};
+    BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
+    if (bkt_buf_add(&plain, src, n) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_nulls_take(io->ds->type, plain.ptr, plain.len, &nulls, err));
+    BKT_PASS(bkt_nulls_append(&nulls, &plain, err));
+    return bkt_hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
+}
+
 int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err)
 {
+    if (io->var && bkt_value_has_null(io->ds->type, src, n))
+        return encode_nulls(io, src, n, out, err);
     if (io->hdf5)
         return encode_hdf5(io, src, n, out, err);
     return bkt_hsds_encode(io->ds, &io->codec, src, n, out, err);

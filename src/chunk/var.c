@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "dsetio.h"
+#include "value.h"
 
 int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err)
 {
@@ -19,7 +20,7 @@ int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt
     int           rc = BKT_OK;
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         e->starts[i] = (size_t)(r.p - bytes->ptr);
-        rc           = bkt_value_skip(io->ds->type, &r, err);
+        rc           = bkt_value_skip_stored(io->ds->type, &r, err);
         if (rc < 0)
             (void)BKT_ERR(err, rc, "element %zu of %zu", i, n);
     }
@@ -27,9 +28,14 @@ int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt
         bkt_centry_release(e);
         return rc;
     }
-    e->starts[n] = (size_t)(r.p - bytes->ptr); /* HSDS leaves bytes behind the last one (facts: 3.5) */
+    e->starts[n] = (size_t)(r.p - bytes->ptr); /* HSDS leaves bytes behind the last one (facts: 3.5), and we what value_null.c says */
+    rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
+    if (rc < 0) {
+        bkt_centry_release(e);
+        return rc;
+    }
     e->n_starts  = n;
-    e->len       = bytes->len;
+    e->len       = e->starts[n];
     e->data      = bkt_buf_steal(bytes);
     *out         = e;
     return BKT_OK;

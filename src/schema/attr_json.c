@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "value.h"
 
 static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
 {
@@ -16,7 +17,7 @@ static int parse_value(const json_t *j, struct bkt_attr *a, struct bkt_err *err)
         return bkt_err_copy(err, rc, &why);
     if (rc == BKT_OK) {
         a->has_value = true;
-        return BKT_OK;
+        return bkt_nulls_parse(j, a->type, &a->value, err);
     }
     bkt_buf_fini(&a->value);
     if (asprintf(&a->bad, "attribute \"%s\": %s", a->name, why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
@@ -69,6 +70,7 @@ bool bkt_json_says_utf8(const json_t *j)
 /* All keys are there, as HSDS needs them: "value" is null where there is none. */
 static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
     json_t *part   = NULL;
     bool    base64 = false;
     if (a->bad)
@@ -79,8 +81,9 @@ static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
     BKT_PASS(bkt_json_set(j, "shape", part));
     part = json_null();
     if (a->has_value && a->space.cls != BKT_S_NULL)
-        BKT_PASS(bkt_value_emit(a->type, &a->space, &a->value, &part, &base64, err));
+        BKT_PASS(bkt_value_emit(a->type, &a->space, &a->value, &part, &base64, &nulls, err));
     BKT_PASS(bkt_json_set(j, "value", part));
+    BKT_PASS(bkt_nulls_emit(&nulls, j));
     if (base64)
         BKT_PASS(bkt_json_set(j, "encoding", json_string("base64")));
     if (a->name_utf8)

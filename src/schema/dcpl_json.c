@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "parse.h"
+#include "value.h"
 
 /* id, class, names; the first name is the usual one.  Ids as HDF5 registered them, and HSDS's own two. */
 static const struct filter_row {
@@ -172,6 +173,7 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
     static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
     const json_t                 *j      = bkt_json_get(cpl, "fillValue");
     struct bkt_err                why    = {0};
+    d->null_fill = !j && json_is_true(bkt_json_get(cpl, "h5null"));
     if (!j)
         return BKT_OK;
     const char *encoding = bkt_json_word(cpl, "fillValue_encoding");
@@ -183,6 +185,8 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
         return BKT_OK;
     }
     d->has_fill = rc == BKT_OK;
+    if (d->has_fill)
+        BKT_PASS(bkt_nulls_parse(cpl, d->type, &d->fill, err));
     if (rc == BKT_ENOMEM)
         return bkt_err_copy(err, rc, &why);
     if (rc < 0 && asprintf(&d->bad, "creationProperties.fillValue: %s", why.n ? why.frame[0].msg : bkt_err_text(rc)) < 0) {
@@ -309,15 +313,14 @@ static int emit_filters(const struct bkt_dset *d, json_t *cpl)
 static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
     static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
+    BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
     json_t                       *value  = NULL;
     bool                          base64 = d->type->cls == BKT_T_ARRAY || d->type->cls == BKT_T_VLEN;
     if (!d->has_fill)
-        return BKT_OK;
-    if (base64)
-        value = bkt_json_new_base64(&d->fill);
-    else
-        BKT_TRY(err, bkt_value_emit(d->type, &scalar, &d->fill, &value, &base64, err), "fill value");
+        return d->null_fill ? bkt_json_set(cpl, "h5null", json_true()) : BKT_OK;
+    BKT_TRY(err, bkt_value_emit(d->type, &scalar, &d->fill, &value, &base64, &nulls, err), "fill value");
     BKT_PASS(bkt_json_set(cpl, "fillValue", value));
+    BKT_PASS(bkt_nulls_emit(&nulls, cpl));
     return base64 ? bkt_json_set(cpl, "fillValue_encoding", json_string("base64")) : BKT_OK;
 }
 

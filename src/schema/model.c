@@ -109,25 +109,30 @@ int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *er
     return BKT_OK;
 }
 
-int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err)
+static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struct bkt_err *err)
 {
     bool ok = true;
     if (!t->is_var) {
         ok = bkt_rd_take(r, t->size) != NULL;
     } else if (t->cls == BKT_T_COMPOUND) {
         for (size_t i = 0; i < t->n_fields; i++)
-            BKT_PASS(bkt_value_skip(t->fields[i].type, r, err));
+            BKT_PASS(skip(t->fields[i].type, r, null, err));
     } else if (t->cls == BKT_T_ARRAY) {
         for (uint64_t i = 0; i < t->n_elems; i++)
-            BKT_PASS(bkt_value_skip(t->base, r, err));
+            BKT_PASS(skip(t->base, r, null, err));
     } else {
         uint64_t n = bkt_rd_le(r, 4);
-        ok         = r->ok && n <= INT32_MAX && bkt_rd_take(r, (size_t)n) != NULL;
+        if (n == null && t->cls == BKT_T_STRING)
+            n = 0;
+        ok = r->ok && n <= INT32_MAX && bkt_rd_take(r, (size_t)n) != NULL;
     }
     if (!ok)
         BKT_FAIL(err, BKT_EFORMAT, "an element passes the end of the stored data");
     return BKT_OK;
 }
+
+int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, BKT_VAR_NULL, err); }
+int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err) { return skip(t, r, 0, err); }
 
 /* ---- objects ---- */
 

@@ -6,7 +6,8 @@
  * Stored form: a value is bytes as HSDS serialises them (facts 3.5): elements in C order, each packed in the
  * declared byte order; where the type has a variable-length part, that part is `count i32le` = number of BYTES,
  * then the bytes.  Attribute values, fill values and variable-length chunks all come in this one form;
- * for types without variable parts it is simply the packed array. */
+ * for types without variable parts it is simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no
+ * bytes; HSDS knows count 0 for it, so that is what is stored, with a mark beside (value_null.c). */
 #ifndef BKT_MODEL_H
 #define BKT_MODEL_H
 
@@ -19,6 +20,7 @@
 
 #define BKT_MAX_RANK 32 /* H5S_MAX_RANK */
 #define BKT_UNLIMITED UINT64_MAX
+#define BKT_VAR_NULL  UINT32_MAX
 #define BKT_ID_LEN 38
 
 /** An object id, "g-…", "d-…" or "t-…"; "" for none. */
@@ -195,6 +197,7 @@ struct bkt_dset {
     size_t                  n_filters;
     bool                    has_fill;
     struct bkt_buf          fill;    /* stored form of one element, when has_fill */
+    bool                    null_fill; /* !has_fill: strings that were never written are NULL, as in HDF5's files; HSDS's are "" */
     enum bkt_initializer    init;
     double                  arange_start, arange_step;
     char                   *init_text; /* for messages: the initializer as stored; NULL */
@@ -294,6 +297,8 @@ void                    bkt_link_fini(struct bkt_link *l);
 /** Length in bytes of one element in stored form at @p r, consumed; for walking variable-length buffers.
  *  BKT_EFORMAT when it would pass the end. */
 BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
+/** The same as it comes from a store: there are no NULLs yet. */
+BKT_NODISCARD int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
 
 /* ---- ids and keys (facts 1) ---- */
 bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */

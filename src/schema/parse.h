@@ -11,6 +11,8 @@
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
  *   h5nextlink, h5nextattr        the number of the next one
+ *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see value_null.c. Without
+ *                  fillValue: strings that were never written are
  *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
  *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
@@ -79,9 +81,15 @@ BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_do
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out);
-/** A value as JSON, if that gives the very same bytes when it is parsed; else as base64 of them, and @p base64 true. */
+/** A value as JSON, if that gives the very same bytes when it is parsed; else as base64 of them, and @p base64 true.
+ *  @param base64  in: it is to be base64 in any case
+ *  @param nulls   empty; gets which strings are NULL, which are "" in @p out; bkt_nulls_emit() */
+struct bkt_nulls;
 BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
-                                 json_t **out, bool *base64, struct bkt_err *err);
+                                 json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err);
+/** Key h5null, beside a value (value_null.c). */
+BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
+BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
 /** All of them into the object @p j, in the order of creation, where @p numbered with numbers (order_json.c); user-defined links

@@ -34,4 +34,25 @@ BKT_NODISCARD int bkt_regref_emit(const struct bkt_regref *r, struct bkt_buf *ou
 /** The stored form of an object reference, "datasets/d-…", NUL padded; zeros for id "". */
 void bkt_ref_emit(const struct bkt_id *id, char out[48]);
 
+/* ---- strings that are NULL (model.h) ---- */
+bool bkt_type_has_strings(const struct bkt_type *t); /* of variable length, anywhere in it */
+/** Whether one of the elements in these @p n bytes has a NULL. */
+bool bkt_value_has_null(const struct bkt_type *t, const void *p, size_t n);
+
+/** Which of the empty strings of some elements are NULL. */
+struct bkt_nulls {
+    struct bkt_buf bits;            /* one for each that is empty, as they are stored, lowest first */
+    uint64_t       n_empty, n_null; /* n_empty: NULL or "" */
+    bool           all;
+};
+/** Make every NULL an empty string, and say which they were; @p out is empty before, to be freed by bkt_nulls_fini(). */
+BKT_NODISCARD int bkt_nulls_take(const struct bkt_type *t, void *p, size_t n, struct bkt_nulls *out, struct bkt_err *err);
+/** The other way round; back comes how many empty strings there are. */
+uint64_t          bkt_nulls_put(const struct bkt_type *t, void *p, size_t n, const struct bkt_nulls *nulls);
+void              bkt_nulls_fini(struct bkt_nulls *x);
+/** What stands behind a chunk's elements, appended. */
+BKT_NODISCARD int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err);
+/** A chunk of @p n bytes, the first @p elements of which are its elements: these get their NULLs.  BKT_EFORMAT. */
+BKT_NODISCARD int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements, struct bkt_err *err);
+
 #endif

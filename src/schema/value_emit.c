@@ -7,6 +7,7 @@
 
 #include "num.h"
 #include "parse.h"
+#include "value.h"
 
 /* Reads one element at r into JSON.  BKT_EFORMAT: not in this form. */
 typedef int decode_fn(const struct bkt_type *t, struct bkt_rd *r, json_t **out);
@@ -185,30 +186,41 @@ static bool gives_same(const struct bkt_type *type, const struct bkt_space *spac
            (again.len == 0 || memcmp(again.ptr, value->ptr, again.len) == 0);
 }
 
-int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out,
-                   bool *base64, struct bkt_err *err)
+static int emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out, bool *base64,
+                struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(value->ptr, value->len), walk = r;
     uint64_t      n;
     json_t       *j = NULL;
-    *base64         = false;
     BKT_PASS(bkt_space_count(space, &n, err));
     for (uint64_t i = 0; i < n; i++)
         BKT_PASS(bkt_value_skip(type, &walk, err));
     if (bkt_rd_left(&walk))
         BKT_FAIL(err, BKT_EINVAL, "a value has %zu bytes more than its type and shape take", bkt_rd_left(&walk));
-    int rc = n ? decode_nested(type, space->dims, space->rank, &r, &j) : give(json_array(), &j);
+    int rc = *base64 ? BKT_EFORMAT : n ? decode_nested(type, space->dims, space->rank, &r, &j) : give(json_array(), &j);
     if (rc == BKT_OK && n && !gives_same(type, space, j, value)) {
         json_decref(j);
         rc = BKT_EFORMAT;
     }
-    if (rc == BKT_EFORMAT) {
-        *base64 = true;
-        j       = bkt_json_new_base64(value);
-        rc      = j ? BKT_OK : BKT_ENOMEM;
+    *base64 = rc == BKT_EFORMAT;
+    if (*base64) {
+        j  = bkt_json_new_base64(value);
+        rc = j ? BKT_OK : BKT_ENOMEM;
     }
     if (rc < 0)
         BKT_NOMEM(err);
     *out = j;
     return BKT_OK;
+}
+
+int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out,
+                   bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
+    if (!bkt_value_has_null(type, value->ptr, value->len))
+        return emit(type, space, value, out, base64, err);
+    if (bkt_buf_add(&plain, value->ptr, value->len) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));
+    return emit(type, space, &plain, out, base64, err);
 }

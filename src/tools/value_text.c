@@ -150,8 +150,9 @@ static void put_many(struct sink *s, const struct bkt_type *t, uint64_t n, struc
 static void put_var(struct sink *s, const struct bkt_type *t, struct bkt_rd *r, unsigned depth)
 {
     size_t               n = (size_t)bkt_rd_le(r, 4);
-    const unsigned char *p = bkt_rd_take(r, n);
-    if (!p && n) {
+    bool                 null = n == BKT_VAR_NULL && t->cls == BKT_T_STRING;
+    const unsigned char *p    = null ? NULL : bkt_rd_take(r, n);
+    if (null || (!p && n)) {
         put_null(s);
     } else if (t->cls == BKT_T_VLEN) {
         struct bkt_rd in = bkt_rd_of(p, n);

@@ -5,6 +5,7 @@
 
 #include "convert.h"
 #include "native.h"
+#include "value.h"
 
 static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
 
@@ -261,6 +262,7 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     H5D_fill_value_t status;
     if (H5Pfill_value_defined(id, &status) < 0)
         return failed(err);
+    d->null_fill = status != H5D_FILL_VALUE_USER_DEFINED && bkt_type_has_strings(d->type);
     if (status != H5D_FILL_VALUE_USER_DEFINED)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *mem          = calloc(1, H5Tget_size(file_type));

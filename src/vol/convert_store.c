@@ -219,10 +219,14 @@ static int store_strings(struct run *r, const struct bkt_conv *c, const struct s
 {
     (void)c, (void)old;
     for (size_t i = 0; i < n; i++) {
-        const char *s;
+        unsigned char null[4];
+        const char   *s;
         memcpy(&s, src->base + i * src->stride, sizeof s);
-        BKT_PASS(put_counted(r, &out->bytes, s ? s : "", s ? strlen(s) : 0));
-        out->end[i] = out->bytes.len;
+        if (s)
+            BKT_PASS(put_counted(r, &out->bytes, s, strlen(s)));
+        else
+            bkt_put_le(null, 4, BKT_VAR_NULL);
+        BKT_PASS(end_element(r, out, i, s ? BKT_OK : bkt_buf_add(&out->bytes, null, 4)));
     }
     return BKT_OK;
 }
@@ -333,6 +337,8 @@ static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
     }
     BKT_PASS(bkt_buf_resize(out, at + n));
     memset(out->ptr + at, 0, n);
+    if (t->is_var && t->cls == BKT_T_STRING)
+        bkt_put_le(out->ptr + at, 4, BKT_VAR_NULL);
     return BKT_OK;
 }
 

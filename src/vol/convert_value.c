@@ -145,6 +145,10 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
 static int payload(struct run *r, const struct bkt_column *col, size_t i, struct bkt_slice *out)
 {
     const struct bkt_slice *s = &col->slices[i];
+    if (s->n == 4 && bkt_get_le(s->p, 4) == BKT_VAR_NULL) { /* a string */
+        *out = (struct bkt_slice){NULL, 0};
+        return BKT_OK;
+    }
     if (s->n < 4 || bkt_get_le(s->p, 4) > s->n - 4)
         BKT_FAIL(r->err, BKT_EFORMAT, "a variable-length value is cut off (%zu bytes stored)", s->n);
     out->p = s->p + 4;
@@ -159,11 +163,13 @@ static int string(struct run *r, const struct bkt_conv *c, const struct bkt_colu
     for (size_t i = 0; i < n; i++) {
         struct bkt_slice s;
         BKT_PASS(payload(r, col, i, &s));
-        char *p = give(r, s.n + 1);
-        if (!p)
+        char *p = s.p ? give(r, s.n + 1) : NULL;
+        if (s.p && !p)
             return BKT_ENOMEM;
-        memcpy(p, s.p, s.n);
-        p[s.n] = '\0';
+        if (p) {
+            memcpy(p, s.p, s.n);
+            p[s.n] = '\0';
+        }
         memcpy(dst + i * dstride, &p, sizeof p);
     }
     return BKT_OK;
@@ -232,9 +238,9 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
     for (size_t i = 0, at = 0; i < n; at += q->len[i++]) {
         BKT_PASS(payload(r, col, i, &s));
         struct bkt_rd rd = bkt_rd_of(s.p, s.n);
-        if (base->src)
+        if (base->src && s.n)
             memcpy(q->packed + at * base->src, s.p, s.n);
-        else
+        else if (!base->src)
             BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
     }
     return BKT_OK;

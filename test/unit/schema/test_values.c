@@ -1,5 +1,6 @@
 /* Attribute and fill values: JSON -> stored form, given in hex. */
 #include "check.h"
+#include "value.h"
 
 #define SCALAR       "{'class': 'H5S_SCALAR'}"
 #define S(n)         "{'class': 'H5S_SIMPLE', 'dims': [" n "]}"
@@ -130,6 +131,11 @@ static const struct {
     {"region", REG, SCALAR, "{'id': 'd'}", "0a0000007b226964223a2264227d"},
     {"null", "'H5T_STD_I8LE'", SCALAR, "null", NULL},
     {"null with an encoding", VSTR, SCALAR, "null, 'encoding': 'base64'", NULL},
+    {"some texts are NULL", VSTR, S("4"), "['', 'a', '', ''], 'h5null': [1]", "000000000100000061ffffffff00000000"},
+    {"all of them", CMP, S("2"), "[[1, ''], [2, '']], 'h5null': true", "0100ffffffff0200ffffffff"},
+    {"within a sequence", VLEN(VSTR), S("1"), "[['', 'a', '']], 'h5null': [0]", "0d000000ffffffff010000006100000000"},
+    {"NULLs of a value that is no more", VSTR, S("2"), "['a', ''], 'h5null': [1, 7, -1, 'x', null]", "010000006100000000"},
+    {"a count that is never stored", VSTR, S("1"), "'/////w==', 'encoding': 'base64'", "!"},
     {"null space", "'H5T_STD_I8LE'", "{'class': 'H5S_NULL'}", "null", NULL},
     {"too large to hold", FSTR("4000000000", "NULLPAD"), SCALAR, "''", "!"},
 };
@@ -219,8 +225,58 @@ static void fill(size_t i)
     free(body);
 }
 
+/* Behind a chunk of "", "", "a" */
+static const struct {
+    const char *what, *tail, *want; /* "!": malformed */
+} tails[] = {
+    {"nothing", "", "0000000000000000"},
+    {"zeros of HSDS's", "000000000000000000000000", "0000000000000000"},
+    {"the second", "89424b546e0d0a1a0200000002", "00000000ffffffff"},
+    {"all", "89424b546e0d0a1affffffff", "ffffffffffffffff"},
+    {"of another number", "89424b546e0d0a1a0300000002", "!"},
+    {"without its bits", "89424b546e0d0a1a02000000", "!"},
+    {"with too many", "89424b546e0d0a1a020000000200", "!"},
+    {"cut off", "89424b546e0d0a1a0200", "0000000000000000"},
+};
+
+static size_t bytes_of(const char *hex, unsigned char *out)
+{
+    size_t n = strlen(hex) / 2;
+    for (size_t i = 0; i < n; i++) {
+        const char one[3] = {hex[2 * i], hex[2 * i + 1], 0};
+        out[i]            = (unsigned char)strtoul(one, NULL, 16);
+    }
+    return n;
+}
+
+static void tail(size_t i)
+{
+    const struct bkt_type text = {.cls = BKT_T_STRING, .is_var = true, .var_string = true};
+    unsigned char         b[64] = {0}, want[8];
+    b[8] = 1, b[12] = 'a';
+    size_t n   = 13 + bytes_of(tails[i].tail, b + 13);
+    bool   bad = strcmp(tails[i].want, "!") == 0;
+    int    rc  = bkt_nulls_read(&text, b, n, 13, NULL);
+    CHECK(rc == (bad ? BKT_EFORMAT : BKT_OK), "%s: %d", tails[i].what, rc);
+    if (bad)
+        return;
+    (void)bytes_of(tails[i].want, want);
+    CHECK(memcmp(b, want, sizeof want) == 0, "%s: %02x %02x", tails[i].what, b[0], b[4]);
+    struct bkt_nulls x   = {.n_empty = 0};
+    struct bkt_buf   out = {0};
+    CHECK(bkt_nulls_take(&text, b, 13, &x, NULL) == BKT_OK && x.n_empty == 2, "%s", tails[i].what);
+    CHECK(bkt_nulls_append(&x, &out, NULL) == BKT_OK, "%s", tails[i].what);
+    if (x.n_null)
+        CHECK(out.len == n - 13 && memcmp(out.ptr, b + 13, out.len) == 0, "%s: %zu bytes behind it", tails[i].what, out.len);
+    bkt_buf_fini(&out);
+    bkt_nulls_fini(&x);
+}
+
 int main(void)
 {
+    for (size_t i = 0; i < BKT_COUNT(tails); i++)
+        tail(i);
+
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         attribute(i);
     for (size_t i = 0; i < BKT_COUNT(fills); i++)
