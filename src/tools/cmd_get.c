@@ -11,6 +11,7 @@
 #include "buf.h"
 #include "domain.h"
 #include "h5.h"
+#include "interrupt.h"
 #include "jout.h"
 #include "tool.h"
 #include "tree.h"
@@ -84,6 +85,12 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     return h5_open_native(name, fapl, out, err);
 }
 
+static int before_data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    (void)arg, (void)src, (void)dst, (void)path;
+    return interrupt_check(err);
+}
+
 static void done(void *arg, const char *path, H5I_type_t type)
 {
     struct get *g = arg;
@@ -104,7 +111,8 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
         return h5_fail(err, name);
-    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .tell = tell, .open_beside = open_beside, .done = done},
+    struct tree_options o = {.hooks = {.arg = g, .shape = drop_external, .data = before_data, .tell = tell, .open_beside = open_beside,
+                                       .done = done},
                              .dst_native = true,
                              .no_data    = bkt_tool_has(g->t, "nodata") > 0};
     int                 rc = tree_copy(src, dst, &o, err);
@@ -139,6 +147,8 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
     int rc = copy(g, src, part, err);
     if (H5Fclose(src) < 0 && rc == BKT_OK)
         rc = h5_fail(err, domain);
+    if (rc == BKT_OK)
+        rc = interrupt_check(err);
     if (rc == BKT_OK && rename(part, file) < 0)
         rc = BKT_ERR(err, BKT_EIO, "%s: %s", file, strerror(errno));
     return rc;
@@ -155,6 +165,7 @@ static int run(struct bkt_tool *t)
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
     g.file = file;
+    interrupt_catch();
     int rc = run_get(&g, t->args[0], file, bkt_buf_str(&part), &err);
     if (rc < 0) {
         (void)unlink(bkt_buf_str(&part));

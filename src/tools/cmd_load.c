@@ -137,9 +137,12 @@ static int run(struct bkt_tool *t)
     BKT_CLEANUP(bkt_freep) char *info   = bkt_tool_info(t);
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1];
-    bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || target[strlen(target) - 1] == '/';
+    size_t                       n      = strlen(target);
+    bool                         folder = (t->n_args > 2 && !bkt_tool_has(t, "extend")) || (n && target[n - 1] == '/');
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
+    if (!n)
+        return bkt_tool_usage(t, "the target has no name");
     if (o.chunk_map ? folder : t->n_args < 2)
         return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)

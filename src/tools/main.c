@@ -50,6 +50,15 @@ static void leave_plugin(void)
     (void)unsetenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe) */
 }
 
+/* What was printed got where it should. */
+static int printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return BKT_EXIT_OK;
+    fputs("h5bucket: the standard output can't be written to\n", stderr);
+    return BKT_EXIT_FAIL;
+}
+
 int main(int argc, char **argv)
 {
     leave_plugin();
@@ -58,11 +67,11 @@ int main(int argc, char **argv)
         return run(v, argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         puts("h5bucket " BKT_VERSION);
-        return BKT_EXIT_OK;
+        return printed();
     }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         bkt_help_program(stdout);
-        return BKT_EXIT_OK;
+        return printed();
     }
     if (argc > 1)
         fprintf(stderr, "h5bucket: no verb '%s'\n", argv[1]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "interrupt.h"
 #include "num.h"
 #include "tree_impl.h"
 
@@ -66,6 +67,8 @@ static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
     }
     for (size_t i = 0; i < c.n; i++) {
         uint32_t mask = c.v[i].mask;
+        if (interrupt_check(NULL) < 0)
+            return false; /* move_simple() says so */
         if (bkt_buf_resize(&bytes, (size_t)c.v[i].size) < 0 || H5Dread_chunk(src, H5P_DEFAULT, c.v[i].offset, &mask, bytes.ptr) < 0 ||
             H5Dwrite_chunk(dst, H5P_DEFAULT, mask, c.v[i].offset, (size_t)c.v[i].size, bytes.ptr) < 0) {
             (void)H5Eclear2(H5E_DEFAULT); /* filters that one side lacks, an index that can't: by elements, then */
@@ -152,6 +155,7 @@ static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
     choose_block(&b, chunked ? chunk : NULL, elems ? elems : 1);
     do {
         hsize_t count[H5S_MAX_RANK], n = 1;
+        BKT_PASS(interrupt_check(err));
         for (unsigned d = 0; d < b.rank; d++)
             n *= count[d] = bkt_min_u64(b.step[d], b.dims[d] - b.at[d]);
         BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple(1, &n, NULL);

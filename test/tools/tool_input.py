@@ -1,5 +1,5 @@
 """Claims about h5bucket: plain web servers, bad input, usage.  Run by tool.py."""
-import functools, http.server, json, os, threading
+import functools, http.server, json, os, subprocess, threading
 
 from bed import FX, dir_only, fails, ok
 
@@ -118,3 +118,12 @@ def test_the_connectors_own_variables_do_no_harm(b):
     assert b.json("diff", d, d + ".2", env=env) == []
     env["HDF5_VOL_CONNECTOR"] = "no_such_connector"
     assert b.json("diff", d, d + ".2", env=env) == []
+
+
+@dir_only
+def test_no_name_and_a_full_disk_are_told(b):
+    fails(b.run("load", b.fx("acl.h5"), ""), "no name", rc=2)
+    for argv in (["--help"], ["--version"], ["help"], ["settings"]):
+        with open("/dev/full", "w") as full:
+            r = subprocess.run([b.tool, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        assert r.returncode == 1 and "can't be written to" in r.stderr, (argv, r.returncode, r.stderr)

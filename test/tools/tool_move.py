@@ -1,5 +1,5 @@
 """Claims about h5bucket: rm, cp, mv.  Run by tool.py."""
-import json, os, shutil, signal, subprocess, time
+import json, os, shutil, signal, subprocess, tempfile, time
 
 from bed import dir_only, fails, ok, own_bucket
 
@@ -195,3 +195,22 @@ def test_ctrl_c_leaves_nothing_half_done(b):
             assert b.json("verify", "--deep", to)[0]["n_problems"] == 0
             ok(b.run("rm", to))
     assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0
+
+
+@own_bucket
+def test_ctrl_c_leaves_no_part_of_a_file(b):
+    d = b.copy("filters.h5")
+    folder = tempfile.mkdtemp()
+    try:
+        for wait in (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3):
+            to = os.path.join(folder, "x.h5")
+            p = subprocess.Popen([b.tool, "get", d, to], stderr=subprocess.PIPE, text=True)
+            time.sleep(wait)
+            p.send_signal(signal.SIGINT)
+            err = p.communicate(timeout=60)[1]
+            assert p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
+            assert os.listdir(folder) == ([] if p.returncode else ["x.h5"]), (p.returncode, os.listdir(folder))
+            if p.returncode == 0:
+                os.remove(to)
+    finally:
+        shutil.rmtree(folder)
