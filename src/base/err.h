@@ -62,7 +62,8 @@ const char *bkt_err_text(int code);
 /** Whether the same request may succeed when sent again. */
 bool bkt_err_retryable(int code);
 
-/** Forget what is recorded; NULL is fine. */
+/** Forget what is recorded; NULL is fine.  Also to begin with, instead of `= {0}`, which clears 5 KB and shows where a call
+ *  takes a microsecond. */
 void bkt_err_clear(struct bkt_err *err);
 
 /** A heap copy for handing an error between threads; NULL when memory is short or @p err is NULL.

@@ -223,14 +223,30 @@ static int init_irregular(struct bkt_grid *g, const struct bkt_sel *sel, uint64_
 
 /* ---- both ---- */
 
+void bkt_grid_none(struct bkt_grid *g)
+{
+    g->rank        = 0;
+    g->n_chunks    = 0;
+    g->n_elems     = 0;
+    g->chunk_elems = 0;
+    g->irregular   = false;
+    g->piece       = NULL;
+    g->n_pieces    = 0;
+    g->first       = NULL;
+}
+
 int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err)
 {
     uint64_t total = 1, n_grid = 1;
-    memset(g, 0, sizeof *g);
+    bkt_grid_none(g);
     if (sel->rank > BKT_MAX_RANK)
         BKT_FAIL(err, BKT_EINVAL, "selection of rank %u", sel->rank);
     g->rank        = sel->rank ? sel->rank : 1;
     g->chunk_elems = 1;
+    for (unsigned d = 0; d < g->rank; d++) {
+        g->span[d]   = NULL;
+        g->n_span[d] = 0;
+    }
     for (unsigned d = g->rank; d-- > 0;) {
         g->dims[d]  = sel->rank ? sel->dims[d] : 1;
         g->cdims[d] = cdims[d];
@@ -261,7 +277,7 @@ void bkt_grid_fini(struct bkt_grid *g)
         free(g->span[d]);
     free(g->piece);
     free(g->first);
-    memset(g, 0, sizeof *g);
+    bkt_grid_none(g);
 }
 
 /* Which span of each dimension chunk k is. */

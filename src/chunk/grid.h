@@ -44,6 +44,8 @@ struct bkt_grid {
  *          the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err);
 void              bkt_grid_fini(struct bkt_grid *g);
+/** One that touches nothing; its arrays aren't cleared. */
+void              bkt_grid_none(struct bkt_grid *g);
 
 /** Grid coordinate of the k-th touched chunk (grid order), g->rank entries. */
 void bkt_grid_coord(const struct bkt_grid *g, uint64_t k, uint64_t *coord);
@@ -81,6 +83,7 @@ struct bkt_memmap {
 /** @param sel  NULL: contiguous from 0.  @return as bkt_grid_init() */
 BKT_NODISCARD int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err);
 void              bkt_memmap_fini(struct bkt_memmap *m);
+void              bkt_memmap_none(struct bkt_memmap *m);
 /** Where element @p seq of the selection lies; gives how many from there on are contiguous (>= 1).
  *  @param hint  the caller's cursor, 0 at first */
 uint64_t bkt_memmap_at(const struct bkt_memmap *m, uint64_t seq, uint64_t *off, size_t *hint);

@@ -50,10 +50,19 @@ static int add_dim(struct bkt_memmap *m, const struct bkt_sel *s, unsigned d, ui
     return BKT_OK;
 }
 
+void bkt_memmap_none(struct bkt_memmap *m)
+{
+    m->kind    = BKT_MEM_FLAT;
+    m->rank    = 0;
+    m->n_elems = UINT64_MAX;
+    m->runs    = NULL;
+    m->n_runs  = 0;
+    m->before  = NULL;
+}
+
 int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err)
 {
-    memset(m, 0, sizeof *m);
-    m->n_elems = UINT64_MAX;
+    bkt_memmap_none(m);
     if (!sel)
         return BKT_OK;
     m->n_elems = sel->kind == BKT_SEL_NONE ? 0 : 1;
@@ -77,8 +86,10 @@ int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_
 
 void bkt_memmap_fini(struct bkt_memmap *m)
 {
-    if (m)
-        free(m->before);
+    if (!m)
+        return;
+    free(m->before);
+    m->before = NULL;
 }
 
 static uint64_t at_hyper(const struct bkt_memmap *m, uint64_t seq, uint64_t *off)

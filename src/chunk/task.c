@@ -146,8 +146,9 @@ static int check_ref(struct bkt_task *k, struct bkt_err *err)
 
 static void task_arrived(struct bkt_task *k)
 {
-    struct bkt_err err = {0};
-    int            rc  = k->is_native ? check_native(k, &err) : check_ref(k, &err);
+    struct bkt_err err;
+    bkt_err_clear(&err);
+    int rc = k->is_native ? check_native(k, &err) : check_ref(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->segs, rc, &err);
     if (rc < 0 || atomic_load(k->run->cancel))

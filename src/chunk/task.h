@@ -19,8 +19,7 @@ struct bkt_populate {
 struct bkt_run_state {
     pthread_mutex_t lock; /* guards what follows up to `own_cancel` */
     pthread_cond_t  wake; /* all tasks have ended, or there is room again for a caller that wants it */
-    int             rc;   /* of the first failure, with its story */
-    struct bkt_err  err;
+    int             rc;   /* of the first failure, with its story in `err` */
     uint64_t        in_flight, limit; /* bytes */
     size_t          n_tasks;
     bool            wants_room;
@@ -33,6 +32,7 @@ struct bkt_run_state {
     struct bkt_populate populate;
     struct bkt_target *t;
     size_t             n;
+    struct bkt_err     err; /* under the lock, too; last, see bkt_read_run() */
 };
 
 /** Where a body that is poured stands (pour.c). */

@@ -17,6 +17,7 @@
  * 16 or 8 and 0.29 s with 64; at 100 ms and 50 MB/s a request 0.38, 0.40, 0.37 and 0.46 s. */
 #define SLOTS    32
 #define COPY_MIN  (4u << 20)  /* as much of a directory's plain bytes is not copied to a cache: the system's page cache has it */
+#define TAKE_MAX  (64u << 10) /* of what is copied without a task */
 #define NEAR_GAP  (UINT64_C(64) << 10) /* costs about nothing anywhere */
 #define USUAL_RATE 50e6                /* bytes per second of one connection, while nothing is known */
 /* Neighbours become requests of so many bytes however little is read.  4 MiB of chunks of 64 KiB from a server 100 ms away that moves
@@ -81,6 +82,34 @@ static struct bkt_centry *cached(const struct bkt_target *t, uint64_t k)
     return t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, bkt_target_linear(t, k)) : NULL;
 }
 
+/* A part of a plain chunk object that the cache holds already: no task is needed.  Boxes of 8 x 8, one by one,
+ * take 1.6 us of CPU each so, 2.0 otherwise. */
+static bool take_slice(struct bkt_target *t, uint64_t k)
+{
+    struct bkt_grid_iter it;
+    struct bkt_grid_run  first, last;
+    struct bkt_seg       s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
+    uint64_t             es = t->io->elem_size, base;
+    size_t               delta;
+    if (t->grid.irregular || !t->io->cache || !t->io->slice_space || !bkt_mul_u64(bkt_target_linear(t, k), t->io->chunk_bytes, &base) ||
+        base > UINT64_MAX - t->io->chunk_bytes)
+        return false;
+    bkt_grid_iter(&it, &t->grid, k, 0, 1);
+    if (!bkt_grid_next(&it, &first))
+        return false;
+    bkt_grid_iter(&it, &t->grid, k, s.n_runs - 1, 1);
+    if (!bkt_grid_next(&it, &last))
+        return false;
+    s.off                = first.off * es;
+    s.len                = (last.off + last.len) * es - s.off; /* runs ascend */
+    struct bkt_centry *e = s.len > TAKE_MAX ? NULL : bkt_cache_cover(t->io->cache, t->io->slice_space, base + s.off, (size_t)s.len, &delta);
+    if (!e)
+        return false;
+    bkt_scatter_seg(&s, e->data + delta);
+    bkt_centry_release(e);
+    return true;
+}
+
 static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct bkt_segs *segs, struct bkt_err *err)
 {
     bool plain = bkt_stored_is_plain(t->io);
@@ -93,6 +122,8 @@ static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct b
             BKT_PASS(take_cached(run, t, k, e, true, err));
             continue;
         }
+        if (plain && take_slice(t, k))
+            continue;
         if (plain)
             BKT_PASS(bkt_segs_add_slice(segs, t, k, &run->lim, &sliced, err));
         if (sliced)
@@ -306,12 +337,15 @@ static void hand_over(struct bkt_target *t)
 
 int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
-    struct bkt_run_state run = {.n = n};
+    struct bkt_run_state run;
     int        rc  = BKT_OK;
     size_t     n_t = 0;
     if (!n)
         return BKT_OK;
-    run.t = calloc(n, sizeof *run.t);
+    memset(&run, 0, offsetof(struct bkt_run_state, err)); /* an error's 5 KB cost more than a small read */
+    bkt_err_clear(&run.err);
+    run.n = n;
+    run.t = n > SIZE_MAX / sizeof *run.t ? NULL : malloc(n * sizeof *run.t); /* bkt_target_init() sets what is needed of them */
     if (!run.t)
         BKT_NOMEM(err);
     run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;

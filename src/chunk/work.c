@@ -125,8 +125,9 @@ static int work_native(struct bkt_task *k, struct bkt_err *err)
 static void native_job(struct bkt_job *job)
 {
     struct bkt_task   *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
-    struct bkt_err err = {0};
-    int            rc  = atomic_load(k->run->cancel) ? BKT_OK : work_native(k, &err);
+    struct bkt_err err;
+    bkt_err_clear(&err);
+    int rc = atomic_load(k->run->cancel) ? BKT_OK : work_native(k, &err);
     if (rc < 0)
         bkt_task_fail(k, &k->native, rc, &err);
     bkt_task_leave(k);
@@ -136,8 +137,9 @@ static void piece_job(struct bkt_job *job)
 {
     struct bkt_task_piece  *p   = (struct bkt_task_piece *)((char *)job - offsetof(struct bkt_task_piece, job));
     struct bkt_task   *k   = p->task;
-    struct bkt_err err = {0};
-    int            rc  = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
+    struct bkt_err err;
+    bkt_err_clear(&err);
+    int rc = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
     if (rc < 0)
         bkt_task_fail(k, p->seg, rc, &err);
     bkt_task_leave(k);
@@ -192,8 +194,9 @@ static int work_raw(struct bkt_task *k, struct bkt_err *err)
 static void raw_job(struct bkt_job *job)
 {
     struct bkt_task *k   = (struct bkt_task *)((char *)job - offsetof(struct bkt_task, job));
-    struct bkt_err   err = {0};
-    int              rc  = atomic_load(k->run->cancel) ? BKT_OK : work_raw(k, &err);
+    struct bkt_err   err;
+    bkt_err_clear(&err);
+    int rc = atomic_load(k->run->cancel) ? BKT_OK : work_raw(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->segs, rc, &err);
     bkt_task_leave(k);

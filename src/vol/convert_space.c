@@ -53,11 +53,6 @@ static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
     return BKT_OK;
 }
 
-static bool same_extent(const struct bkt_sel *a, const struct bkt_sel *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
-}
-
 /* A selection made on an older extent of the dataset, as one of the current extent. */
 static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *err)
 {
@@ -170,20 +165,43 @@ static int selection_of(hid_t space, struct bkt_sel *sel, void **runs_out, struc
     }
 }
 
-int bkt_convert_selection(hid_t space, hid_t extent, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+static bool has_extent(const struct bkt_sel *sel, const struct bkt_space *s)
 {
-    struct bkt_sel asked = {0};
-    *runs_out = NULL;
-    memset(sel, 0, sizeof *sel);
-    BKT_PASS(get_extent(extent, sel, err));
-    if (space == H5S_ALL)
-        return selection_of(extent, sel, runs_out, err);
-    BKT_PASS(get_extent(space, &asked, err));
-    if (same_extent(&asked, sel))
+    unsigned rank = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    return sel->rank == rank && memcmp(sel->dims, s->dims, rank * sizeof *s->dims) == 0;
+}
+
+/* All of an extent: nothing of it needs to be asked of HDF5. */
+static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err *err)
+{
+    sel->rank    = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    sel->n_elems = s->cls != BKT_S_NULL;
+    for (unsigned d = 0; d < sel->rank; d++) {
+        sel->dims[d] = s->dims[d];
+        if (!bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems))
+            BKT_FAIL(err, BKT_EFORMAT, "an extent of more than 2^64 elements");
+    }
+    sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
+    return BKT_OK;
+}
+
+int bkt_convert_selection(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
+{
+    *runs_out   = NULL;
+    sel->runs   = NULL; /* the arrays' 1 KB shows where a box of some elements is read */
+    sel->n_runs = 0;
+    if (space == H5S_ALL && extent)
+        return all_of(extent, sel, err);
+    BKT_PASS(get_extent(space, sel, err));
+    if (!extent || has_extent(sel, extent))
         return selection_of(space, sel, runs_out, err);
-    if (asked.rank != sel->rank)
-        BKT_FAIL(err, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u", asked.rank, sel->rank);
+    unsigned asked = sel->rank;
+    BKT_CLEANUP(bkt_hid_closep) hid_t there = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t moved = H5I_INVALID_HID;
-    BKT_PASS(onto_extent(space, extent, &moved, err));
+    BKT_PASS(bkt_convert_space(extent, &there, err));
+    BKT_PASS(get_extent(there, sel, err));
+    if (asked != sel->rank)
+        BKT_FAIL(err, BKT_EINVAL, "the file dataspace has %u dimensions, the dataset %u", asked, sel->rank);
+    BKT_PASS(onto_extent(space, there, &moved, err));
     return selection_of(moved, sel, runs_out, err);
 }

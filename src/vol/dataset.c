@@ -119,8 +119,9 @@ static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space
 herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl,
                             void *buf[], void **req)
 {
-    struct bkt_err err = {0};
+    struct bkt_err err;
     (void)req;
+    bkt_err_clear(&err);
     bkt_trace(BKT_TRACE_VOL, "dataset_read %s%s", count ? name_of(obj[0]) : "", count > 1 ? " and others" : "");
     int rc = read_all(count, obj, mem_type, mem_space, file_space, dxpl, buf, &err);
     if (rc < 0 && count == 1)

@@ -247,8 +247,13 @@ int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_typ
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 
     for (; rc == BKT_OK && n < count; n++) {
-        jobs[n] = (struct job){.o = dsets[n], .mem_type = mem_types[n], .dxpl = dxpl, .buf = bufs[n], .transform = transform};
-        rc      = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
+        struct job *j = &jobs[n]; /* zeros */
+        j->o         = dsets[n];
+        j->mem_type  = mem_types[n];
+        j->dxpl      = dxpl;
+        j->buf       = bufs[n];
+        j->transform = transform;
+        rc           = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
     }
     if (rc == BKT_OK && count > 0)
         rc = run_jobs(jobs, n, err);

@@ -44,18 +44,16 @@ static int memory_selection(struct bkt_dsel *s, hid_t mem_space, hid_t file_spac
         s->mem.n_elems = s->file.n_elems;
         return BKT_OK;
     }
-    BKT_TRY(err, bkt_convert_selection(mem_space, mem_space, &s->mem, &s->mem_runs, err), "memory selection");
+    BKT_TRY(err, bkt_convert_selection(mem_space, NULL, &s->mem, &s->mem_runs, err), "memory selection");
     s->flat = s->mem.n_elems > 0 && is_flat(&s->mem, &s->flat_at);
     return BKT_OK;
 }
 
 int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space, hid_t file_space, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t extent = H5I_INVALID_HID;
     if (file_space == H5S_PLIST)
         BKT_FAIL(err, BKT_EUNSUP, "a selection from the transfer property list (H5S_PLIST)");
-    BKT_PASS(bkt_convert_space(&dset->obj->dset.space, &extent, err));
-    BKT_TRY(err, bkt_convert_selection(file_space, extent, &s->file, &s->file_runs, err), "file selection");
+    BKT_TRY(err, bkt_convert_selection(file_space, &dset->obj->dset.space, &s->file, &s->file_runs, err), "file selection");
     BKT_PASS(memory_selection(s, mem_space, file_space, err));
     if (s->mem.n_elems != s->file.n_elems)
         BKT_FAIL(err, BKT_EINVAL, "%llu elements selected in the file, %llu in memory", (unsigned long long)s->file.n_elems,
