@@ -99,6 +99,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     x->moved          = 0;
     x->fd             = -1;
     x->enough         = false;
+    x->no_file        = false;
     x->why[0]         = 0;
     x->retry_after_ms = 0;
     h->active++;

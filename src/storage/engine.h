@@ -85,6 +85,7 @@ struct bkt_xfer {
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;
     uint64_t         upload_ms, sent_ms; /* libcurl took the first bytes of what is sent, and the last; 0: not yet */
     bool             waiting; /* for its first byte */
+    bool             no_file; /* the system had none for a socket: too many are open */
     bool             resumed, first_in_line; /* after BKT_WIRE_SLOW: not a second time; it needn't queue again */
     int              fd;      /* of an upload; -1: not known */
     size_t           put_at;

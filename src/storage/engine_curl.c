@@ -111,6 +111,8 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     if (fd >= 0)
         bkt_engine_track(fd, true);
+    else
+        x->no_file = errno == EMFILE || errno == ENFILE;
     return fd;
 }
 
@@ -184,6 +186,10 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
 {
     if (x->enough && code == CURLE_WRITE_ERROR)
         return BKT_WIRE_STOPPED;
+    if (x->no_file && code == CURLE_COULDNT_CONNECT) {
+        (void)snprintf(x->why, sizeof x->why, "too many files are open");
+        return BKT_WIRE_CROWDED;
+    }
     for (size_t i = 0; i < BKT_COUNT(wires); i++)
         if (wires[i].code == code)
             return wires[i].wire;

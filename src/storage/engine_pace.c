@@ -9,7 +9,7 @@
  *
  * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then, and one more
  * after every two rounds of answers.  256 objects of 1 MiB from a server 30 ms away that bears 16 at once took 1.4 s and 910
- * requests without that, and take 0.8 s and 313.
+ * requests without that, and take 0.8 s and 313.  The same where the process may open no more files.
  *
  * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
  * 1.5 times the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  256 MiB
@@ -153,7 +153,7 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
     h->reading -= !x->put_len;
     h->waiting -= x->waiting;
     x->waiting = false;
-    if (x->status == 503 || x->status == 429)
+    if (x->status == 503 || x->status == 429 || x->no_file)
         slow_down(h);
     if (x->status < 200 || x->status >= 300)
         return;

@@ -331,6 +331,7 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
         [BKT_WIRE_SLOW] = "transfer slow",
         [BKT_WIRE_CANCEL] = "cancelled",
         [BKT_WIRE_CONNECT] = "cannot connect",
+        [BKT_WIRE_CROWDED] = "cannot connect",
         [BKT_WIRE_DEADLINE] = "deadline passed",
         [BKT_WIRE_FATAL] = "transfer failed",
     };

@@ -160,7 +160,7 @@ int bkt_http_put_judge(struct bkt_http_op *op)
         return refused(op);
     if (status == 409 && (op->if_match || op->if_none_match))
         return unclear(op, BKT_RETRY_YES);
-    if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && status != 429 && status != 503)
+    if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && wire != BKT_WIRE_CROWDED && status != 429 && status != 503)
         return unclear(op, class);
     op->put.unsure |= status == 503; /* from a gateway that may have passed it on */
     if (class != BKT_RETRY_NO && bkt_http_retry(op, wire))

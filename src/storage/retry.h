@@ -15,6 +15,7 @@ enum bkt_wire {
     BKT_WIRE_SLOW,     /* the body comes much more slowly than others: its rest is to be asked for again */
     BKT_WIRE_CANCEL,   /* nobody wants it any more */
     BKT_WIRE_CONNECT,  /* no connection: refused, unreachable, name unknown, TLS handshake broken off */
+    BKT_WIRE_CROWDED,  /* no connection, as the process or the system has too many files open: others must end first */
     BKT_WIRE_DEADLINE, /* the request's time is over */
     BKT_WIRE_FATAL,    /* will not get better: certificate refused, answer is no HTTP, out of memory */
 };

@@ -159,7 +159,7 @@ static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, co
         (void)sscanf(query, "partNumber=%19[0-9]", name);
         struct fake_object *p = find(f->part, name, true);
         set(f, p, r->body, r->body_len, "");
-        a->headers = kept(p->etag, NULL);
+        a->headers = f->no_etag ? "" : kept(p->etag, NULL);
     } else if (strcmp(r->method, "DELETE") == 0) {
         end_upload(f);
         a->status = 204;

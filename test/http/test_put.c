@@ -250,6 +250,22 @@ static void run_upload(size_t i, const char *settings)
     free(data);
 }
 
+static void a_part_without_etag(void)
+{
+    unsigned char    *data = pattern(BIG);
+    struct fake_s3    f    = {.no_etag = true};
+    struct server    *s    = server_start(fake_s3_handle, &f);
+    struct bkt_store *st   = open_s3(s, "conditional=quoted;upload_part=65536");
+    struct bkt_err    err  = {0};
+    int               rc   = bkt_store_put(st, "db/a", data, BIG, NULL, NULL, NULL, &err);
+    CHECK(rc == BKT_EFORMAT && strstr(first_line(&err), "got no ETag"), "%s (%s)", bkt_err_text(rc), first_line(&err));
+    CHECK(!fake_s3_find(&f, "db/a") && !f.upload_id[0], "nothing is left");
+    bkt_store_close(st);
+    server_stop(s);
+    fake_s3_fini(&f);
+    free(data);
+}
+
 /* ---- signatures ---- */
 
 static void bodies_are_hashed_where_nothing_else_protects_them(void)
@@ -373,6 +389,7 @@ int main(void)
         run_upload(i, "conditional=quoted;upload_part=65536");
         run_upload(i, "conditional=quoted;upload_part=65536;sign_payload=yes");
     }
+    a_part_without_etag();
     late_puts_are_waited_for();
     puts_that_follow_each_other();
     bodies_are_hashed_where_nothing_else_protects_them();

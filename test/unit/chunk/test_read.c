@@ -144,6 +144,7 @@ static const struct {
     {"read-small-cache", "chunk_cache=2000", 400, false},
     {"read-no-cache", "chunk_cache=0;in_flight=1M", 400, false},
     {"read-parts", "", 16, true},
+    {"read-parts-cached", "part_size=64K", 16, true},
     {"read-parts-no-cache", "chunk_cache=0;part_size=64K", 16, true},
 };
 
