@@ -1,4 +1,5 @@
 """The server: nginx with static files on 127.0.0.1, where every answer waits; counted and timed by its own log."""
+import atexit
 import os
 import resource
 import shutil
@@ -88,6 +89,7 @@ class Server:
         ports = dict(zip(("port", "late", "busy", "far", "making"), free_ports(5)))
         self.port, self.ports = ports["port"], ports
         self.log = os.path.join(folder, "access.log")
+        self.process = None
         modules = "/usr/lib/nginx/modules"
         program = shutil.which("nginx", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
         if not program or not os.path.exists(modules + "/ngx_http_lua_module.so"):
@@ -100,6 +102,8 @@ class Server:
             f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000, files=files, cached=max(files - 5000, 100),
                                  here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that atexit's functions run
+        atexit.register(self.stop)  # however the program ends
         self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
         for _ in range(200):
             with socket.socket() as s:
@@ -126,5 +130,6 @@ class Server:
                 "connections": len({l[3] for l in lines}), "chain": chain}
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait()

@@ -18,7 +18,7 @@
 /* Siblings.  What a program takes in one round trip has to be under way: at 20 us for each dataset that is 1,500 in 30 ms. */
 #define MOST_AHEAD   2048
 #define N_SIBLINGS   (2 * MOST_AHEAD) /* looked at */
-#define JOB_MIN      32
+#define JOB_MIN      32   /* the first job's; with 8, 128 or 256 the 10,000 take as long: what matters is those after it */
 #define OBJECT_JOB   256 /* chunk objects of one job: one for each of 256 connections, while others are on their way */
 #define FILE_JOB     512 /* datasets that lie in a file: a few requests */
 #define SIBLING_COST 512 /* bytes that any counts for */

@@ -6,8 +6,10 @@
 #include "ahead_jobs.h"
 #include "num.h"
 
-#define GAP  (64u << 10) /* between two of them: costs less than a request anywhere */
-#define PART (1u << 20)  /* of one request */
+/* Between two of them; costs less than a request anywhere.  10,000 datasets that a file has with their headers between them take 40
+ * requests and 0.38 s with 64 KiB, 340 and 0.41 s with 4 KiB. */
+#define GAP  (64u << 10)
+#define PART (1u << 20) /* of one request; with 256 KiB or 4 MiB the same, since a job of 512 datasets is no longer */
 
 struct range {
     uint64_t off, end;
