@@ -35,6 +35,7 @@ static void ring_del(struct entry *e)
 static void unsettle(struct bkt_objects *c, struct entry *e)
 {
     c->used -= e->cost;
+    c->unused -= e->unused ? e->cost : 0;
     e->cost = 0;
     ring_del(e);
 }
@@ -48,6 +49,7 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
     e->cost = bkt_block_bytes(sizeof *e) + bkt_block_bytes(BKT_ID_LEN) + MAP_COST + (e->object ? bkt_object_bytes(e->object) : 0) +
               (e->err ? bkt_block_bytes(sizeof *e->err) : 0);
     c->used += e->cost;
+    c->unused += e->unused ? e->cost : 0;
     ring_add(c, e);
 }
 
@@ -160,6 +162,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
     wait_for(c, e);
     bool more = e->unused && c->follow.head;
     c->n_unused -= e->unused;
+    c->unused -= e->unused ? e->cost : 0;
     e->unused = false;
     int rc    = e->rc;
     if (e->state == READY) {

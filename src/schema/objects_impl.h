@@ -48,6 +48,7 @@ struct bkt_objects {
     uint64_t        used;
     size_t          in_flight;
     size_t          n_unused;
+    uint64_t        unused; /* what of `used` is theirs */
     struct bkt_follow follow;
     bool            follow_busy, follow_again;
     atomic_uint     tours; /* traversals under way */

@@ -13,6 +13,7 @@
 #define FOLLOW_WINDOW 1024  /* requests ahead of a traversal: four for each of 256 connections */
 #define FOLLOW_AHEAD  65536 /* objects that it has not come to yet */
 #define FOLLOW_BATCH  64
+#define LIKELY_BYTES  4096  /* that an object will take once it is there: 2 KB, attributes 1 KB each */
 /* Objects of the snapshot that one job parses, 20 us each: a job for every one of them took 10 us more to hand over. */
 #define SNAP_BATCH    32
 #define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
@@ -36,13 +37,14 @@ static void load_free(struct load *l)
 
 /* ---- ahead of a traversal ---- */
 
-/* Entries for the next members that are worth asking for now; the lock is held. */
+/* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be ahead: until
+ * the last of that is used, as much again is used and as much again is fetched, and none of it is evicted meanwhile. */
 static size_t follow_batch(struct bkt_objects *c, struct entry **out)
 {
     struct bkt_id id;
     size_t        n = 0;
-    while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD && c->used < c->limit / 4 * 3 &&
-           bkt_follow_next(&c->follow, &id)) {
+    while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD &&
+           c->unused + c->in_flight * LIKELY_BYTES < c->limit / 3 && bkt_follow_next(&c->follow, &id)) {
         struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
         if (!e)
             continue;

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "objects_impl.h"
+
 static void opening_takes_two_gets_and_a_second_look_none(void)
 {
     struct bkt_store *st = sample("mem:open");
@@ -116,6 +118,42 @@ static void the_cache_keeps_to_its_bound(void)
     bkt_object_release(root);
     bkt_domain_close(d);
     set.meta_cache = 64 << 20;
+    bkt_store_close(st);
+}
+
+/* What has been seen fills the cache; that is no reason to fetch no more ahead. */
+static void a_traversal_keeps_ahead_when_the_cache_is_full(void)
+{
+    enum { MEMBERS = 1500 };
+    struct bkt_store *st    = sample("mem:long");
+    struct bkt_buf    links = {0};
+    struct bkt_id     ids[MEMBERS];
+    unsigned          ahead = 0;
+    for (int i = 0; i < MEMBERS; i++) {
+        (void)snprintf(ids[i].text, sizeof ids[i].text, G "%06x", 0x100 + i);
+        put_object(st, ids[i].text, "'links': {}");
+        if (bkt_buf_addf(&links, "%s'm%06d': {'id': '%s'}", i ? ", " : "'links': {", i, ids[i].text) < 0)
+            abort();
+    }
+    if (bkt_buf_add_str(&links, "}") < 0)
+        abort();
+    put_object(st, ROOT_ID, bkt_buf_str(&links));
+    set.meta_cache = 1 << 20; /* some 400 of them, and the root */
+    struct bkt_domain       *d    = open_domain("mem:long/home/x.h5");
+    const struct bkt_object *root = get(d, ROOT_ID);
+    bkt_domain_follow(d, root);
+    for (int i = 0; i < MEMBERS; i++) {
+        bkt_object_release(get(d, ids[i].text));
+        (void)pthread_mutex_lock(&d->objects->lock);
+        ahead += i + 1 < MEMBERS && bkt_map_get(d->objects->entries, ids[i + 1].text, BKT_ID_LEN);
+        (void)pthread_mutex_unlock(&d->objects->lock);
+    }
+    bkt_domain_unfollow(d);
+    CHECK(ahead > MEMBERS * 9 / 10, "the next one was asked for before it was wanted: %u of %d times", ahead, MEMBERS);
+    bkt_object_release(root);
+    bkt_domain_close(d);
+    set.meta_cache = 64 << 20;
+    bkt_buf_fini(&links);
     bkt_store_close(st);
 }
 
@@ -305,6 +343,7 @@ int main(void)
     folders_and_absences_say_what_they_are();
     prefetched_objects_cost_one_get_each();
     the_cache_keeps_to_its_bound();
+    a_traversal_keeps_ahead_when_the_cache_is_full();
     hard_links_are_counted();
     chunks_are_added_up();
     objects_that_are_being_written_are_read_again();
