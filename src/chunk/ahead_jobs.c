@@ -18,7 +18,7 @@ static struct bkt_ahead_job *head, **tail = &head;
 static bool                  stopping;
 static pid_t                 owner;
 static pthread_t             threads[MAX_THREADS];
-static size_t                n_threads, n_idle, n_busy; /* busy: with a job, or with closing what it had open */
+static size_t                n_threads, n_idle;
 static bool                  forking;
 static atomic_size_t         n_jobs;
 static pthread_once_t        hooked = PTHREAD_ONCE_INIT;
@@ -31,7 +31,7 @@ static void after_fork(void)
         return;
     owner     = getpid();
     stopping  = forking = false;
-    n_threads = n_idle = n_busy = 0;
+    n_threads = n_idle = 0;
     head      = NULL;
     tail      = &head;
     atomic_store(&n_jobs, 0);
@@ -39,13 +39,14 @@ static void after_fork(void)
 
 /* ---- fork() ---- */
 
-static bool cancel_running(void) /* lock held */
+static bool any_runs(bool cancel) /* lock held */
 {
     bool any = false;
     for (struct bkt_ahead_job *job = head; job; job = job->next)
         if (job->running) {
-            atomic_store(&job->cancel, true);
             any = true;
+            if (cancel)
+                atomic_store(&job->cancel, true);
         }
     return any;
 }
@@ -58,12 +59,12 @@ static void before_fork(void)
         return;
     (void)pthread_mutex_lock(&lock);
     forking = true;
-    if (cancel_running()) {
+    if (any_runs(true)) {
         (void)pthread_mutex_unlock(&lock);
         bkt_store_cancelled();
         (void)pthread_mutex_lock(&lock);
     }
-    while (n_busy)
+    while (any_runs(false))
         (void)pthread_cond_wait(&wake, &lock);
 }
 
@@ -93,12 +94,17 @@ static void hook(void)
 
 /* ---- what a job is ---- */
 
-static void job_free(struct bkt_ahead_job *job)
+static void memory_free(struct bkt_ahead_job *job)
+{
+    free(job->tails);
+    free(job);
+}
+
+static void job_free(struct bkt_ahead_job *job) /* one that doesn't run */
 {
     if (!job->io)
         bkt_domain_close(job->dom);
-    free(job->tails);
-    free(job);
+    memory_free(job);
 }
 
 /* ---- what a job does ---- */
@@ -209,21 +215,17 @@ static void *run(void *arg)
             continue;
         }
         job->running = true;
-        n_busy++;
         (void)pthread_mutex_unlock(&lock);
         if (!atomic_load(&job->cancel) && job->io)
             run_slab(job);
         else if (!atomic_load(&job->cancel))
             run_siblings(job);
+        if (!job->io) /* before it is taken out: whoever waited for it may want nobody to hold the domain any more */
+            bkt_domain_close(job->dom);
         (void)pthread_mutex_lock(&lock);
         take_out(job);
         (void)pthread_cond_broadcast(&wake);
-        (void)pthread_mutex_unlock(&lock);
-        job_free(job); /* may close the domain, which takes its time */
-        (void)pthread_mutex_lock(&lock);
-        n_busy--;
-        if (forking)
-            (void)pthread_cond_broadcast(&wake);
+        memory_free(job);
     }
     (void)pthread_mutex_unlock(&lock);
     return NULL;

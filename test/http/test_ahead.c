@@ -10,6 +10,7 @@
 #include "ahead_jobs.h"
 #include "chunk.h"
 #include "domain.h"
+#include "domain_impl.h"
 #include "pool.h"
 
 #define ROOT    "g-00000001-00000002-8888-888988-88888a"
@@ -225,6 +226,37 @@ static void walk(struct server *s, const char *info, unsigned most)
     bkt_settings_fini(&set);
 }
 
+/* Whoever closes a domain may replace or delete it at once: no thread holds it for a moment longer. */
+static void nobody_holds_what_is_closed(struct server *s)
+{
+    struct bkt_settings      set;
+    const struct bkt_object *root = NULL;
+    unsigned                 held = 0;
+    for (unsigned round = 0; round < 60; round++) {
+        struct bkt_domain *d  = open_domain(s, &set, "");
+        char              *id = strdup(d->id);
+        CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
+        for (unsigned i = 1; i <= 3; i++) {
+            char name[20];
+            (void)snprintf(name, sizeof name, "t%04u", i);
+            bkt_domain_walked(d, root, bkt_links_find(&root->group.links, name));
+            struct bkt_dsetio *io  = open_io(d, i);
+            int32_t            v[4] = {0};
+            struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {4}, .n_elems = 4};
+            struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
+            CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
+            bkt_dsetio_close(io);
+        }
+        bkt_object_release(root);
+        bkt_ahead_stop(d);
+        bkt_domain_close(d);
+        held += bkt_registry_has(id);
+        free(id);
+        bkt_settings_fini(&set);
+    }
+    CHECK(!held, "%u of 60 were open still", held);
+}
+
 /* Jobs hold locks of the domain and of datasets, which a child would find held for ever: none runs while a process forks. */
 static void no_job_runs_while_it_forks(struct server *s)
 {
@@ -265,6 +297,7 @@ int main(void)
     walk(s, "", N_TINY);
     walk(s, "", 40);
     walk(s, "read_ahead=0;prefetch=no", 30);
+    nobody_holds_what_is_closed(s);
     no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();
     bkt_domain_shutdown();
