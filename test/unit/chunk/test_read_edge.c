@@ -475,9 +475,51 @@ static void test_gaps(void)
     }
 }
 
+/* A long range comes in parts, which leave nothing out: uncompressed, and a chunk that can only be decoded as a whole. */
+static void test_split(void)
+{
+    enum { N = 200003 };
+    const uint64_t dims[] = {N};
+    struct world   w;
+    int32_t       *v = malloc(N * sizeof *v), *got = malloc(N * sizeof *got);
+    for (int32_t i = 0; i < N; i++)
+        v[i] = (int32_t)((uint32_t)i * 2654435761U);
+    world_open(&w, "split", "part_size=64K;near=0;allow=split");
+    put(&w, "long", v, N * sizeof *v);
+    put_dataset(&w, 7, I32, 1, dims, CHUNKED("[200003]"), REF("CONTIGUOUS_REF", "split/long", "\"offset\":0,\"size\":800012"));
+    size_t         n_z = 0;
+    unsigned char *z   = deflate_of(v, N * sizeof *v, &n_z);
+    char          *cpl = text("\"filters\":[1]," REF("CHUNKED_REF", "split/packed", "\"dims\":[200003],\"chunks\":{\"0\":[0,%zu]}"), n_z);
+    CHECK(n_z > 10 * 65536, "%zu bytes", n_z);
+    put(&w, "packed", z, n_z);
+    put_dataset(&w, 8, I32, 1, dims, CHUNKED("[200003]"), cpl);
+    for (unsigned k = 0; k < 4; k++) {
+        unsigned           step = 1 + k % 2;
+        struct bkt_dsetio *io   = open_io(&w, 7 + k / 2);
+        struct bkt_sel     sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {N}, .stride = {step}, .count = {N / step}, .block = {1},
+                                  .n_elems = N / step};
+        struct bkt_read    r   = {.io = io, .file = &sel, .dst = got};
+        struct bkt_err     err = {0};
+        unsigned           bad = 0;
+        CHECK(bkt_read_run(&r, 1, &err) == BKT_OK, "step %u: %s", step, err.n ? err.frame[0].msg : "");
+        for (unsigned i = 0; i < N / step; i++)
+            bad += got[i] != v[i * step];
+        CHECK(!bad, "step %u: %u of %u are wrong", step, bad, N / step);
+        bkt_read_fini(&r);
+        bkt_dsetio_close(io);
+        bkt_chunk_cache_drop(w.dom);
+    }
+    world_close(&w);
+    free(v);
+    free(got);
+    free(z);
+    free(cpl);
+}
+
 int main(void)
 {
     test_gaps();
+    test_split();
     struct world w;
     world_open(&w, "edge", "part_size=1M;merge_gap=1K");
     put_helpers(&w);
