@@ -103,7 +103,7 @@ static void add_members(struct bkt_buf *out, const char *const *table, size_t n)
 static void made_documents(void)
 {
     unsigned fast = 0;
-    for (unsigned i = 0; i < 12000; i++) {
+    for (unsigned i = 0; i < 4000; i++) {
         struct bkt_buf doc = {0};
         add(&doc, space());
         add(&doc, "{'id': '" ROOT_ID "', 'links': ");
@@ -122,7 +122,7 @@ static void made_documents(void)
         same_bytes_of(bkt_buf_str(&doc), doc.len);
         bkt_buf_fini(&doc);
     }
-    CHECK(fast > 2000 && fast < 11500, "%u of 12000 by the scanner", fast); /* both sides are seen */
+    CHECK(fast > 700 && fast < 3900, "%u of 4000 by the scanner", fast); /* both sides are seen */
 }
 
 /* Each alone, so that no other one hides it. */
@@ -139,7 +139,7 @@ static void one_at_a_time(void)
         add(&doc, k == 0 ? values[i] : "1");
         add(&doc, "}");
         same_bytes_of(bkt_buf_str(&doc), doc.len);
-        for (size_t cut = 0; cut < doc.len; cut++)
+        for (size_t cut = i % 5; cut < doc.len; cut += 5)
             same_bytes_of(bkt_buf_str(&doc), cut);
         bkt_buf_fini(&doc);
     }
@@ -172,7 +172,7 @@ static void what_it_takes(void)
 
 static void depths(void)
 {
-    for (unsigned depth = 100; depth < 2100; depth += 37) {
+    for (unsigned depth = 100; depth < 2100; depth += 170) {
         struct bkt_buf doc = {0};
         add(&doc, "{'id': '" ROOT_ID "', 'links': {'a': {'id': '" DSET_ID "', 'x': ");
         for (unsigned i = 0; i < depth; i++)
@@ -188,7 +188,7 @@ static void depths(void)
 /* In any sequence of names and times, with two of one name now and then. */
 static void many_links(void)
 {
-    for (unsigned round = 0; round < 12; round++) {
+    for (unsigned round = 0; round < 8; round++) {
         struct bkt_buf doc = {0};
         add(&doc, "{'id': '" ROOT_ID "', 'links': {");
         for (unsigned i = 0; i < 2000; i++) {
