@@ -227,7 +227,15 @@ int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A committed type is shown as the named object that it is, so that H5Tcommitted() is true and tools find its path. */
+/* Who uses a committed type holds a copy of it, by which values are stored: what the domain says it is must be that. */
+static bool is_same_type(const struct bkt_object *named, hid_t file_type)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    return named->kind == BKT_DATATYPE && bkt_convert_type(named->type, &id, NULL) == BKT_OK && H5Tequal(id, file_type) > 0;
+}
+
+/* A committed type is shown as the named object that it is, so that H5Tcommitted() is true and tools find its path.  One that is
+ * gone, or another by now, does not make its users unreadable. */
 int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_type   *t;
@@ -238,9 +246,13 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));
     if (t->committed.text[0]) {
         struct bkt_err why = {0};
-        /* A committed type that is gone does not make its users unreadable: they hold a copy of it. */
         if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)
             bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text, why.n ? why.frame[0].msg : "?");
+        else if (!is_same_type(named, file_type)) {
+            bkt_trace(BKT_TRACE_VOL, "committed type %s is not what its users say", t->committed.text);
+            bkt_object_release(named);
+            named = NULL;
+        }
     }
     if (!named)
         return done(H5Tcopy(file_type), "copying a datatype", out, err);

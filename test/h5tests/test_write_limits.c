@@ -16,11 +16,11 @@ static void many_attributes(hid_t f, struct out *o)
     H5Pset_attr_creation_order(gcpl, H5P_CRT_ORDER_TRACKED); /* for HDF5's newer form, which is not quadratic */
     hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, gcpl, H5P_DEFAULT);
     char  name[32];
-    for (int i = 0; i < 10000; i++) {
-        snprintf(name, sizeof name, "a%05d", (i * 7919) % 10000);
+    for (int i = 0; i < 4000; i++) {
+        snprintf(name, sizeof name, "a%05d", (i * 7919) % 4000);
         put_int(g, name, s, i);
     }
-    for (int i = 0; i < 10000; i += 3) {
+    for (int i = 0; i < 4000; i += 3) {
         snprintf(name, sizeof name, "a%05d", i);
         H5Adelete(g, name);
     }
@@ -291,11 +291,12 @@ static void sparse_copy(hid_t f, struct out *o)
 
 /* ---- plain files, opened through the connector ---- */
 
-static const char *plain_file(const struct out *o)
+static const char *plain_file(void)
 {
+    const struct out here = {.ours = false}; /* on this machine wherever domains are made */
     hsize_t       dims[2] = {8, 8}, chunk[2] = {4, 4};
     unsigned char v[64];
-    const char   *name = new_name(o, "plain.h5");
+    const char   *name = new_name(&here, "plain.h5");
     hid_t         fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_vol(fapl, H5VL_NATIVE, NULL);
     H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_FSM_AGGR, true, 1);
@@ -333,7 +334,7 @@ static void say_plain(const char *name, struct out *o)
 static void plain_in_memory(hid_t unused, struct out *o)
 {
     unsigned char v[64];
-    const char   *name = plain_file(o);
+    const char   *name = plain_file();
     hid_t         fapl = new_fapl(o);
     (void)unused;
     memset(v, 9, sizeof v);
@@ -350,7 +351,7 @@ static void plain_in_memory(hid_t unused, struct out *o)
 /* Calls that HDF5 keeps for its own files */
 static void plain_calls(hid_t unused, struct out *o)
 {
-    const char        *name = plain_file(o);
+    const char        *name = plain_file();
     hsize_t            at[2] = {4, 4}, size = 0;
     unsigned char      v[16];
     H5D_chunk_index_t  index;
@@ -386,7 +387,8 @@ static void from_plain(hid_t f, struct out *o)
 {
     hsize_t     dims[2] = {6, 11}, max[2] = {6, H5S_UNLIMITED}, chunk[2] = {2, 3}, start[2] = {0, 0}, count[2];
     int         v[66];
-    const char *name = new_name(o, "grows.h5");
+    const struct out here = {.ours = false};
+    const char      *name = new_name(&here, "grows.h5");
     hid_t       fapl = H5Pcreate(H5P_FILE_ACCESS), dcpl = H5Pcreate(H5P_DATASET_CREATE), s = H5Screate_simple(2, dims, max);
     H5Pset_vol(fapl, H5VL_NATIVE, NULL);
     H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
@@ -462,8 +464,39 @@ static void shrinking(const struct out *o)
     H5Pclose(go.fapl);
 }
 
+/* A committed type that isn't any more what values of it were stored as: they are shown as what they are. */
+static void another_type(const struct out *o)
+{
+    char        command[4096];
+    const char *name = new_name(o, "typed.h5"), *slash = strrchr(name, '/'), *schema = getenv("H5BUCKET_SCHEMA");
+    if (strstr(name, "://") || (schema && strcmp(schema, "v1") == 0)) {
+        printf("left out here: %s is changed as a file of schema version 2\n", name);
+        return;
+    }
+    hid_t fapl = new_fapl(o), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), t = H5Tcopy(H5T_STD_I32LE), s = H5Screate(H5S_SCALAR);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(f, "d", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Tclose(t);
+    H5Sclose(s);
+    H5Fclose(f);
+    snprintf(command, sizeof command, "find '%.*s/db' -name .datatype.json -exec sed -i s/H5T_STD_I32LE/H5T_STD_I64LE/ {} +",
+             (int)(slash - name), name);
+    CHECK(system(command) == 0, "%s", command);
+    f       = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    t       = H5Topen2(f, "t", H5P_DEFAULT);
+    hid_t d = H5Dopen2(f, "d", H5P_DEFAULT), of = H5Dget_type(d);
+    CHECK(H5Tget_size(t) == 8, "the type has not changed");
+    CHECK(H5Tget_size(of) == 4 && H5Tcommitted(of) == 0, "values of 4 bytes are shown as of %zu", H5Tget_size(of));
+    H5Tclose(of);
+    H5Tclose(t);
+    H5Dclose(d);
+    H5Fclose(f);
+    H5Fdelete(name, fapl);
+    H5Pclose(fapl);
+}
+
 static const struct write_case cases[] = {
-    {"10,000 attributes of an object", many_attributes, NULL},
+    {"4,000 attributes of an object", many_attributes, NULL},
     {"attributes beyond 64 KiB", large_attributes, NULL},
     {"an attribute renamed through another handle", renamed_elsewhere, NULL},
     {"as many dimensions as there can be", most_dimensions, NULL},
@@ -481,5 +514,6 @@ int main(void)
 {
     struct out ours = {.ours = true};
     compare_write_extra(shrinking, &ours);
+    compare_write_extra(another_type, &ours);
     return compare_write_main(cases, COUNT(cases));
 }
