@@ -85,6 +85,6 @@ def table(mib):
         Scenario("far_obj", f"{mib} MiB slab of chunk objects, 100 ms and 50 MB/s a request", "native_raw.h5", ["field", "whole"], whole,
                  "native_raw.list", server="far", mib=mib),
         Scenario("slabs", "16 MiB slabs, 50 ms of work on each", "native_raw.h5", ["field", "slabs", "512", "50"],
-                 {"phase": 1.2 * max(mib / 16 * 0.05, 0.5)}, mib=16),
+                 {"phase": 1.2 * max(mib / 16 * 0.05, 0.5), "rss_over": 160}, mib=16),
     ]
     return rows

@@ -10,7 +10,7 @@
 #include "huge.h"
 
 #define KEEP_MIN   (32u << 10) /* less is malloc's own business */
-#define KEEP_BYTES (48u << 20)
+#define KEEP_BYTES (16u << 20) /* 48 MiB are no faster, and a program that reads in steps has 40 MiB more in memory */
 #define KEEP_N     64
 #define HEAD       64 /* keeps the caller's part aligned to a cache line */
 #define PAGE       ((size_t)4096)
