@@ -36,7 +36,7 @@
     X(UINT, stall_ms, "H5BUCKET_STALL_MS", "20000", 100, 600000, "a transfer without a byte for so long is given up and retried, ms") \
     X(UINT, backoff_ms, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
     X(UINT, meta_cache, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX,                                                 \
-      "bytes of parsed objects kept per open domain; when changes take up as much, new objects are stored ahead of a flush") \
+      "bytes of parsed objects kept per open domain; when changes take up as much, they are stored ahead of a flush") \
     X(UINT, chunk_cache, "H5BUCKET_CHUNK_CACHE", "96M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
     X(UINT, write_cache, "H5BUCKET_WRITE_CACHE", "64M", 1048576, UINT64_MAX,                                         \
       "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \

@@ -49,7 +49,7 @@ static void later_sources_win(void **state)
     assert_string_equal(s.region, "from-info");
     assert_string_equal(s.allow, "s3://a  s3://b");
     assert_true(s.stats);
-    assert_int_equal(s.chunk_cache, 128U << 20);
+    assert_int_equal(s.chunk_cache, 96U << 20);
     struct bkt_settings copy;
     assert_int_equal(bkt_settings_copy(&copy, &s, NULL), BKT_OK);
     bkt_settings_fini(&s);
