@@ -93,7 +93,12 @@ static hsize_t rows(hid_t d)
 
 /* ---- elements of variable size ---- */
 
-static void word_at(char *out, size_t size, int i, bool changed) { (void)snprintf(out, size, "%s word %0*d", changed ? "new" : "old", i + 1, i); }
+/* Each is longer than the one before. */
+static void word_at(char out[64], int i, bool changed)
+{
+    unsigned number = (unsigned)i % MORE;
+    (void)snprintf(out, 64, "%s word %0*u", changed ? "new" : "old", (int)number + 1, number);
+}
 
 static void put_words(hid_t at, const char *name, int from, int n, bool changed)
 {
@@ -101,7 +106,7 @@ static void put_words(hid_t at, const char *name, int from, int n, bool changed)
     const char *v[MORE];
     hid_t       d = TRY(H5Dopen2(at, name, H5P_DEFAULT)), t = text_type();
     for (int i = 0; i < n; i++) {
-        word_at(text[i], sizeof text[i], from + i, changed);
+        word_at(text[i], from + i, changed);
         v[i] = text[i];
     }
     put(d, t, (hsize_t)from, 1, (hsize_t)n, v);
@@ -118,8 +123,8 @@ static void check_words(hid_t at, const char *name, int from, int to, bool may_o
     WANT((int)n >= to && n <= MORE, "%s has %d rows", name, (int)n);
     TRY(H5Dread(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     for (int i = from; i < to; i++) {
-        word_at(old, sizeof old, i, false);
-        word_at(new, sizeof new, i, true);
+        word_at(old, i, false);
+        word_at(new, i, true);
         WANT(v[i] && ((may_old && strcmp(v[i], old) == 0) || (may_new && strcmp(v[i], new) == 0)), "%s[%d] is %s", name, i, v[i] ? v[i] : "");
     }
     TRY(H5Treclaim(t, s, H5P_DEFAULT, v));
