@@ -323,13 +323,14 @@ static void late_puts_are_waited_for(void)
     (void)stats_since();
     both[0] = (struct bkt_req){.op = BKT_PUT, .key = "p", .put = "abc", .put_len = 3, .if_none_match = "*"};
     both[1] = (struct bkt_req){.op = BKT_GET, .key = "late", .len = BKT_WHOLE};
-    CHECK(bkt_store_run(st, both, 2, NULL) == BKT_OK && puts == 1, "%u PUTs", puts);
+    CHECK(bkt_store_run(st, both, 2, NULL) == BKT_OK, "what is late");
     CHECK(stats_since().hedges == 1, "the GET is sent twice");
     bkt_req_fini(&both[0]);
     bkt_req_fini(&both[1]);
     bkt_store_close(st);
     bkt_store_shutdown();
     server_stop(s);
+    CHECK(puts == 1, "%u PUTs", puts); /* none of the server's threads counts any more */
 }
 
 /* A done() that starts the next PUT runs on the I/O thread, where nothing is hashed. */
