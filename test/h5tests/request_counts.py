@@ -159,9 +159,23 @@ def etag(body):
 
 
 # --- server ---------------------------------------------------------------------------------------------------------
+class Gate:
+    """Holds back answers, but the first request's, until `count` others are under way: how many a client sends unanswered."""
+
+    def __init__(self, count):
+        self.count, self.came, self.change = count, 0, threading.Condition()
+
+    def wait(self):
+        with self.change:
+            self.came += 1
+            self.change.notify_all()
+            if self.came > 1:
+                self.change.wait_for(lambda: self.came > self.count, 60)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    log, lock, delay, sent = [], threading.Lock(), 0.0, 0
+    log, lock, delay, sent, gate = [], threading.Lock(), 0.0, 0, None
 
     def log_message(self, *args):
         pass
@@ -199,6 +213,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve(self):
         begin = time.monotonic()
+        if self.gate:
+            self.gate.wait()
         time.sleep(self.delay)
         path, _, query = self.path.partition("?")
         if path.rstrip("/") == "/bucket" and "list-type=2" in query:
