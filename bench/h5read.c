@@ -289,12 +289,43 @@ static double lookup(const char *name)
     return t;
 }
 
+/* One value, of chunk (NUMBER, NUMBER) */
+static double at(const char *name)
+{
+    struct field f        = open_field(name);
+    hsize_t      place[2] = {(hsize_t)arg[0], (hsize_t)arg[1]}, one = 1;
+    float        value;
+    hid_t        mem = H5Screate_simple(1, &one, NULL);
+    H5Sselect_elements(f.space, H5S_SELECT_SET, 1, place);
+    double t = seconds();
+    read_into(&f, mem, f.space, &value);
+    t = seconds() - t;
+    add(&value, 1, 1);
+    H5Sclose(mem);
+    close_field(&f);
+    return t;
+}
+
+/* The most memory that the process ever had: what wait4() tells its parent begins with what that one had at the fork. */
+static void print_peak(void)
+{
+    char  line[200];
+    long  kib = 0;
+    FILE *f   = fopen("/proc/self/status", "r");
+    while (f && !kib && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtol(line + 6, NULL, 10);
+    if (f)
+        fclose(f);
+    fprintf(stderr, "peak %ld KiB\n", kib);
+}
+
 static const struct {
     const char *name;
     double (*run)(const char *dataset);
 } modes[] = {
     {"whole", whole}, {"first", first}, {"strided", strided}, {"points", points}, {"slabs", slabs},
-    {"tiny", tiny}, {"header", header}, {"lookup", lookup},
+    {"tiny", tiny}, {"header", header}, {"lookup", lookup}, {"at", at},
 };
 
 int main(int argc, char **argv)
@@ -313,6 +344,8 @@ int main(int argc, char **argv)
             printf("%016" PRIx64 " %.6f\n", sum, t);
             H5Fclose(file);
             H5Pclose(fapl);
+            if (getenv("H5READ_PEAK"))
+                print_peak();
             return 0;
         }
     return fprintf(stderr, "h5read: no scenario %s\n", argv[4]), 2;
