@@ -6,16 +6,20 @@
  * [F3] A key never names a file outside DIR: components "", "." and ".." are refused.
  * [F4] An ETag names one version: an object's file time only ever grows, even where inodes are used again, the clock is
  *      set back or the file system's times are coarse.
- * [F5] With setting fsync, what a successful PUT stored outlives a power cut: data first, then its name.
+ * [F5] With setting fsync, what a successful PUT stored outlives a power cut: data first, then its name.  So does a DELETE,
+ *      except below db/: an object that comes back there has lost what led to it before, and is an orphan (or lies beside
+ *      what the next PUT of the same directory stores: chunks that a smaller extent cut off).
  * Scratch files live in DIR/.h5bucket, which no key can name and no list shows. */
 #ifndef BKT_FILE_IMPL_H
 #define BKT_FILE_IMPL_H
 
 #include <sys/stat.h>
 
+#include "forkguard.h"
 #include "store_impl.h"
 
 #define BKT_FILE_SYNCS 16
+#define BKT_FILE_NAMED 1024
 
 /** A directory that is being synchronised, in rounds: who comes while one is under way shares the next. */
 struct bkt_file_sync {
@@ -34,7 +38,11 @@ struct bkt_file_store {
     atomic_bool          swept; /* what killed writers left was looked for */
     pthread_mutex_t      sync_lock; /* guards syncs */
     pthread_cond_t       synced;
+    struct bkt_forkguard sync_guard;
+    unsigned             sync_generation;       /* of the process, see bkt_fork_generation() */
     struct bkt_file_sync syncs[BKT_FILE_SYNCS]; /* by the directory's hash */
+    /** Directories whose names, and those of all above, are on disk: identities, each at the place that it gives; 0: none. */
+    atomic_uint_least64_t named[BKT_FILE_NAMED];
 };
 
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set);
@@ -43,6 +51,17 @@ void bkt_file_write_fini(struct bkt_file_store *st);
 int bkt_file_turn(struct bkt_file_store *st, const char *key);
 /** PUT or DELETE; sets the request's outputs, does not finish it. */
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
+
+unsigned bkt_file_hash(const char *s);
+/** Give a lock of lock_key() or bkt_file_turn() back; -1 is fine. */
+void     bkt_file_unlock(int fd);
+
+/* file_sync.c */
+void bkt_file_sync_init(struct bkt_file_store *st);
+void bkt_file_sync_fini(struct bkt_file_store *st);
+/** Bring the directory of the request's key on disk, and those above as far as it is needed; the failure is the request's.
+ *  @p new_dirs: the way to it was made for this request. */
+int  bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs);
 
 /** Record the failure that errno says. */
 int  bkt_file_fail(struct bkt_req *req, const char *what);

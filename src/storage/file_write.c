@@ -25,21 +25,16 @@
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
 {
     st->fsync = set->fsync;
-    (void)pthread_mutex_init(&st->sync_lock, NULL);
-    (void)pthread_cond_init(&st->synced, NULL);
+    bkt_file_sync_init(st);
 }
 
-void bkt_file_write_fini(struct bkt_file_store *st)
-{
-    (void)pthread_cond_destroy(&st->synced);
-    (void)pthread_mutex_destroy(&st->sync_lock);
-}
+void bkt_file_write_fini(struct bkt_file_store *st) { bkt_file_sync_fini(st); }
 
-static unsigned hash(const char *s, size_t n)
+unsigned bkt_file_hash(const char *s)
 {
     unsigned h = 2166136261U;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 16777619U;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619U;
     return h;
 }
 
@@ -70,11 +65,11 @@ static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
     return fd;
 }
 
-/* [F2]; the lock ends with the descriptor */
+/* [F2]; the lock ends with the process, too */
 static int lock_key(struct bkt_file_store *st, const char *key)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", hash(key, strlen(key)) % N_LOCKS);
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", bkt_file_hash(key) % N_LOCKS);
     int fd = open_scratch(st, name, O_RDWR);
     while (fd >= 0 && flock(fd, LOCK_EX) < 0)
         if (errno != EINTR) {
@@ -83,6 +78,17 @@ static int lock_key(struct bkt_file_store *st, const char *key)
         }
     return fd;
 }
+
+/* Not by close() alone: a process that was forked meanwhile has the descriptor as well, for as long as it runs. */
+void bkt_file_unlock(int fd)
+{
+    if (fd < 0)
+        return;
+    (void)flock(fd, LOCK_UN);
+    (void)close(fd);
+}
+
+static void unlockp(int *fd) { bkt_file_unlock(*fd); }
 
 /* When the turn was taken last: each who gets it leaves its mark. */
 static struct timespec turn_taken(int fd)
@@ -104,7 +110,7 @@ static time_t seconds_now(void)
 int bkt_file_turn(struct bkt_file_store *st, const char *key)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/t%02x", hash(key, strlen(key)) % N_LOCKS);
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/t%02x", bkt_file_hash(key) % N_LOCKS);
     int             fd    = open_scratch(st, name, O_RDWR);
     struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
     time_t          begun = seconds_now(), since = begun;
@@ -121,68 +127,6 @@ int bkt_file_turn(struct bkt_file_store *st, const char *key)
     }
     bkt_file_closep(&fd);
     return -1;
-}
-
-/* ---- [F5] ---- */
-
-static int sync_one(struct bkt_file_store *st, const char *dir)
-{
-    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) /* removed since: nothing in it is wanted any more */
-        return errno == ENOENT ? 0 : errno;
-    return fsync(fd) < 0 && errno != EINVAL /* a file system without it */ ? errno : 0;
-}
-
-/* Makes sure that the names in @p dir outlive a power cut.  Threads that want the same directory share the work: one
- * round serves all who came before it began. */
-static int sync_dir(struct bkt_file_store *st, const char *dir)
-{
-    struct bkt_file_sync *s = &st->syncs[hash(dir, strlen(dir)) % BKT_FILE_SYNCS];
-    (void)pthread_mutex_lock(&st->sync_lock);
-    if (strlen(dir) >= sizeof s->dir || (s->users && strcmp(s->dir, dir) != 0)) {
-        (void)pthread_mutex_unlock(&st->sync_lock);
-        return sync_one(st, dir);
-    }
-    if (!s->users++) {
-        memcpy(s->dir, dir, strlen(dir) + 1);
-        s->error = 0;
-    }
-    uint64_t want = s->begun + 1; /* a round that is under way may have missed our name */
-    while (s->ended < want) {
-        if (s->running) {
-            (void)pthread_cond_wait(&st->synced, &st->sync_lock);
-            continue;
-        }
-        s->running = true;
-        s->begun++;
-        (void)pthread_mutex_unlock(&st->sync_lock);
-        int error = sync_one(st, dir);
-        (void)pthread_mutex_lock(&st->sync_lock);
-        s->running = false;
-        s->ended   = s->begun;
-        s->error   = error ? error : s->error;
-        (void)pthread_cond_broadcast(&st->synced);
-    }
-    int error = s->error;
-    s->users--;
-    (void)pthread_mutex_unlock(&st->sync_lock);
-    return error;
-}
-
-/* The directory of @p key, and those above where the way to it is new. */
-static int sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs)
-{
-    char dir[PATH_MAX];
-    int  error = 0;
-    (void)snprintf(dir, sizeof dir, "%s", req->key);
-    for (char *slash = strrchr(dir, '/'); !error; slash = strrchr(dir, '/')) {
-        *(slash ? slash : dir) = 0;
-        error                  = sync_dir(st, dir);
-        if (!new_dirs || !*dir)
-            break;
-    }
-    errno = error;
-    return error ? bkt_file_fail(req, "fsync of the directory of") : BKT_OK;
 }
 
 /* ---- PUT ---- */
@@ -335,7 +279,7 @@ static void put_object(struct bkt_file_store *st, struct bkt_req *req)
         bool exists = current(st, req->key, &old, etag);
         (void)(bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(req, fd, &old) < 0) ||
                publish(st, req, temp, &new_dirs) < 0);
-        (void)close(lock);
+        bkt_file_unlock(lock);
     }
     if (req->rc < 0) {
         (void)unlinkat(st->root, temp, 0);
@@ -343,17 +287,19 @@ static void put_object(struct bkt_file_store *st, struct bkt_req *req)
     }
     bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
     if (st->fsync)
-        (void)sync_path(st, req, new_dirs);
+        (void)bkt_file_sync_path(st, req, new_dirs);
 }
 
 /* ---- DELETE ---- */
+
+static bool below_db(const char *key) { return strncmp(key, "db/", 3) == 0; }
 
 /* An object's own directory goes with the last object in it, as in S3, where there are none.  Below db/ all directories
  * are the schema's; elsewhere those further up may be the user's. */
 static void prune(struct bkt_file_store *st, const char *key)
 {
     char dir[PATH_MAX];
-    bool all = strncmp(key, "db/", 3) == 0;
+    bool all = below_db(key);
     (void)snprintf(dir, sizeof dir, "%s", key);
     for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
         *slash = 0;
@@ -364,19 +310,22 @@ static void prune(struct bkt_file_store *st, const char *key)
 
 static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
 {
-    struct stat                      old;
-    char                             etag[BKT_ETAG_MAX];
-    BKT_CLEANUP(bkt_file_closep) int lock = lock_key(st, req->key);
+    struct stat              old;
+    char                     etag[BKT_ETAG_MAX];
+    BKT_CLEANUP(unlockp) int lock = lock_key(st, req->key);
     if (lock < 0) {
         (void)bkt_file_fail(req, "lock of");
         return;
     }
     if (bkt_req_condition(req, current(st, req->key, &old, etag) ? etag : NULL) < 0)
         return;
-    if (unlinkat(st->root, req->key, 0) == 0)
+    if (unlinkat(st->root, req->key, 0) == 0) {
         prune(st, req->key);
-    else if (errno != ENOENT && errno != ENOTDIR) /* as in S3, deleting what is not there succeeds */
+        if (st->fsync && !below_db(req->key))
+            (void)bkt_file_sync_path(st, req, false);
+    } else if (errno != ENOENT && errno != ENOTDIR) { /* as in S3, deleting what is not there succeeds */
         (void)bkt_file_fail(req, "DELETE");
+    }
 }
 
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req)

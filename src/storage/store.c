@@ -15,6 +15,7 @@
 
 #include "cred.h"
 #include "engine.h"
+#include "file_impl.h"
 #include "num.h"
 #include "pool.h"
 #include "s3.h"
@@ -495,8 +496,7 @@ int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn
 
 void bkt_store_end_turn(int held)
 {
-    if (held >= 0)
-        (void)close(held);
+    bkt_file_unlock(held);
 }
 
 bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }

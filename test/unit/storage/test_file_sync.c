@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "http/check.h"
@@ -33,6 +36,20 @@ static void say(const char *what, const char *path)
     (void)snprintf(done + n, sizeof done - n, "%s%s%s%s", n ? ", " : "", what, *path ? " " : "", path);
 }
 
+/* A call that waits in the middle until it is told to go on. */
+static _Atomic(const char *) held;
+static int                   entered[2], go_on[2]; /* pipes */
+
+static void wait_if_held(const char *what)
+{
+    const char *which = atomic_load(&held);
+    char        c     = 'x';
+    if (!which || strcmp(which, what) != 0)
+        return;
+    atomic_store(&held, NULL);
+    CHECK(__real_write(entered[1], &c, 1) == 1 && read(go_on[0], &c, 1) == 1, "%s", what);
+}
+
 static bool fails(const char *what)
 {
     if (!failing || !strstr(failing, what))
@@ -53,6 +70,7 @@ int __wrap_fsync(int fd)
         say("dir", strncmp(path, dir, strlen(dir)) == 0 && path[strlen(dir)] ? path + strlen(dir) + 1 : ".");
     else
         say("data", "");
+    wait_if_held(is_dir ? "dir" : "data");
     return fails(is_dir ? "dir" : "data") ? -1 : __real_fsync(fd);
 }
 
@@ -70,6 +88,7 @@ static void another_program(const char *to)
 int __wrap_renameat(int a, const char *from, int b, const char *to)
 {
     say("name", "");
+    wait_if_held("name");
     another_program(to);
     return fails("name") ? -1 : __real_renameat(a, from, b, to);
 }
@@ -77,6 +96,7 @@ int __wrap_renameat(int a, const char *from, int b, const char *to)
 int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     say("name", "");
+    wait_if_held("name");
     another_program(to);
     return fails("name") || fails("renameat2") ? -1 : __real_renameat2(a, from, b, to, flags);
 }
@@ -126,6 +146,82 @@ static void data_first_then_the_name(struct bkt_store *st)
         CHECK(put(st, cases[i].key, "some text", cases[i].none, &err) == BKT_OK, "%s: %s", cases[i].key, first_line(&err));
         CHECK(strcmp(done, cases[i].want) == 0, "%s (%zu): %s", cases[i].key, i, done);
     }
+}
+
+static int del(struct bkt_store *st, const char *key, struct bkt_err *err)
+{
+    done[0] = 0;
+    return bkt_store_delete(st, &key, 1, err);
+}
+
+/* Who finds a directory there can't tell whether the one who made it is done: the first PUT of a store sees to all above. */
+static void the_way_to_it_too(struct bkt_store *st)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < 2; i++) { /* by another program */
+        (void)snprintf(path, sizeof path, "%s/%s", dir, i ? "made/by" : "made");
+        CHECK(mkdir(path, 0777) == 0, "%s", path);
+    }
+    CHECK(put(st, "made/by/another", "x", NULL, NULL) == BKT_OK, "put");
+    bool known = strcmp(done, "data, name, dir made/by, dir made, dir .") == 0; /* the file system keeps times of birth */
+    CHECK(known || strcmp(done, "data, name, dir made/by") == 0, "%s", done);
+    printf("the file system keeps %s of birth\n", known ? "times" : "no times");
+    CHECK(put(st, "made/by/another", "y", NULL, NULL) == BKT_OK && strcmp(done, "data, name, dir made/by") == 0, "again: %s", done);
+    struct bkt_store *other = open_store(uri, "");
+    CHECK(put(other, "made/by/too", "x", NULL, NULL) == BKT_OK, "put");
+    CHECK(!known || strcmp(done, "data, name, dir made/by, dir made, dir .") == 0, "another process: %s", done);
+    bkt_store_close(other);
+    /* one that is removed and made anew is another */
+    static const char again[] = "data, name, name, dir db/z, dir db";
+    for (int i = 0; i < 3; i++) {
+        CHECK(put(st, "db/z/k", "x", NULL, NULL) == BKT_OK && strncmp(done, again, strlen(again)) == 0, "%d: %s", i, done);
+        CHECK(del(st, "db/z/k", NULL) == BKT_OK && strcmp(done, "") == 0, "below db/ what comes back is an orphan: %s", done);
+    }
+}
+
+static void what_is_deleted_stays_away(struct bkt_store *st)
+{
+    struct bkt_err err = {0};
+    CHECK(put(st, "del/k", "x", NULL, NULL) == BKT_OK && put(st, "del/l", "x", NULL, NULL) == BKT_OK, "put");
+    CHECK(del(st, "del/k", NULL) == BKT_OK && strcmp(done, "dir del") == 0, "%s", done);
+    CHECK(del(st, "del/l", NULL) == BKT_OK && strcmp(done, "dir .") == 0, "with its directory: %s", done);
+    CHECK(del(st, "del/l", NULL) == BKT_OK && strcmp(done, "") == 0, "it is not there: %s", done);
+    CHECK(put(st, "del/k", "x", NULL, NULL) == BKT_OK, "put");
+    failing = "dir";
+    why     = EIO;
+    CHECK(del(st, "del/k", &err) == BKT_EIO && strstr(first_line(&err), "del/k: "), "%s", first_line(&err));
+    failing = NULL;
+}
+
+static void *put_held(void *arg) { return put(arg, "fork/k", "from a thread", NULL, NULL) == BKT_OK ? arg : NULL; }
+
+/* fork() while another thread is in the middle of a PUT, held at @p call; then the child, or with @p child_waits the parent, PUTs
+ * the same object. */
+static void fork_amid(struct bkt_store *st, const char *call, bool child_waits)
+{
+    pthread_t t;
+    void     *good   = NULL;
+    char      c      = 'x';
+    int       status = 1, rest[2];
+    atomic_store(&held, call);
+    CHECK(pipe(rest) == 0 && pthread_create(&t, NULL, put_held, st) == 0 && read(entered[0], &c, 1) == 1, "thread");
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(30); /* a lock for ever */
+        (void)close(rest[1]);
+        _exit(child_waits ? read(rest[0], &c, 1) != 0 : put(st, "fork/k", "from a child", NULL, NULL) != BKT_OK);
+    }
+    (void)close(rest[0]);
+    if (!child_waits)
+        CHECK(waitpid(pid, &status, 0) == pid && status == 0, "%s: the child: %d", call, status);
+    CHECK(__real_write(go_on[1], &c, 1) == 1 && pthread_join(t, &good) == 0 && good, "%s: the thread", call);
+    (void)alarm(30);
+    CHECK(put(st, "fork/k", "from the parent", NULL, NULL) == BKT_OK, "put");
+    (void)alarm(0);
+    (void)__real_close(rest[1]);
+    if (child_waits)
+        CHECK(waitpid(pid, &status, 0) == pid && status == 0, "%s: the child: %d", call, status);
 }
 
 static void holds(struct bkt_store *st, const char *key, const char *want)
@@ -229,8 +325,14 @@ int main(void)
     if (!mkdtemp(dir))
         return 1;
     (void)snprintf(uri, sizeof uri, "file://%s", dir);
+    if (pipe(entered) < 0 || pipe(go_on) < 0)
+        return 1;
     struct bkt_store *st = open_store(uri, "");
     data_first_then_the_name(st);
+    the_way_to_it_too(st);
+    what_is_deleted_stays_away(st);
+    fork_amid(st, "dir", false);
+    fork_amid(st, "name", true);
     failures_are_told(st);
     what_came_meanwhile_stays(st);
     bkt_store_close(st);

@@ -1,0 +1,125 @@
+/* See file_impl.h, [F5]: what is stored outlives a power cut once the directory that has its name is on disk, and the directories
+ * on the way to that one.
+ *
+ * Those above are looked at, too, until one is met whose own name is known to be on disk, whoever made it: another thread or
+ * process may have made it a moment ago, and not be done with it.  A directory is known by its inode and time of birth, so that
+ * one that was removed and made anew is another; where there is no such time, by who made it, this PUT or somebody before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file_impl.h"
+
+#define LEVELS 16 /* above an object that are remembered; of more the rest is synchronised each time */
+
+void bkt_file_sync_init(struct bkt_file_store *st)
+{
+    (void)pthread_mutex_init(&st->sync_lock, NULL);
+    (void)pthread_cond_init(&st->synced, NULL);
+    bkt_forkguard_add(&st->sync_guard, &st->sync_lock, &st->synced);
+    st->sync_generation = bkt_fork_generation();
+}
+
+void bkt_file_sync_fini(struct bkt_file_store *st)
+{
+    bkt_forkguard_remove(&st->sync_guard);
+    (void)pthread_cond_destroy(&st->synced);
+    (void)pthread_mutex_destroy(&st->sync_lock);
+}
+
+/* ENOENT: it has been removed. */
+static int sync_one(struct bkt_file_store *st, const char *dir)
+{
+    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    return fsync(fd) < 0 && errno != EINVAL /* a file system without it */ ? errno : 0;
+}
+
+/* Makes sure that the names in @p dir outlive a power cut.  Threads that want the same directory share the work: one
+ * round serves all who came before it began. */
+static int sync_dir(struct bkt_file_store *st, const char *dir)
+{
+    struct bkt_file_sync *s = &st->syncs[bkt_file_hash(dir) % BKT_FILE_SYNCS];
+    (void)pthread_mutex_lock(&st->sync_lock);
+    if (st->sync_generation != bkt_fork_generation()) { /* those who are at it stayed with the parent */
+        memset(st->syncs, 0, sizeof st->syncs);
+        st->sync_generation = bkt_fork_generation();
+    }
+    if (strlen(dir) >= sizeof s->dir || (s->users && strcmp(s->dir, dir) != 0)) {
+        (void)pthread_mutex_unlock(&st->sync_lock);
+        return sync_one(st, dir);
+    }
+    if (!s->users++) {
+        memcpy(s->dir, dir, strlen(dir) + 1);
+        s->error = 0;
+    }
+    uint64_t want = s->begun + 1; /* a round that is under way may have missed our name */
+    while (s->ended < want) {
+        if (s->running) {
+            (void)pthread_cond_wait(&st->synced, &st->sync_lock);
+            continue;
+        }
+        s->running = true;
+        s->begun++;
+        (void)pthread_mutex_unlock(&st->sync_lock);
+        int error = sync_one(st, dir);
+        (void)pthread_mutex_lock(&st->sync_lock);
+        s->running = false;
+        s->ended   = s->begun;
+        s->error   = error ? error : s->error;
+        (void)pthread_cond_broadcast(&st->synced);
+    }
+    int error = s->error;
+    s->users--;
+    (void)pthread_mutex_unlock(&st->sync_lock);
+    return error;
+}
+
+/* ---- directories whose names are on disk ---- */
+
+/* What tells a directory from all others, also later ones; 0: nothing does. */
+static uint64_t identity(struct bkt_file_store *st, const char *dir)
+{
+    struct statx x;
+    if (statx(st->root, *dir ? dir : ".", 0, STATX_INO | STATX_BTIME, &x) < 0 || !(x.stx_mask & STATX_BTIME))
+        return 0;
+    const uint64_t part[] = {x.stx_ino, ((uint64_t)x.stx_dev_major << 32) | x.stx_dev_minor, (uint64_t)x.stx_btime.tv_sec,
+                             x.stx_btime.tv_nsec};
+    uint64_t       h      = 0;
+    for (size_t i = 0; i < BKT_COUNT(part); i++) {
+        h = (h ^ part[i]) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    return h ? h : 1;
+}
+
+static atomic_uint_least64_t *place_of(struct bkt_file_store *st, uint64_t id) { return &st->named[id % BKT_FILE_NAMED]; }
+
+int bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs)
+{
+    char     dir[PATH_MAX];
+    uint64_t seen[LEVELS];
+    size_t   n     = 0;
+    int      error = 0;
+    (void)snprintf(dir, sizeof dir, "%s", req->key);
+    for (bool more = true; more && !error;) {
+        char *slash             = strrchr(dir, '/');
+        *(slash ? slash : dir)  = 0;
+        uint64_t id             = identity(st, dir); /* before its name is stored by what follows */
+        error                   = sync_dir(st, dir);
+        bool     gone           = error == ENOENT; /* by whoever deleted what was in it: then that is to be stored */
+        more  = *dir && (gone || (id ? atomic_load(place_of(st, id)) != id : new_dirs));
+        error = gone ? 0 : error;
+        if (id && n < LEVELS)
+            seen[n++] = id;
+    }
+    if (!error)
+        for (size_t i = 0; i < n; i++)
+            atomic_store(place_of(st, seen[i]), seen[i]);
+    errno = error;
+    return error ? bkt_file_fail(req, "fsync of the directory of") : BKT_OK;
+}
