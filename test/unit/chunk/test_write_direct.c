@@ -1,42 +1,9 @@
 /* Large requests, whose chunks go straight from the caller's memory: they keep their place among other writes, and when they
  * fail, what was written before is not lost. */
-#include "domain_impl.h"
-#include "fault.h"
 #include "pool.h"
 #include "write_testing.h"
 
 enum { CHUNK = 1u << 16, N_CHUNKS = 8 };
-
-static struct bkt_sel part(uint64_t from, uint64_t n)
-{
-    return (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = 1, .dims = {(uint64_t)CHUNK * N_CHUNKS}, .start = {from}, .stride = {1},
-                            .count = {1}, .block = {n}, .n_elems = n};
-}
-
-static struct bkt_dsetio *begin(struct world *w, struct model *m, const char *name, const char *filters, const struct bkt_fault *f)
-{
-    uint64_t          cdims[] = {CHUNK};
-    struct bkt_store *st;
-    *m = (struct model){.n = 2, .rank = 1, .dims = {(uint64_t)CHUNK * N_CHUNKS}};
-    world_open(w, name, "write_cache=1M");
-    model_make(w, m, cdims, filters, *filters);
-    if (bkt_fault_open(w->dom->store, f, 1, &st, NULL) < 0)
-        abort();
-    w->dom->store = st;
-    return open_io(w, m->n);
-}
-
-static void end(struct world *w, struct model *m, struct bkt_dsetio *io, const char *when)
-{
-    struct bkt_err err = {0};
-    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s: %s", when, story(&err));
-    bkt_chunk_cache_drop(w->dom);
-    if (io)
-        model_check(m, io, when);
-    bkt_dsetio_close(io);
-    world_close(w);
-    free(m->v);
-}
 
 /* A small write, then a large one over it that fails: no element reads as if neither had been. */
 static void earlier_writes_stay(const char *filters)
@@ -45,8 +12,8 @@ static void earlier_writes_stay(const char *filters)
     struct world           w;
     struct model           m;
     struct bkt_err         err = {0};
-    struct bkt_dsetio     *io  = begin(&w, &m, *filters ? "earlier-z" : "earlier", filters, &f);
-    struct bkt_sel         few = part(3 * CHUNK + 100, 50), all = part(0, (uint64_t)CHUNK * N_CHUNKS);
+    struct bkt_dsetio     *io  = faulty_begin(&w, &m, *filters ? "earlier-z" : "earlier", "write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
+    struct bkt_sel         few = model_part(&m, 3 * CHUNK + 100, 50), all = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS);
     int32_t                got[50];
     struct bkt_read        r = {.io = io, .file = &few, .dst = got};
     CHECK(model_write(&m, io, &few, 100, &err) == BKT_OK, "%s", story(&err));
@@ -60,7 +27,7 @@ static void earlier_writes_stay(const char *filters)
     bkt_read_fini(&r);
     bkt_dsetio_close(io);
     io = NULL;
-    end(&w, &m, io, "after a large write that failed");
+    faulty_end(&w, &m, io, "after a large write that failed");
 }
 
 static void model_put(struct model *m, uint64_t from, const int32_t *v, uint64_t n)
@@ -77,8 +44,8 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
     struct model           m;
     struct bkt_err         err  = {0};
     char                  *name = text("twice-%s-%llu", *filters ? "z" : "", (unsigned long long)n);
-    struct bkt_dsetio     *io   = begin(&w, &m, name, filters, &f);
-    struct bkt_sel         all = part(0, (uint64_t)CHUNK * N_CHUNKS), some = part(from, n);
+    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, "write_cache=1M", CHUNK, N_CHUNKS, filters, &f);
+    struct bkt_sel         all = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS), some = model_part(&m, from, n);
     int32_t               *a = need((size_t)CHUNK * N_CHUNKS * sizeof *a), *b = need((size_t)n * sizeof *b);
     for (int i = 0; i < CHUNK * N_CHUNKS; i++)
         a[i] = i;
@@ -88,7 +55,7 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
     CHECK(bkt_dataset_write(writes, 2, &err) == BKT_OK, "%s", story(&err));
     model_put(&m, 0, a, (uint64_t)CHUNK * N_CHUNKS);
     model_put(&m, from, b, n);
-    end(&w, &m, io, name);
+    faulty_end(&w, &m, io, name);
     free(a), free(b), free(name);
 }
 

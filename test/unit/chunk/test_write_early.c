@@ -2,43 +2,15 @@
 #include <unistd.h>
 
 #include "dirty.h"
-#include "domain_impl.h"
-#include "fault.h"
 #include "pool.h"
 #include "write_testing.h"
 
 enum { CHUNK = 1u << 18, N_CHUNKS = 16 }; /* elements: 1 MiB */
 
-static struct bkt_dsetio *begin(struct world *w, struct model *m, const char *name, const char *settings, unsigned elems,
-                                const struct bkt_fault *f)
-{
-    uint64_t          cdims[] = {elems};
-    struct bkt_store *st;
-    *m = (struct model){.n = 2, .rank = 1, .dims = {(uint64_t)elems * N_CHUNKS}};
-    world_open(w, name, settings);
-    model_make(w, m, cdims, "", false);
-    if (bkt_fault_open(w->dom->store, f, 1, &st, NULL) < 0)
-        abort();
-    w->dom->store = st;
-    return open_io(w, m->n);
-}
-
-static void end(struct world *w, struct model *m, struct bkt_dsetio *io, const char *when)
-{
-    struct bkt_err err = {0};
-    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s: %s", when, story(&err));
-    bkt_chunk_cache_drop(w->dom);
-    model_check(m, io, when);
-    bkt_dsetio_close(io);
-    world_close(w);
-    free(m->v);
-}
-
 static void write_chunk(struct model *m, struct bkt_dsetio *io, uint64_t k, uint64_t elems, int32_t value)
 {
     struct bkt_err err = {0};
-    struct bkt_sel s   = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {m->dims[0]}, .start = {k * elems}, .stride = {1}, .count = {1},
-                          .block = {elems}, .n_elems = elems};
+    struct bkt_sel s   = model_part(m, k * elems, elems);
     CHECK(model_write(m, io, &s, value, &err) == BKT_OK, "chunk %llu: %s", (unsigned long long)k, story(&err));
 }
 
@@ -56,7 +28,7 @@ static void whole_chunks_go_early(void)
     static const struct bkt_fault none = {.op = BKT_PUT, .skip = UINT32_MAX};
     struct world                  w;
     struct model                  m;
-    struct bkt_dsetio            *io   = begin(&w, &m, "early", "", CHUNK, &none);
+    struct bkt_dsetio            *io   = faulty_begin(&w, &m, "early", "", CHUNK, N_CHUNKS, "", &none);
     uint64_t                      from = puts_sent();
     for (uint64_t k = 0; k < N_CHUNKS; k++)
         write_chunk(&m, io, k, CHUNK, (int32_t)(k << 20));
@@ -68,7 +40,7 @@ static void whole_chunks_go_early(void)
     usleep(50000);
     CHECK(puts_sent() - from == early, "%llu PUTs, %llu before chunks were written again",
           (unsigned long long)(puts_sent() - from), (unsigned long long)early);
-    end(&w, &m, io, "early");
+    faulty_end(&w, &m, io, "early");
     CHECK(puts_sent() - from <= early + N_CHUNKS, "%llu PUTs in the end", (unsigned long long)(puts_sent() - from));
 }
 
@@ -79,7 +51,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
     enum { ELEMS = 1u << 14 }; /* 64 KiB */
     struct world       w;
     struct model       m;
-    struct bkt_dsetio *io   = begin(&w, &m, settings, settings, ELEMS, &slow);
+    struct bkt_dsetio *io   = faulty_begin(&w, &m, settings, settings, ELEMS, N_CHUNKS, "", &slow);
     uint64_t           used = 0, under_way = 0;
     for (int round = 0; round < 4; round++)
         for (uint64_t k = 0; k < N_CHUNKS; k++) {
@@ -92,7 +64,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
         }
     CHECK(used <= cache && used > cache / 2, "%s: %llu bytes were kept", settings, (unsigned long long)used);
     CHECK(under_way < flight + ELEMS * sizeof(int32_t) + 4096, "%s: %llu bytes were under way", settings, (unsigned long long)under_way);
-    end(&w, &m, io, settings);
+    faulty_end(&w, &m, io, settings);
 }
 
 int main(void)

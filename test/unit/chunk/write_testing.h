@@ -2,6 +2,8 @@
 #ifndef BKT_WRITE_TESTING_H
 #define BKT_WRITE_TESTING_H
 
+#include "domain_impl.h"
+#include "fault.h"
 #include "world.h"
 #include "write.h"
 
@@ -79,6 +81,40 @@ static inline int model_write(struct model *m, struct bkt_dsetio *io, const stru
     free(at);
     free(src);
     return rc;
+}
+
+/** Elements from .. from+n-1 of a model of one dimension. */
+static inline struct bkt_sel model_part(const struct model *m, uint64_t from, uint64_t n)
+{
+    return (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = 1, .dims = {m->dims[0]}, .start = {from}, .stride = {1}, .count = {1},
+                            .block = {n}, .n_elems = n};
+}
+
+/** A world with one dataset of @p n_chunks chunks of @p elems, in a store that does what @p f says. */
+static inline struct bkt_dsetio *faulty_begin(struct world *w, struct model *m, const char *name, const char *settings, uint64_t elems,
+                                              uint64_t n_chunks, const char *filters, const struct bkt_fault *f)
+{
+    struct bkt_store *st;
+    *m = (struct model){.n = 2, .rank = 1, .dims = {elems * n_chunks}};
+    world_open(w, name, settings);
+    model_make(w, m, &elems, filters, *filters);
+    if (bkt_fault_open(w->dom->store, f, 1, &st, NULL) < 0)
+        abort();
+    w->dom->store = st;
+    return open_io(w, m->n);
+}
+
+/** All is stored by a flush, and as the model has it; @p io NULL: nobody looks. */
+static inline void faulty_end(struct world *w, struct model *m, struct bkt_dsetio *io, const char *when)
+{
+    struct bkt_err err = {0};
+    CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s: %s", when, story(&err));
+    bkt_chunk_cache_drop(w->dom);
+    if (io)
+        model_check(m, io, when);
+    bkt_dsetio_close(io);
+    world_close(w);
+    free(m->v);
 }
 
 #define GZIP "[{\"class\":\"H5Z_FILTER_DEFLATE\",\"id\":1,\"name\":\"gzip\",\"level\":1}]"
