@@ -71,7 +71,7 @@ static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *er
         }
         if (c->task) {
             bkt_dirty_wait(d);
-        } else if (c->rc < 0) {
+        } else if (c->rc < 0 && !c->is_raw) { /* what the program encoded is all there */
             int rc = bkt_err_copy(err, c->rc, c->err);
             bkt_dchunk_note(c, BKT_OK, NULL); /* that was told; it may be tried again */
             return rc;

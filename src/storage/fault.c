@@ -1,5 +1,6 @@
 #include "fault.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,10 @@ struct fault_store {
     struct bkt_store *inner;
     struct rule      *rules;
     size_t            n;
+    pthread_mutex_t   lock; /* guards what follows */
+    struct passage   *held; /* the last one first */
+    size_t            n_held;
+    bool              open; /* nothing is held any more */
 };
 
 /* One request on its way through the inner store. */
@@ -27,6 +32,7 @@ struct passage {
     struct bkt_req         *outer;
     struct fault_store     *st;
     const struct bkt_fault *f;
+    struct passage         *next; /* held too */
 };
 
 static const struct bkt_fault *match(struct fault_store *st, const struct bkt_req *req)
@@ -116,6 +122,40 @@ static void pass_on(struct bkt_job *job)
     bkt_store_start(p->st->inner, &p->inner);
 }
 
+/* ---- requests that wait for each other ---- */
+
+void bkt_fault_release(struct bkt_store *base)
+{
+    struct fault_store *st = (struct fault_store *)base;
+    (void)pthread_mutex_lock(&st->lock);
+    struct passage *p = st->held;
+    st->open          = true;
+    st->held          = NULL;
+    (void)pthread_mutex_unlock(&st->lock);
+    for (struct passage *next; p; p = next) {
+        next = p->next;
+        pass_on(&p->job);
+    }
+}
+
+/* False: it goes at once. */
+static bool hold(struct fault_store *st, struct passage *p)
+{
+    if (!p->f || !p->f->hold)
+        return false;
+    (void)pthread_mutex_lock(&st->lock);
+    bool waits = !st->open, all = false;
+    if (waits) {
+        p->next  = st->held;
+        st->held = p;
+        all      = ++st->n_held >= p->f->hold;
+    }
+    (void)pthread_mutex_unlock(&st->lock);
+    if (all)
+        bkt_fault_release(&st->base);
+    return waits;
+}
+
 static void fault_start(struct bkt_store *base, struct bkt_req *req)
 {
     struct fault_store     *st = (struct fault_store *)base;
@@ -139,6 +179,8 @@ static void fault_start(struct bkt_store *base, struct bkt_req *req)
         p->inner.sink     = spoil_sink;
         p->inner.sink_arg = p;
     }
+    if (hold(st, p))
+        return;
     if (f && f->delay_ms)
         bkt_pool_submit(&p->job);
     else
@@ -155,6 +197,7 @@ static void fault_close(struct bkt_store *base)
 {
     struct fault_store *st = (struct fault_store *)base;
     bkt_store_close(st->inner);
+    (void)pthread_mutex_destroy(&st->lock);
     free(st->rules);
     free(st);
 }
@@ -179,6 +222,7 @@ int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault *rules, size_
         free(st);
         return rc;
     }
+    (void)pthread_mutex_init(&st->lock, NULL);
     st->n     = n;
     st->inner = inner;
     *out      = &st->base;

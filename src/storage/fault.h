@@ -19,6 +19,7 @@ struct bkt_fault {
     bool     flip_set;    /* if this is set */
     bool     no_etag;     /* the answer says none, as when another writer replaced the object at once */
     unsigned delay_ms;    /* before it is passed on */
+    unsigned hold;        /* it waits, no thread with it, until so many have come, or bkt_fault_release(); 0: it doesn't */
 };
 
 /** @param inner  becomes the new store's own
@@ -27,5 +28,7 @@ BKT_NODISCARD int bkt_fault_open(struct bkt_store *inner, const struct bkt_fault
                                  struct bkt_err *err);
 /** How many requests rule @p i has hit. */
 unsigned bkt_fault_hits(struct bkt_store *st, size_t i);
+/** All that are held go on, and none is held any more; any thread. */
+void bkt_fault_release(struct bkt_store *st);
 
 #endif

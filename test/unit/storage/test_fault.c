@@ -49,6 +49,31 @@ static void killed(int when, bool is_there)
     CHECK(system(cmd) == 0, "%s", cmd);
 }
 
+static void count(struct bkt_req *q) { *(int *)q->arg += q->rc == BKT_OK; }
+
+/* Requests wait until all have come, or somebody lets them go. */
+static void held(void)
+{
+    static const struct bkt_fault rule = {.op = BKT_PUT, .hold = 3};
+    for (int n = 2; n <= 4; n++) {
+        struct bkt_store *st;
+        struct bkt_req    r[4] = {{.key = NULL}};
+        int               ended = 0;
+        if (bkt_fault_open(open_store("mem:held", ""), &rule, 1, &st, NULL) < 0)
+            exit(1);
+        for (int i = 0; i < n; i++) {
+            r[i] = (struct bkt_req){.op = BKT_PUT, .key = "a", .put = "x", .put_len = 1, .done = count, .arg = &ended};
+            bkt_store_start(st, &r[i]);
+            CHECK(ended == (i < 2 ? 0 : i + 1), "%d of %d have ended", ended, i + 1);
+        }
+        bkt_fault_release(st);
+        CHECK(ended == n, "%d of %d have ended when they were let go", ended, n);
+        for (int i = 0; i < n; i++)
+            bkt_req_fini(&r[i]);
+        bkt_store_close(st);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3)
@@ -97,6 +122,7 @@ int main(int argc, char **argv)
     bkt_req_fini(&r);
     CHECK(bkt_fault_hits(st, 0) == 1 && bkt_fault_hits(st, 1) == 2 && bkt_fault_hits(st, 3) == 1, "hits");
     bkt_store_close(st);
+    held();
     killed(BKT_FAULT_KILL_BEFORE, false);
     killed(BKT_FAULT_KILL_AFTER, true);
     bkt_store_shutdown();
