@@ -38,7 +38,7 @@
     X(UINT, meta_cache, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX,                                                 \
       "bytes of parsed objects kept per open domain; when changes take up as much, they are stored ahead of a flush") \
     X(UINT, chunk_cache, "H5BUCKET_CHUNK_CACHE", "96M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
-    X(UINT, write_cache, "H5BUCKET_WRITE_CACHE", "64M", 1048576, UINT64_MAX,                                         \
+    X(UINT, write_cache, "H5BUCKET_WRITE_CACHE", "96M", 1048576, UINT64_MAX,                                         \
       "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \
     X(UINT, in_flight, "H5BUCKET_IN_FLIGHT", "96M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
     X(UINT, part_size, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \

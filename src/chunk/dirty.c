@@ -217,6 +217,8 @@ static uint64_t cost_of(const struct bkt_dchunk *c)
         cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);
     if (c->mask)
         cost += io->chunk_elems / 8;
+    if (c->task)
+        cost += bkt_wtask_bytes(c->task);
     if (c->over)
         cost += c->over->bytes.cap + io->chunk_elems * sizeof *c->over->el;
     return cost;
@@ -252,6 +254,8 @@ bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need)
         next = c->next;
         if (!c->task)
             bkt_dchunk_drop(c);
+        else
+            (void)bkt_wtask_shed(c);
     }
     return d->used + need <= d->limit;
 }

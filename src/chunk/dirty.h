@@ -99,7 +99,7 @@ struct bkt_dirty {
     uint64_t           n_dirty;  /* bytes of chunks to be stored and not under way */
     uint64_t           in_flight; /* bytes of chunks under way */
     size_t             n_tasks;
-    uint64_t           n_ended;  /* tasks, ever */
+    uint64_t           n_events; /* tasks that have ended, or need less memory, ever */
     uint64_t           n_flushes;
     uint64_t           n_spaces;
     uint64_t           n_asked;  /* for sets, ever */
@@ -153,7 +153,7 @@ BKT_NODISCARD int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_e
 void bkt_dchunk_check_whole(struct bkt_dchunk *c);
 /** Elements of the chunk that can ever be inside the dataset. */
 uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
-/** Clean chunks are let go until @p need more bytes fit; false: they don't. */
+/** Clean chunks are let go, and the elements of what is encoded and under way, until @p need more bytes fit; false: they don't. */
 bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
 void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* its last failure; BKT_OK: none */
 
@@ -191,7 +191,12 @@ size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
 /** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk
  *  has no task.  Failures show in the chunk. */
 void bkt_wtask_begin(struct bkt_dchunk *c, bool store);
-bool bkt_wtask_is_raw(const struct bkt_wtask *t); /* it stores what the program encoded */
+bool bkt_wtask_is_raw(const struct bkt_wtask *t); /* it has only what is stored, not the elements */
+/** Bytes of memory that it holds besides the chunk's elements. */
+uint64_t bkt_wtask_bytes(const struct bkt_wtask *t);
+/** Let go of a chunk's elements while it is being stored, where what is stored will do; lock held.  False: it can't.
+ *  Only for who writes: a read that has found the chunk complete takes its elements later. */
+bool bkt_wtask_shed(struct bkt_dchunk *c);
 /** Store the oldest in the background as far as the cache's filling asks for it; lock held, let go meanwhile. */
 void bkt_dirty_push(struct bkt_dirty *d);
 /** Wait until @p need more bytes fit: for other chunks to be stored, never for all; lock held. */

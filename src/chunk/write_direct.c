@@ -57,7 +57,7 @@ static void end(struct task *t, int rc, const struct bkt_err *why)
         atomic_store(&r->cancel, true);
     }
     r->n--;
-    r->n_ended++;
+    r->n_events++;
     r->in_flight -= cost;
     (void)pthread_cond_signal(&r->wake);
     (void)pthread_mutex_unlock(&r->lock);
@@ -82,6 +82,19 @@ static int whole(struct task *t, const unsigned char **src, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* What is under way is what is sent: there is room for more. */
+static void note_encoded(struct task *t)
+{
+    struct bkt_direct *r    = t->run;
+    uint64_t           cost = bkt_max_u64(t->out.cap, MIN_COST);
+    (void)pthread_mutex_lock(&r->lock);
+    r->in_flight += cost - t->cost;
+    t->cost = cost;
+    r->n_events++;
+    (void)pthread_cond_signal(&r->wake);
+    (void)pthread_mutex_unlock(&r->lock);
+}
+
 static int prepare(struct task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
@@ -99,6 +112,7 @@ static int prepare(struct task *t, struct bkt_err *err)
     t->tmp         = NULL;
     t->req.put     = t->out.ptr;
     t->req.put_len = t->out.len;
+    note_encoded(t);
     return BKT_OK;
 }
 
@@ -118,11 +132,11 @@ static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
 {
     (void)pthread_mutex_lock(&r->lock);
     while (r->n && (!cost || r->in_flight + cost > limit)) {
-        uint64_t ended = r->n_ended;
+        uint64_t before = r->n_events;
         (void)pthread_mutex_unlock(&r->lock);
         int helped = bkt_pool_help();
         (void)pthread_mutex_lock(&r->lock);
-        if (!helped && r->n_ended == ended)
+        if (!helped && r->n_events == before)
             (void)pthread_cond_wait(&r->wake, &r->lock);
     }
     r->in_flight += cost;

@@ -9,7 +9,7 @@ struct bkt_direct {
     pthread_mutex_t lock;
     pthread_cond_t  wake;
     size_t          n; /* under way */
-    uint64_t        in_flight, n_ended;
+    uint64_t        in_flight, n_events; /* bytes; how often there has been room for more */
     int             rc; /* of the first failure */
     struct bkt_err  err;
     atomic_bool     cancel;

@@ -31,6 +31,7 @@ struct bkt_wtask {
     struct bkt_store  *st;
     bool               store; /* not only load */
     bool               raw;
+    bool               encoded; /* `out` is what is stored, and all that is needed from here on */
     unsigned           tries;
     uint64_t           cost;
     /* the version that is being stored */
@@ -85,7 +86,7 @@ static void give_back(struct bkt_wtask *t)
     }
     free(t->mask);
     t->mask  = NULL;
-    t->whole = t->raw = false;
+    t->whole = t->raw = t->encoded = false;
     bkt_centry_release(t->e);
     t->e = NULL;
 }
@@ -109,7 +110,7 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
     bkt_dchunk_settle(c);
     d->in_flight -= t->cost;
     d->n_tasks--;
-    d->n_ended++;
+    d->n_events++;
     (void)pthread_cond_broadcast(&d->wake);
     (void)pthread_mutex_unlock(&d->lock);
     task_free(t);
@@ -165,8 +166,11 @@ static void stored(struct bkt_req *q)
 static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
 {
     struct bkt_dchunk *c = t->c;
+    t->encoded           = false;
+    t->etag[0]           = 0;
+    t->req.if_match = t->req.if_none_match = NULL;
     if (c->is_raw) {
-        t->raw      = true;
+        t->raw = true;
         bkt_buf_move(&t->out, &c->raw);
         c->is_raw = false;
         return BKT_OK;
@@ -181,8 +185,6 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
     c->mask    = NULL;
     c->n_dirty = 0;
     c->whole   = false;
-    t->etag[0] = 0;
-    t->req.if_match = t->req.if_none_match = NULL;
     if (!t->whole && c->base == BKT_BASE_ABSENT) {
         t->req.if_none_match = "*";
     } else if (!t->whole && c->base == BKT_BASE_KNOWN && c->etag[0]) {
@@ -190,6 +192,38 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
         t->req.if_match = t->etag;
     }
     return BKT_OK;
+}
+
+/* From here on it is as if the program had encoded it (H5Dwrite_chunk). */
+bool bkt_wtask_shed(struct bkt_dchunk *c)
+{
+    struct bkt_wtask *t = c->task;
+    if (!t->encoded || t->raw || !t->whole || c->ws->io->var || bkt_dchunk_is_dirty(c))
+        return false;
+    bkt_centry_release(c->e);
+    c->e        = NULL;
+    t->raw      = true;
+    c->complete = c->outdated = false;
+    c->base     = BKT_BASE_UNKNOWN;
+    bkt_dchunk_settle(c);
+    return true;
+}
+
+/* What is under way is what is sent; the elements are the chunk's alone again. */
+static void note_encoded(struct bkt_wtask *t)
+{
+    struct bkt_dirty *d    = t->d;
+    uint64_t          cost = bkt_max_u64(t->out.cap, MIN_COST);
+    (void)pthread_mutex_lock(&d->lock);
+    bkt_centry_release(t->e);
+    t->e       = NULL;
+    t->encoded = true;
+    d->in_flight += cost - t->cost;
+    t->cost = cost;
+    d->n_events++;
+    bkt_dchunk_settle(t->c);
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
 }
 
 static int encode(struct bkt_wtask *t, struct bkt_err *err)
@@ -204,6 +238,7 @@ static int encode(struct bkt_wtask *t, struct bkt_err *err)
         if (!t->raw) {
             bkt_buf_clear(&t->out);
             BKT_PASS(bkt_stored_encode(io, t->e->data, t->e->len, &t->out, err));
+            note_encoded(t);
         }
         q->put = t->out.ptr, q->put_len = t->out.len;
     } else {
@@ -328,13 +363,15 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
 
 bool bkt_wtask_is_raw(const struct bkt_wtask *t) { return t->raw; }
 
+uint64_t bkt_wtask_bytes(const struct bkt_wtask *t) { return t->encoded ? t->out.cap : 0; }
+
 void bkt_dirty_wait(struct bkt_dirty *d)
 {
-    uint64_t ended = d->n_ended;
+    uint64_t before = d->n_events;
     (void)pthread_mutex_unlock(&d->lock);
     int helped = bkt_pool_help();
     (void)pthread_mutex_lock(&d->lock);
-    if (!helped && d->n_ended == ended && d->n_tasks)
+    if (!helped && d->n_events == before && d->n_tasks)
         (void)pthread_cond_wait(&d->wake, &d->lock);
 }
 

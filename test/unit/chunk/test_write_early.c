@@ -35,7 +35,7 @@ static void whole_chunks_go_early(void)
     uint64_t early = puts_since(from, N_CHUNKS - 4);
     CHECK(early >= N_CHUNKS - 4 && early < N_CHUNKS, "%llu of %d chunks are stored early", (unsigned long long)early, N_CHUNKS);
     for (int round = 1; round <= 5; round++)
-        for (uint64_t k = 0; k < N_CHUNKS - 4; k++) /* they fit what may wait: a quarter of 64 MiB */
+        for (uint64_t k = 0; k < N_CHUNKS - 4; k++) /* they fit what may wait: a quarter of 96 MiB */
             write_chunk(&m, io, k, CHUNK, round * 1000 + (int32_t)k);
     usleep(50000);
     CHECK(puts_sent() - from == early, "%llu PUTs, %llu before chunks were written again",
