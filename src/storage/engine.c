@@ -26,7 +26,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct engine  *engine;
 static struct engine  *abandoned; /* the parent's, in a forked child: kept reachable, never touched */
 static int             sockets[2048];
-static size_t          n_sockets;
+static size_t          n_sockets, most_sockets;
 static _Thread_local bool is_io_thread;
 
 uint64_t bkt_engine_now(void)
@@ -77,7 +77,17 @@ void bkt_engine_track(int fd, bool open)
             sockets[i] = sockets[--n_sockets];
             break;
         }
+    most_sockets = n_sockets > most_sockets ? n_sockets : most_sockets;
     (void)pthread_mutex_unlock(&lock);
+}
+
+size_t bkt_engine_most_sockets(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    size_t most  = most_sockets;
+    most_sockets = n_sockets;
+    (void)pthread_mutex_unlock(&lock);
+    return most;
 }
 
 /* ---- exchanges ---- */

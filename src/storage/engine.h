@@ -98,6 +98,10 @@ void bkt_engine_submit(struct bkt_xfer *x);
 /** Some exchange's `cancel` has become true.  Any thread. */
 void bkt_engine_cancelled(void);
 
+/** The most sockets that were open at once, to all servers together, and begin to count anew from those open now.  Any thread;
+ *  for tests: a server still counts a connection that was given up just now. */
+size_t bkt_engine_most_sockets(void);
+
 /** Milliseconds on a monotonic clock, never 0. */
 uint64_t bkt_engine_now(void);
 

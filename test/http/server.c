@@ -33,6 +33,7 @@ struct server {
     char              url[64];
     pthread_t         thread;
     pthread_mutex_t   lock, turn; /* lock: all below; turn: the handler */
+    pthread_cond_t    came;       /* another request, or the end */
     bool              stop;
     _Atomic size_t    piece;    /* of bodies received; 0: as they come */
     _Atomic unsigned  piece_ms; /* pause after each */
@@ -156,6 +157,19 @@ static void record(struct server *s, struct seen *r)
         s->seen[s->n_seen] = copy;
     }
     s->n_seen++;
+    (void)pthread_cond_broadcast(&s->came);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* Answers that wait for one another: on a machine of any speed the client has sent so many without one. */
+static void wait_until(struct server *s, unsigned n)
+{
+    struct timespec limit;
+    (void)clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 30;
+    (void)pthread_mutex_lock(&s->lock);
+    while (s->n_seen < n && !s->stop && pthread_cond_timedwait(&s->came, &s->lock, &limit) == 0)
+        continue;
     (void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -214,6 +228,8 @@ static bool serve_one(struct server *s, int fd)
         (void)pthread_mutex_unlock(&s->turn);
         if (a.delay_ms)
             nap(a.delay_ms);
+        if (a.until)
+            wait_until(s, a.until);
         bool sent = a.silent || send_answer(r, &a, fd);
         keep      = sent && a.after == KEEP && a.announce != -2 && !a.raw;
         if (sent && a.after == STALL)
@@ -283,6 +299,7 @@ struct server *server_start(handler_fn *handler, void *arg)
     s->fd      = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->turn, NULL);
+    (void)pthread_cond_init(&s->came, NULL);
     if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(s->fd, 1024) < 0 ||
         getsockname(s->fd, (struct sockaddr *)&a, &len) < 0 || pthread_create(&s->thread, NULL, accept_loop, s) != 0) {
         perror("test server");
@@ -300,6 +317,7 @@ void server_stop(struct server *s)
         return;
     (void)pthread_mutex_lock(&s->lock);
     s->stop = true;
+    (void)pthread_cond_broadcast(&s->came);
     (void)shutdown(s->fd, SHUT_RDWR);
     for (unsigned i = 0; i < s->n_conns; i++)
         if (s->conns[i].fd >= 0)
@@ -312,6 +330,7 @@ void server_stop(struct server *s)
     server_reset(s);
     (void)pthread_mutex_destroy(&s->lock);
     (void)pthread_mutex_destroy(&s->turn);
+    (void)pthread_cond_destroy(&s->came);
     free(s);
 }
 

@@ -30,6 +30,7 @@ struct answer {
     size_t      cut;         /* send only so many body bytes; SIZE_MAX: all */
     enum after  after;       /* what follows what was sent */
     unsigned    delay_ms;    /* before the status line */
+    unsigned    until;       /* nor before so many requests have come in all (server_count()), or 30 s are over */
     unsigned    slow_ms;     /* pause after each `piece` bytes of the body */
     size_t      piece;
     bool        raw;         /* the body is all that is sent: no status line, no headers */
