@@ -286,6 +286,7 @@ int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d
     }
     l->cls = BKT_D_CHUNKED; /* contiguous and compact data are one chunk object, too */
     BKT_PASS(parse_native(top, cpl, cpl_cls, d, err));
+    l->external                = json_is_true(bkt_json_get(cpl, "h5external"));
     enum bkt_layout_class user = cpl_cls == BKT_D_NONE && top_cls != BKT_D_CHUNKED ? top_cls : cpl_cls;
     return parse_user_layout(cpl, user, d->n_filters > 0, d, err);
 }
@@ -428,6 +429,8 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
     memcpy(dims, l->dims, sizeof dims);
     BKT_PASS(emit_class(ref ? l->cls : l->user_cls == BKT_D_NONE ? BKT_D_CONTIGUOUS : l->user_cls, &user));
     BKT_PASS(bkt_json_set(cpl, "layout", user));
+    if (l->external && !ref)
+        BKT_PASS(bkt_json_set(user, "h5external", json_true()));
     if (ref)
         BKT_PASS(emit_ref(d, dims, user));
     else if (l->user_cls == BKT_D_CHUNKED)

@@ -172,6 +172,8 @@ struct bkt_layout {
     uint32_t              partition_count;       /* < 2: none */
     bool                  hdf5_chunks;           /* CHUNKED: chunk objects hold what HDF5's own filters made (chunk_encoding
                                                     "hdf5", a key of ours), not HSDS's reading of the filters */
+    bool                  external;              /* CHUNKED: there are no chunk objects, the data lie in the raw files that the
+                                                    creation list names (h5external, a key of ours) */
     enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
     unsigned              user_rank;
     uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */

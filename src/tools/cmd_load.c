@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "edit.h"
+#include "external.h"
 #include "h5.h"
 #include "load_crowd.h"
 #include "load_one.h"
@@ -143,6 +144,7 @@ static int run(struct bkt_tool *t)
         return BKT_EXIT_USAGE;
     if (!n)
         return bkt_tool_usage(t, "the target has no name");
+    (void)bkt_external_inside(true); /* nothing is written to the source's raw files */
     if (o.chunk_map ? folder : t->n_args < 2)
         return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)

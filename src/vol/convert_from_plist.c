@@ -74,7 +74,7 @@ static bool is_plain(hid_t dcpl, hid_t space)
     return true;
 }
 
-static hid_t file_in_memory(void)
+hid_t bkt_native_in_memory(void)
 {
     hid_t f = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -163,7 +163,7 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
         *out = H5Pcopy(dcpl);
         return *out < 0 ? failed(err) : BKT_OK;
     }
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = file_in_memory();
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory();
     if (file < 0)
         return bkt_h5err_capture(err, "making a file in memory");
     return create_and_ask(file, t, type, space, dcpl, out, err);

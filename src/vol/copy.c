@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "copy.h"
+#include "external.h"
 #include "object.h"
 
 /* Where the copy of an object is */
@@ -141,6 +142,18 @@ int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *lo
     return rc;
 }
 
+/* The copy of a dataset with external files has the same files, as HDF5 has it; where they can't be reached from the destination, it
+ * gets the elements. */
+static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl)
+{
+    const struct bkt_vobj *o    = bkt_copy_ours(dst);
+    bool                   here = !o || strncmp(bkt_store_uri(bkt_domain_store(o->file->dom)), "file:", 5) == 0;
+    bool                   was  = bkt_external_inside(!here || !bkt_copy_is_outside(from, dcpl));
+    hid_t                  to   = H5Dcreate2(dst, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    (void)bkt_external_inside(was);
+    return to;
+}
+
 static int copy_dataset(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t full = H5Dget_type(from), space = H5Dget_space(from), dcpl = H5Dget_create_plist(from);
@@ -148,7 +161,7 @@ static int copy_dataset(struct copy *c, hid_t from, const struct bkt_copied *wha
     if (full < 0 || space < 0 || dcpl < 0)
         return bkt_copy_failed(c, "opening a dataset");
     BKT_PASS(bkt_copy_type(c, full, &type));
-    to = H5Dcreate2(dst, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    to = create_copy(from, dst, name, type, space, lcpl, dcpl);
     if (to < 0)
         return bkt_copy_failed(c, "H5Dcreate");
     BKT_PASS(remember(c, what, H5I_INVALID_HID));

@@ -7,6 +7,7 @@
 #include "bkt_config.h"
 #include "copy_impl.h"
 #include "dataset.h"
+#include "external.h"
 #include "file_chunks.h"
 #include "num.h"
 
@@ -111,7 +112,7 @@ static int on_plain(void *arg, const struct bkt_file_chunk *c)
 }
 
 /* The object of ours behind an id; NULL: HDF5's connector answers for it. */
-static const struct bkt_vobj *ours(hid_t id)
+const struct bkt_vobj *bkt_copy_ours(hid_t id)
 {
     char name[16] = "";
     if (H5VLget_connector_name(id, name, sizeof name) < 0 || strcmp(name, BKT_CONNECTOR_NAME) != 0)
@@ -122,7 +123,7 @@ static const struct bkt_vobj *ours(hid_t id)
 
 static int list_chunks(const struct copy *c, hid_t from, hid_t dcpl, hid_t space, struct chunks *k)
 {
-    const struct bkt_vobj *o    = ours(from);
+    const struct bkt_vobj *o    = bkt_copy_ours(from);
     int                    rank = H5Sget_simple_extent_dims(space, k->dims, NULL);
     if (rank <= 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, k->shape) != rank)
         return bkt_copy_failed(c, "asking for the chunks of a dataset");
@@ -254,6 +255,12 @@ static int copy_boxes(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t sp
     return BKT_OK;
 }
 
+bool bkt_copy_is_outside(hid_t dset, hid_t dcpl)
+{
+    const struct bkt_vobj *o = bkt_copy_ours(dset);
+    return H5Pget_external_count(dcpl) > 0 && (!o || bkt_is_external(o));
+}
+
 int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
 {
     BKT_CLEANUP(chunks_fini) struct chunks k = {.rank = 0};
@@ -267,6 +274,8 @@ int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
     int      rank = H5Sget_simple_extent_dims(space, dims, NULL);
     bool     none = H5Pget_external_count(dcpl) == 0 && H5Pget_layout(dcpl) != H5D_VIRTUAL &&
                 H5Dget_space_status(from, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
+    if (bkt_copy_is_outside(from, dcpl) && bkt_copy_is_outside(to, dcpl)) /* both have the same files */
+        return BKT_OK;
     if (mem < 0 || n <= 0 || none || H5Pget_layout(dcpl) == H5D_VIRTUAL)
         return BKT_OK;
     if (H5Pget_layout(dcpl) == H5D_CHUNKED) {

@@ -48,5 +48,9 @@ int bkt_copy_expand(struct copy *c, hid_t from, hid_t type, void *buf, size_t n)
 /* ---- copy_data.c ---- */
 int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl);
 int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl);
+/** The object of ours behind an id; NULL: HDF5's connector answers for it. */
+const struct bkt_vobj *bkt_copy_ours(hid_t id);
+/** Whether a dataset's elements lie in external files, which its creation list @p dcpl names. */
+bool bkt_copy_is_outside(hid_t dset, hid_t dcpl);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "change.h"
 #include "chunk_locator.h"
+#include "external.h"
 #include "native_data.h"
 #include "num.h"
 #include "plugin.h"
@@ -92,8 +93,8 @@ void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *
 
 /* ---- reading ---- */
 
-/* Datasets that are read and written one by one, by others: those of plain HDF5 files, and virtual ones. */
-static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o); }
+/* Datasets that are read and written one by one, by others: those of plain HDF5 files, virtual ones, and those in external files. */
+static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o) || bkt_is_external(o); }
 
 /* All others are read together. */
 static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
@@ -110,6 +111,8 @@ static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space
             BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else if (bkt_is_virtual(o))
             BKT_PASS(bkt_virtual_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_external(o))
+            BKT_PASS(bkt_external_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else
             BKT_PASS(bkt_dataset_read(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
     }
@@ -131,11 +134,14 @@ herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t m
 
 /* ---- writing ---- */
 
-static int write_virtual(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
-                         struct bkt_err *err)
+/* Elements that lie in other datasets, or in external files; @p buf is only read. */
+static int write_elsewhere(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
+                           struct bkt_err *err)
 {
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
-    return bkt_virtual_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err); /* only read when it writes */
+    if (bkt_is_external(o))
+        return bkt_external_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
+    return bkt_virtual_transfer(o, true, mem_type, mem_space, file_space, dxpl, (void *)buf, err);
 }
 
 static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, const void *buf[],
@@ -150,8 +156,8 @@ static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_spac
         struct bkt_vobj *o = obj[i];
         if (o->native_id >= 0)
             BKT_PASS(bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
-        else if (bkt_is_virtual(o))
-            BKT_PASS(write_virtual(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
+        else if (bkt_is_virtual(o) || bkt_is_external(o))
+            BKT_PASS(write_elsewhere(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else
             BKT_PASS(bkt_dataset_write_all(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
     }
@@ -230,6 +236,8 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     *args->args.get_storage_size.storage_size = 0;
     if (bkt_is_virtual(o)) /* what its sources take is theirs, as HDF5 has it */
         return BKT_OK;
+    if (bkt_is_external(o))
+        return bkt_external_get(o, args, err);
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     *args->args.get_storage_size.storage_size = bytes;
@@ -245,6 +253,8 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
     if (bkt_is_virtual(o)) /* its mappings are there */
         return BKT_OK;
+    if (bkt_is_external(o))
+        return bkt_external_get(o, args, err);
     BKT_PASS(stored_io(o, &io, err));
     BKT_PASS(bkt_dsetio_storage_size(io, &bytes, &n, err));
     for (unsigned i = 0; i < d->space.rank; i++)

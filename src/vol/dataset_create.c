@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "dataset.h"
+#include "external.h"
 #include "layout_choose.h"
 #include "native_data.h"
 #include "spot.h"
@@ -16,6 +17,7 @@ static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcp
     BKT_PASS(bkt_convert_from_space(space, &o->dset.space, err));
     BKT_PASS(bkt_convert_type(o->dset.type, &file_type, err));
     BKT_PASS(bkt_convert_from_dcpl(in_file, dcpl, file_type, space, o, err));
+    o->dset.layout.external = bkt_external_wanted(dcpl, o->dset.type, file_type);
     return bkt_layout_choose(&o->dset, err);
 }
 
