@@ -1,5 +1,7 @@
-/* idle_file make DIR | watch NAME: a file that is open while nobody calls is idle: no thread of the process wakes up, and no
- * time of a processor is taken.  `make` makes the domain DIR/idle.h5; `watch` opens it under that name, reads it, and looks. */
+/* idle_file make NAME | read NAME | write NAME: a file that is open while nobody calls is idle: no thread of the process wakes up,
+ * and no time of a processor is taken.  `make` makes a domain.  `read` opens it, reads it, and looks; reads in steps, so that more
+ * is fetched ahead, and looks.  `write` makes another, writes what goes out in the background, flushes, and looks; writes what
+ * stays in memory, and looks. */
 #include <dirent.h>
 #include <string.h>
 #include <time.h>
@@ -7,6 +9,7 @@
 #include "must.h"
 
 enum { N = 4000, CHUNK = 500, MEMBERS = 20, MAX_THREADS = 512 };
+enum { STEP = 65536, STEPS = 40, READ = 8 }; /* of dataset "long": ints in a chunk, chunks, and how many of them are read */
 #define SETTLE 30 /* seconds: what reading left behind (threads that end, read-ahead) */
 #define WATCH  3
 
@@ -83,7 +86,7 @@ static size_t awake(const struct sample *a, const struct sample *b, int tell)
     return n;
 }
 
-static void watch(const char *name)
+static void watch(const char *name, const char *when)
 {
     static struct sample a, b;
     double               until = seconds(CLOCK_MONOTONIC) + SETTLE;
@@ -95,9 +98,9 @@ static void watch(const char *name)
     look(&a);
     pass(WATCH);
     look(&b);
-    WANT(awake(&a, &b, 1) == 0, "%zu threads of %zu, in %d seconds with %s open", awake(&a, &b, 0), b.n, WATCH, name);
-    WANT(b.cpu - a.cpu < 0.02, "%f seconds of a processor in %d, with %s open", b.cpu - a.cpu, WATCH, name);
-    (void)printf("%s: %zu threads, all asleep\n", name, b.n);
+    WANT(awake(&a, &b, 1) == 0, "%zu threads of %zu, in %d seconds with %s open, %s", awake(&a, &b, 0), b.n, WATCH, name, when);
+    WANT(b.cpu - a.cpu < 0.02, "%f seconds of a processor in %d, with %s open, %s", b.cpu - a.cpu, WATCH, name, when);
+    (void)printf("%s, %s: %zu threads, all asleep\n", name, when, b.n);
 }
 
 /* ---- the domain ---- */
@@ -109,25 +112,60 @@ static void through_the_connector(hid_t file, const char *name)
     WANT(strcmp(connector, "bucket") == 0, "%s is open through \"%s\"", name, connector);
 }
 
+static hid_t new_dataset(hid_t file, const char *member, hsize_t dims, hsize_t chunk)
+{
+    hid_t space = TRY(H5Screate_simple(1, &dims, NULL)), dcpl = TRY(H5Pcreate(H5P_DATASET_CREATE));
+    TRY(H5Pset_chunk(dcpl, 1, &chunk));
+    hid_t dset = TRY(H5Dcreate2(file, member, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    TRY(H5Pclose(dcpl));
+    TRY(H5Sclose(space));
+    return dset;
+}
+
+/* One chunk of "long" after the other, which go out, or have come, before they are asked for. */
+static void in_steps(hid_t dset, int from, int to, int write)
+{
+    static int values[STEP];
+    hsize_t    count = STEP;
+    hid_t      space = TRY(H5Dget_space(dset)), mem = TRY(H5Screate_simple(1, &count, NULL));
+    for (int k = from; k < to; k++) {
+        hsize_t at = (hsize_t)k * STEP;
+        for (int i = 0; i < STEP; i++)
+            values[i] = write ? k + i : -1;
+        TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &count, NULL));
+        if (write)
+            TRY(H5Dwrite(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, values));
+        else
+            TRY(H5Dread(dset, H5T_NATIVE_INT, mem, space, H5P_DEFAULT, values));
+        WANT(values[0] == k && values[STEP - 1] == k + STEP - 1, "%d, %d in chunk %d", values[0], values[STEP - 1], k);
+    }
+    TRY(H5Sclose(mem));
+    TRY(H5Sclose(space));
+}
+
+static hid_t create(const char *name)
+{
+    hid_t file = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    through_the_connector(file, name);
+    return file;
+}
+
 static void make(const char *name)
 {
     static int values[N];
-    hsize_t    dims = N, chunk = CHUNK;
+    hid_t      file = create(name);
     for (int i = 0; i < N; i++)
         values[i] = i;
-    hid_t file = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
-    through_the_connector(file, name);
-    hid_t space = TRY(H5Screate_simple(1, &dims, NULL)), dcpl = TRY(H5Pcreate(H5P_DATASET_CREATE));
-    TRY(H5Pset_chunk(dcpl, 1, &chunk));
     for (int i = 0; i < MEMBERS; i++) {
         char member[20];
         (void)snprintf(member, sizeof member, "d%02d", i);
-        hid_t dset = TRY(H5Dcreate2(file, member, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+        hid_t dset = new_dataset(file, member, N, CHUNK);
         TRY(H5Dwrite(dset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
         TRY(H5Dclose(dset));
     }
-    TRY(H5Pclose(dcpl));
-    TRY(H5Sclose(space));
+    hid_t dset = new_dataset(file, "long", (hsize_t)STEP * STEPS, STEP);
+    in_steps(dset, 0, STEPS, 1);
+    TRY(H5Dclose(dset));
     TRY(H5Fclose(file));
 }
 
@@ -151,21 +189,45 @@ static void read_all(hid_t file)
     }
 }
 
+static void read_and_watch(const char *name)
+{
+    hid_t file = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
+    through_the_connector(file, name);
+    read_all(file);
+    watch(name, "read");
+    read_all(file); /* and it is alive */
+    hid_t dset = TRY(H5Dopen2(file, "long", H5P_DEFAULT));
+    in_steps(dset, 0, READ, 0);
+    watch(name, "read ahead");
+    in_steps(dset, 0, READ, 0);
+    TRY(H5Dclose(dset));
+    TRY(H5Fclose(file));
+}
+
+static void write_and_watch(const char *name)
+{
+    hid_t file = create(name), dset = new_dataset(file, "long", (hsize_t)STEP * STEPS, STEP);
+    in_steps(dset, 0, STEPS / 2, 1);
+    TRY(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    watch(name, "written and flushed");
+    in_steps(dset, STEPS / 2, STEPS / 2 + READ, 1);
+    watch(name, "written");
+    in_steps(dset, 0, STEPS / 2 + READ, 0);
+    TRY(H5Dclose(dset));
+    TRY(H5Fclose(file));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
     if (access("/proc/self/task", R_OK) != 0)
         return (void)printf("skipped: no /proc/self/task here\n"), 77;
-    if (strcmp(argv[1], "make") == 0) {
+    if (strcmp(argv[1], "make") == 0)
         make(argv[2]);
-        return 0;
-    }
-    hid_t file = TRY(H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT));
-    through_the_connector(file, argv[2]);
-    read_all(file);
-    watch(argv[2]);
-    read_all(file); /* and it is alive */
-    TRY(H5Fclose(file));
+    else if (strcmp(argv[1], "read") == 0)
+        read_and_watch(argv[2]);
+    else
+        write_and_watch(argv[2]);
     return 0;
 }
