@@ -37,8 +37,14 @@ void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
 
 /** The domain's cache, made on first use; NULL: out of memory.  Dies with the domain. */
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
-/** The number that stands for a name; 0: out of memory (then nothing is cached under it). */
-uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n);
+/** The number that stands for a name; 0: out of memory (then nothing is cached under it).  It is the same for who asks
+ *  again as long as somebody holds it or entries are kept under it; later it may be another, never one that stood for
+ *  something else.  @p hold gets what holds it, for bkt_cache_let_go(); what it held before is let go. */
+struct bkt_cname;
+uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cname **hold);
+void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold); /* *hold may be NULL, and is then */
+/** How many names are remembered: at most twice those that are held or have entries, or 1024; for tests. */
+size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
 /** What reading ahead remembers of the domain; for who holds `busy`. */
 struct bkt_ahead_note {

@@ -115,9 +115,9 @@ static void set_space(struct bkt_dsetio *io)
         bkt_buf_add(&name, s->dims, s->rank * sizeof *s->dims) < 0 ||
         bkt_buf_add(&name, io->cdims, io->rank * sizeof *io->cdims) < 0)
         return;
-    io->space = bkt_cache_space(io->cache, name.ptr, name.len);
+    io->space = bkt_cache_space(io->cache, name.ptr, name.len, &io->holds[0]);
     if (bkt_buf_add_str(&name, " bytes") == BKT_OK)
-        io->slice_space = bkt_cache_space(io->cache, name.ptr, name.len);
+        io->slice_space = bkt_cache_space(io->cache, name.ptr, name.len, &io->holds[1]);
 }
 
 void bkt_dsetio_follow(struct bkt_dsetio *io)
@@ -168,6 +168,8 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     bkt_dsetio_close(io->table);
     free(io->found);
     bkt_map_free(io->files, bkt_chunk_file_free);
+    for (size_t i = 0; io->cache && i < BKT_COUNT(io->holds); i++)
+        bkt_cache_let_go(io->cache, &io->holds[i]);
     bkt_pipeline_fini(&io->pipe);
     bkt_centry_release(io->fill);
     bkt_object_release(io->obj);

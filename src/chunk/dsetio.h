@@ -29,6 +29,8 @@ struct bkt_chunk_file {
     bool              own_store; /* pieces of several files, joined */
     char             *etag;  /* If-Match for every range, where one is recorded; NULL: none */
     uint64_t          space; /* of its ranges in the cache */
+    struct bkt_cache *cache; /* that of `hold`; NULL: none */
+    struct bkt_cname *hold;  /* of `space` */
     uint64_t          base;  /* in that space, of the file's first byte */
     unsigned          rank;  /* order of first use: what ranges are sorted by */
     bool              object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
@@ -44,6 +46,7 @@ struct bkt_dsetio {
     struct bkt_cache          *cache; /* NULL: none */
     uint64_t                   space; /* of its decoded chunks in the cache */
     uint64_t                   slice_space; /* of parts of its chunk objects: chunk n begins at n * chunk_bytes */
+    struct bkt_cname          *holds[2];    /* of both */
     uint64_t                   space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
     enum bkt_where             where;
     bool                       var;

@@ -12,6 +12,8 @@
 void bkt_chunk_file_free(void *p)
 {
     struct bkt_chunk_file *f = p;
+    if (f->cache)
+        bkt_cache_let_go(f->cache, &f->hold);
     if (f->own_store)
         bkt_store_close(f->store);
     free(f->uri);
@@ -83,7 +85,8 @@ static void set_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f
     if (rc == BKT_OK && f->own_store) /* joined pieces, named as the dataset that joins them */
         rc = bkt_buf_addf(&name, " %.6f", io->obj->modified);
     if (rc == BKT_OK)
-        f->space = bkt_cache_space(io->cache, name.ptr, name.len);
+        f->space = bkt_cache_space(io->cache, name.ptr, name.len, &f->hold);
+    f->cache = io->cache;
 }
 
 static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, const struct bkt_slice *name, struct bkt_chunk_file **out,
