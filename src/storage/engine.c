@@ -210,11 +210,7 @@ static struct host *host_of(struct engine *e, const struct bkt_net *net)
 static void enqueue(struct engine *e, struct bkt_xfer *x)
 {
     if (x->not_before_ms > e->now) {
-        struct bkt_xfer **at = &e->delayed;
-        while (*at && (*at)->not_before_ms <= x->not_before_ms)
-            at = &(*at)->next;
-        x->next = *at;
-        *at     = x;
+        bkt_delay_add(&e->delayed, x);
         return;
     }
     struct host *h = host_of(e, x->net);
@@ -282,6 +278,7 @@ static void drop_cancelled(struct engine *e)
 {
     if (!atomic_exchange(&e->cancelled, false))
         return;
+    e->look_at = 0;
     for (struct host *h = e->hosts; h; h = h->next)
         drop_queued(h);
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
@@ -291,19 +288,31 @@ static void drop_cancelled(struct engine *e)
     }
 }
 
-static void wake_delayed(struct engine *e)
+/* Somebody may set `cancel` and not say so: all are looked through now and then. */
+static void wake_cancelled(struct engine *e)
 {
-    struct bkt_xfer **at = &e->delayed;
-    while (*at) {
-        struct bkt_xfer *x = *at;
-        if (x->not_before_ms > e->now && !is_cancelled(x)) {
-            at = &x->next;
+    struct bkt_delay left = {.steps = e->delayed.steps};
+    e->look_at            = e->now + SCAN_MAX_MS;
+    for (struct bkt_xfer *x; (x = bkt_delay_take(&e->delayed));) {
+        if (!is_cancelled(x)) {
+            bkt_delay_add(&left, x);
             continue;
         }
-        *at              = x->next;
         x->not_before_ms = 0;
         enqueue(e, x);
     }
+    e->delayed = left;
+}
+
+static void wake_delayed(struct engine *e)
+{
+    while (e->delayed.first && e->delayed.first->not_before_ms <= e->now) {
+        struct bkt_xfer *x = bkt_delay_take(&e->delayed);
+        x->not_before_ms   = 0;
+        enqueue(e, x);
+    }
+    if (e->delayed.first && e->now >= e->look_at)
+        wake_cancelled(e);
 }
 
 static void collect(struct engine *e)
@@ -332,8 +341,8 @@ static void collect(struct engine *e)
 static int wait_ms(const struct engine *e)
 {
     uint64_t until = e->timer_at;
-    if (e->delayed)
-        until = bkt_min_u64(until, bkt_min_u64(e->delayed->not_before_ms, e->now + SCAN_MAX_MS));
+    if (e->delayed.first)
+        until = bkt_min_u64(until, bkt_min_u64(e->delayed.first->not_before_ms, e->look_at));
     if (e->active)
         until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
     if (until == UINT64_MAX)
@@ -388,11 +397,8 @@ static void fail_all(struct engine *e)
         (void)snprintf(e->active->why, sizeof e->active->why, "storage is shutting down");
         bkt_engine_end(e, e->active, BKT_WIRE_FATAL);
     }
-    for (struct bkt_xfer *x = e->delayed, *next; x; x = next) {
-        next = x->next;
+    for (struct bkt_xfer *x; (x = bkt_delay_take(&e->delayed));)
         fail(x, "storage is shutting down");
-    }
-    e->delayed = NULL;
     for (struct host *h = e->hosts; h; h = h->next)
         while (h->head) {
             struct bkt_xfer *x = h->head;

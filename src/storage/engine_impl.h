@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 
+#include "delay.h"
 #include "engine.h"
 
 #define BKT_ENGINE_SPARE 128 /* easy handles kept */
@@ -55,7 +56,8 @@ struct engine {
     struct bkt_xfer *decided; /* by next_decided: exchanges whose other leg is to be given up */
     struct host     *hosts;
     struct bkt_xfer *active;  /* doubly linked */
-    struct bkt_xfer *delayed; /* by not_before_ms */
+    struct bkt_delay delayed;
+    uint64_t         look_at; /* the next time to look for cancelled ones among the delayed */
     CURL            *spare[BKT_ENGINE_SPARE];
     size_t           n_spare;
 };
