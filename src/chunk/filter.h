@@ -103,6 +103,11 @@ BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
 /** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);
+/** The same with stores that leave the processor's cache alone, for memory that nobody looks at soon.
+ * @return false: this can't be done here for such elements, at such a place, or for so few; nothing was done */
+bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es);
+/** After the last of them, before other threads are told. */
+void bkt_unshuffle_fence(void);
 /** The other way round. */
 void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es);
 

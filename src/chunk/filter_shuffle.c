@@ -1,6 +1,7 @@
 /* HDF5's byte shuffle (filter 2) undone: stored plane by plane (all first bytes, all second bytes, ...), wanted element
  * by element.  That is a transposition of a matrix of bytes, done here 16 elements by 2, 4, 8 or 16 planes at a time
  * with the compiler's own vectors (punpck* on x86, zip* on arm), so there is nothing to choose at run time. */
+#include <stdint.h>
 #include <string.h>
 
 #include "filter_impl.h"
@@ -9,6 +10,11 @@
 #if __has_builtin(__builtin_shufflevector)
 #define BKT_VECTORS 1
 #endif
+#endif
+
+#if defined(BKT_VECTORS) && defined(__SSE2__)
+#include <emmintrin.h>
+#define BKT_PAST_CACHE 1
 #endif
 
 #ifdef BKT_VECTORS
@@ -33,12 +39,17 @@ typedef unsigned char vec __attribute__((vector_size(16)));
 
 /* A tile is 16 elements of `planes` planes that lie n bytes apart; rows of `planes` bytes go to out, es bytes apart. */
 #define DEFINE_TILE(planes, STEPS)                                                                                \
-    static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)             \
+    static inline __attribute__((always_inline)) void make##planes(const unsigned char *in, vec *a, size_t n)     \
     {                                                                                                             \
-        vec a[planes], b[planes];                                                                                 \
+        vec b[planes];                                                                                            \
         UNROLL for (int k = 0; k < (planes); k++)                                                                 \
             memcpy(&a[k], in + (size_t)k * n, sizeof a[k]);                                                       \
         STEPS                                                                                                     \
+    }                                                                                                             \
+    static inline void tile##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)             \
+    {                                                                                                             \
+        vec a[planes];                                                                                            \
+        make##planes(in, a, n);                                                                                   \
         if (es == (planes)) {                                                                                     \
             memcpy(out, a, sizeof a);                                                                             \
             return;                                                                                               \
@@ -46,9 +57,9 @@ typedef unsigned char vec __attribute__((vector_size(16)));
         UNROLL for (int i = 0; i < 16; i++)                                                                       \
             memcpy(out + (size_t)i * es, (const unsigned char *)a + (size_t)i * (planes), (planes));              \
     }
-DEFINE_TILE(2, STEP(b, a, 2) memcpy(a, b, sizeof a);)
+DEFINE_TILE(2, STEP(b, a, 2) memcpy(a, b, sizeof b);)
 DEFINE_TILE(4, STEP(b, a, 4) STEP(a, b, 4))
-DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof a);)
+DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof b);)
 DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
 
 /* The way back: as many elements, 16 rows of `planes` bytes es apart, to planes n apart.  Four of the same steps, whatever
@@ -109,6 +120,23 @@ SWEEP(2)
 SWEEP(4)
 SWEEP(8)
 SWEEP(16)
+
+#ifdef BKT_PAST_CACHE
+/* The same past the cache, to memory at a multiple of 16. */
+#define SWEEP_PAST(planes)                                                                                        \
+    static void past##planes(const unsigned char *in, unsigned char *out, size_t n, size_t count)                 \
+    {                                                                                                             \
+        for (size_t i = 0; i + 16 <= count; i += 16) {                                                            \
+            vec a[planes];                                                                                        \
+            make##planes(in + i, a, n);                                                                           \
+            UNROLL for (int k = 0; k < (planes); k++)                                                             \
+                _mm_stream_si128((__m128i *)(void *)(out + i * (planes)) + k, (__m128i)a[k]);                     \
+        }                                                                                                         \
+    }
+SWEEP_PAST(2)
+SWEEP_PAST(4)
+SWEEP_PAST(8)
+#endif
 
 /* Any element size: the planes in groups of 16, 8, 4, 2 and 1. */
 static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, size_t count, size_t es)
@@ -179,6 +207,41 @@ void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_
         for (size_t k = 0; k < es; k++)
             q[i * es + k] = p[k * n + i];
 }
+
+#ifdef BKT_PAST_CACHE
+
+bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es)
+{
+    unsigned char *q = out;
+    size_t         ahead = (16 - (uintptr_t)q % 16) % 16 / (es ? es : 1); /* elements before the next multiple of 16 */
+    if ((es != 2 && es != 4 && es != 8) || (uintptr_t)q % es || count < ahead + 16)
+        return false;
+    const unsigned char *p = (const unsigned char *)in + ahead;
+    size_t               m = (count - ahead) / 16 * 16;
+    bkt_unshuffle_part(in, n, q, ahead, es);
+    if (es == 2)
+        past2(p, q + ahead * es, n, m);
+    else if (es == 4)
+        past4(p, q + ahead * es, n, m);
+    else
+        past8(p, q + ahead * es, n, m);
+    bkt_unshuffle_part(p + m, n, q + (ahead + m) * es, count - ahead - m, es);
+    return true;
+}
+
+void bkt_unshuffle_fence(void) { _mm_sfence(); }
+
+#else
+
+bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es)
+{
+    (void)in, (void)n, (void)out, (void)count, (void)es;
+    return false;
+}
+
+void bkt_unshuffle_fence(void) {}
+
+#endif
 
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es)
 {

@@ -41,18 +41,31 @@ void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
         copy_run(t, &run, src + (size_t)run.off * t->io->elem_size, &hint);
 }
 
+/* From so many bytes on, what a read gives has left the cache before the program looks at it, and lines of it are better not
+ * fetched before they are overwritten: 256 MiB take 11 ms instead of 30. */
+#define PAST_CACHE (64u << 20)
+
+static void unshuffle(const unsigned char *in, size_t n, unsigned char *out, size_t count, size_t es, bool past)
+{
+    if (!past || !bkt_unshuffle_past(in, n, out, count, es))
+        bkt_unshuffle_part(in, n, out, count, es);
+}
+
 void bkt_scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char *src)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
     size_t               hint = 0, es = t->io->elem_size, n = (size_t)t->io->chunk_elems;
+    bool                 past = t->grid.n_elems >= PAST_CACHE / es;
     bkt_grid_iter(&it, &t->grid, k, 0, UINT64_MAX);
     while (t->dst && bkt_grid_next(&it, &run))
         while (run.len) {
             uint64_t off, m = bkt_min_u64(bkt_memmap_at(&t->mem, run.seq, &off, &hint), run.len);
-            bkt_unshuffle_part(src + (size_t)run.off, n, t->dst + (size_t)off * es, (size_t)m, es);
+            unshuffle(src + (size_t)run.off, n, t->dst + (size_t)off * es, (size_t)m, es, past);
             run.off += m, run.seq += m, run.len -= m;
         }
+    if (past)
+        bkt_unshuffle_fence();
 }
 
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)

@@ -149,9 +149,13 @@ static void task_arrived(struct bkt_task *k)
     struct bkt_err err;
     bkt_err_clear(&err);
     int rc = k->is_native ? check_native(k, &err) : check_ref(k, &err);
+    if (rc == BKT_OK && k->streamed)
+        rc = bkt_stream_check(k, &err);
     if (rc < 0)
         bkt_task_fail(k, k->segs, rc, &err);
-    if (rc < 0 || atomic_load(k->run->cancel))
+    if (k->streamed)
+        bkt_stream_end(k);
+    else if (rc < 0 || atomic_load(k->run->cancel))
         bkt_task_end(k);
     else
         bkt_task_ready(k);
@@ -284,6 +288,13 @@ static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
         bkt_near_widen(k, s->t->io->cache, near, f->object ? s->t->io->chunk_bytes : UINT64_MAX);
 }
 
+/* Chunks to be decoded as they arrive.  Not what a cache is to keep: that has to be certain first; and not of a directory, where
+ * a range is read in one piece anyway. */
+static bool can_stream(const struct bkt_task *k)
+{
+    return !k->run->keep && !k->keep && k->len <= k->run->lim.part && !bkt_store_is_local(k->store) && bkt_stream_fits(k->segs, k->n_segs);
+}
+
 int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, size_t n, uint64_t len, uint64_t near,
                    struct bkt_task **out, struct bkt_err *err)
 {
@@ -297,16 +308,22 @@ int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, 
     k->cost = k->len; /* what it is decoded into is memory of a few workers, the cache's or the caller's */
     for (size_t i = 0; i < n; i++)
         n_filtered += s[i].filtered;
-    bool found = k->e != NULL;
-    int  rc    = found ? BKT_OK : place_bytes(k, n_parts, k->len, k->len == len ? bkt_segs_direct(s, n) : NULL);
+    bool found = k->e != NULL, stream = !found && can_stream(k);
+    int  rc    = found || stream ? BKT_OK : place_bytes(k, n_parts, k->len, k->len == len ? bkt_segs_direct(s, n) : NULL);
     if (rc == BKT_OK && n_filtered && !(k->pieces = calloc(n_filtered, sizeof *k->pieces)))
         rc = BKT_ENOMEM;
     if (rc < 0) {
         task_free(k);
         BKT_FAIL(err, rc, "out of memory for %llu bytes of %s", (unsigned long long)len, s->file->key);
     }
+    if (stream) {
+        struct bkt_req *q = add_req(k, k->off, k->len, NULL);
+        q->sink           = bkt_stream;
+        q->sink_arg       = k;
+        bkt_stream_begin(k);
+    }
     unsigned char *dst = k->direct ? k->direct : k->e ? k->e->data : NULL;
-    for (uint64_t o = 0; !found && o < k->len; o += run->lim.part)
+    for (uint64_t o = 0; !found && !stream && o < k->len; o += run->lim.part)
         if (k->pours)
             add_poured(k, k->off + o, bkt_min_u64(run->lim.part, k->len - o));
         else

@@ -51,7 +51,21 @@ struct bkt_task_piece { /* one filtered chunk's decoding */
     struct bkt_job   job;
     struct bkt_task *task;
     struct bkt_seg  *seg;
+    /* of a streamed one (stream.c): */
+    unsigned char   *in;    /* its stored bytes: the pool's (scratch.h), and the job's once it is given */
+    unsigned char   *again; /* the same that came a second time; the store's thread's until it leaves */
+    atomic_uint      users; /* the job, the request */
+    bool             given, last; /* to a worker; the request is through */
 };
+
+/** Where a body stands whose chunks are decoded as they arrive (stream.c). */
+struct bkt_stream {
+    size_t         at_seg;
+    uint64_t       at;  /* next byte of the file */
+    unsigned char *buf; /* what came of the segment so far */
+    bool           no_memory;
+};
+
 struct bkt_task {
     struct bkt_job         job;
     struct bkt_run_state  *run;
@@ -74,6 +88,8 @@ struct bkt_task {
     struct bkt_pour       *pours;   /* or where they belong, a run at a time; one per request */
     struct bkt_req        *reqs;    /* none: the bytes were found */
     size_t                 n_reqs;
+    bool                   streamed; /* chunks go to workers one by one as they arrive; one request */
+    struct bkt_stream      stream;
     atomic_size_t          parts;   /* requests under way */
     atomic_size_t          users;   /* jobs that still need the bytes */
     struct bkt_task_piece *pieces;
@@ -102,6 +118,19 @@ bool bkt_pour_fits(const struct bkt_seg *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_pour. */
 void bkt_pour(void *pour, uint64_t at, const void *data, size_t n);
 
+/* ---- stream.c ---- */
+bool bkt_stream_fits(const struct bkt_seg *segs, size_t n);
+/** Before the request starts, with a piece allocated for each segment. */
+void bkt_stream_begin(struct bkt_task *k);
+/** As bkt_req.sink, with a struct bkt_task. */
+void bkt_stream(void *task, uint64_t at, const void *data, size_t n);
+/** Whether all came; after a request that succeeded. */
+BKT_NODISCARD int bkt_stream_check(const struct bkt_task *k, struct bkt_err *err);
+/** The request is through, well or not; the task may be gone when this returns. */
+void bkt_stream_end(struct bkt_task *k);
+/** The worker is through with the piece; what it leaves in `in` is decoded once more, for good. */
+void bkt_stream_leave(struct bkt_task_piece *p);
+
 /* ---- populate.c ---- */
 void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
 /** Some more of it; false: all is done. */
@@ -116,6 +145,8 @@ void     bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t ne
 /* ---- work.c ---- */
 /** The bytes are there: hand them to workers, or copy them at once where that is little. */
 void bkt_task_ready(struct bkt_task *k);
+/** The bytes of a streamed chunk are there. */
+void bkt_work_piece(struct bkt_task_piece *p);
 /** Copy a decoded chunk to the caller; takes @p e over. */
 void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e);
 /** Fill in what a missing chunk reads as. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dirty.h"
+#include "scratch.h"
 #include "task.h"
 
 #define INLINE_MAX (16u << 10) /* copying so little is cheaper than waking a worker */
@@ -28,31 +29,30 @@ static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, 
 }
 
 /* @p planes: may be left true, when the elements are still to be unshuffled; NULL: they must not be. */
-typedef int decode_fn(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err);
+typedef int decode_fn(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err);
 
-static int decode_native(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err)
+static int decode_native(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
     (void)planes;
-    const struct bkt_buf *b = &k->reqs[0].body;
-    return bkt_stored_decode(s->t->io, b->ptr, b->len, dst, err);
+    return bkt_stored_decode(s->t->io, in, n, dst, err);
 }
 
-static int decode_ref(const struct bkt_task *k, const struct bkt_seg *s, unsigned char *dst, bool *planes, struct bkt_err *err)
+static int decode_ref(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = s->t->io;
-    const unsigned char     *in = k->e->data + k->delta + (size_t)(s->off - k->off);
     if (planes && io->elem_size == io->pipe.elem_size)
-        return bkt_pipeline_decode_planes(&io->pipe, s->mask, in, (size_t)s->len, dst, io->chunk_bytes, planes, err);
-    return bkt_pipeline_decode(&io->pipe, s->mask, in, (size_t)s->len, dst, io->chunk_bytes, err);
+        return bkt_pipeline_decode_planes(&io->pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
+    return bkt_pipeline_decode(&io->pipe, s->mask, in, n, dst, io->chunk_bytes, err);
 }
 
-static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, struct bkt_err *err)
+/* The stored bytes @p in, n_in of them. */
+static int decode(struct bkt_task *k, const struct bkt_seg *s, const unsigned char *in, size_t n_in, decode_fn *fn, struct bkt_err *err)
 {
     struct bkt_target *t     = s->t;
     size_t             n     = t->io->chunk_bytes;
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
     if (whole) {
-        BKT_PASS(fn(k, s, whole, NULL, err));
+        BKT_PASS(fn(s, in, n_in, whole, NULL, err));
         keep_copy(k->run, t->io->cache, t->io->space, bkt_target_linear(t, s->k), whole, n);
         return BKT_OK;
     }
@@ -60,7 +60,7 @@ static int decode(struct bkt_task *k, const struct bkt_seg *s, decode_fn *fn, st
     struct bkt_centry *e      = k->run->keep ? bkt_centry_new(n) : bkt_centry_scratch(n);
     if (!e)
         BKT_NOMEM(err);
-    int rc = fn(k, s, e->data, k->run->keep || t->rd->recast ? NULL : &planes, err);
+    int rc = fn(s, in, n_in, e->data, k->run->keep || t->rd->recast ? NULL : &planes, err);
     if (rc == BKT_OK && planes) {
         bkt_scatter_planes(t, s->k, e->data);
     } else if (rc == BKT_OK) {
@@ -110,7 +110,7 @@ static int work_native(struct bkt_task *k, struct bkt_err *err)
     if (s->t->io->var)
         return decode_var(k, s, err);
     if (!k->plain)
-        return decode(k, s, decode_native, err);
+        return decode(k, s, k->reqs[0].body.ptr, k->reqs[0].body.len, decode_native, err);
     if (k->pours)
         return BKT_OK;
     if (k->direct) {
@@ -137,12 +137,27 @@ static void piece_job(struct bkt_job *job)
 {
     struct bkt_task_piece  *p   = (struct bkt_task_piece *)((char *)job - offsetof(struct bkt_task_piece, job));
     struct bkt_task   *k   = p->task;
-    struct bkt_err err;
+    const unsigned char *in = p->in ? p->in : k->e->data + k->delta + (size_t)(p->seg->off - k->off);
+    struct bkt_err       err;
     bkt_err_clear(&err);
-    int rc = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, decode_ref, &err);
-    if (rc < 0)
+    int rc = atomic_load(k->run->cancel) ? BKT_OK : decode(k, p->seg, in, (size_t)p->seg->len, decode_ref, &err);
+    if (rc < 0 && (!k->streamed || p->last))
         bkt_task_fail(k, p->seg, rc, &err);
-    bkt_task_leave(k);
+    if (!k->streamed) {
+        bkt_task_leave(k);
+        return;
+    }
+    if (rc == BKT_OK || p->last) {
+        bkt_scratch_give(p->in);
+        p->in = NULL;
+    }
+    bkt_stream_leave(p);
+}
+
+void bkt_work_piece(struct bkt_task_piece *p)
+{
+    p->job.run = piece_job;
+    bkt_pool_submit(&p->job);
 }
 
 static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
@@ -272,10 +287,9 @@ void bkt_task_ready(struct bkt_task *k)
         if (!k->segs[i].filtered)
             continue;
         struct bkt_task_piece *p = &k->pieces[at++];
-        p->job.run      = piece_job;
         p->task         = k;
         p->seg          = &k->segs[i];
-        bkt_pool_submit(&p->job);
+        bkt_work_piece(p);
     }
     if (raw)
         submit(k, raw_job, k->len);

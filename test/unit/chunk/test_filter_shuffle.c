@@ -42,6 +42,29 @@ static void test_unshuffle(void)
             }
 }
 
+/* Past the cache, to any place of a line of it: the same bytes and none beside them, where it is done at all. */
+static void test_past(const unsigned char *planes, const unsigned char *raw, size_t es, size_t count)
+{
+    size_t         n = es * count, n_done = 0;
+    unsigned char *mem = need(n + 128);
+    for (size_t shift = 0; shift < 64; shift++) {
+        unsigned char *at = mem + 64 - (uintptr_t)mem % 64 + shift;
+        memset(mem, 0xA5, n + 128);
+        bool done = bkt_unshuffle_past(planes, count, at, count, es);
+        bkt_unshuffle_fence();
+        n_done += done;
+        bool beside = false;
+        for (size_t i = 0; i < n + 128; i++)
+            beside |= mem[i] != 0xA5 && (mem + i < at || mem + i >= at + n);
+        CHECK(!beside && (done ? !memcmp(at, raw, n) : at[0] == 0xA5 && at[n - 1] == 0xA5), "%zu elements of %zu, %zu behind a line: %s",
+              count, es, shift, done ? "done" : "not done");
+    }
+#ifdef __SSE2__
+    CHECK(n_done == (count >= 32 && (es == 2 || es == 4 || es == 8) ? 64 / es : n_done), "%zu elements of %zu: %zu places", count, es, n_done);
+#endif
+    free(mem);
+}
+
 /* What decode_planes leaves to be done, done for a stretch here and a stretch there. */
 static void test_planes(size_t es, size_t count)
 {
@@ -65,6 +88,8 @@ static void test_planes(size_t es, size_t count)
         at += m;
     }
     CHECK(!memcmp(are ? got : planes, raw, n), "%zu elements of %zu in stretches", count, es);
+    if (are)
+        test_past(planes, raw, es, count);
     rc = bkt_pipeline_decode_planes(&p, 1, z, n_z, planes, n, &are, NULL);
     CHECK(rc == BKT_OK && !are && !memcmp(planes, mid, n), "shuffle skipped by the mask: %d, planes %d", rc, are);
     rc = bkt_pipeline_decode_planes(&p, 2, mid, n, planes, n, &are, NULL);
