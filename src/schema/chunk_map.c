@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "num.h"
 #include "parse.h"
 
@@ -30,6 +31,7 @@ void bkt_chunk_map_fini(struct bkt_chunk_map *m)
             free(d->segs[k].file_uri);
         free(d->segs);
     }
+    bkt_map_free(m->by_path, NULL);
     free(m->files);
     free(m->dsets);
     memset(m, 0, sizeof *m);
@@ -37,10 +39,7 @@ void bkt_chunk_map_fini(struct bkt_chunk_map *m)
 
 const struct bkt_map_dset *bkt_chunk_map_find(const struct bkt_chunk_map *m, const char *path)
 {
-    for (size_t i = 0; i < m->n_dsets; i++)
-        if (strcmp(m->dsets[i].path, path) == 0)
-            return &m->dsets[i];
-    return NULL;
+    return m->by_path ? bkt_map_get(m->by_path, path, strlen(path)) : NULL;
 }
 
 /* ---- files ---- */
@@ -73,20 +72,34 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
     return BKT_OK;
 }
 
+/* The last file that begins at or before @p off; n_files: there is none. */
+static size_t file_at(const struct bkt_chunk_map *m, uint64_t off)
+{
+    size_t lo = 0, hi = m->n_files;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (m->files[mid].start <= off)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? lo - 1 : m->n_files;
+}
+
 /* Whether every byte lies in a file; files follow each other where a range goes over an end. */
 static bool is_inside(const struct bkt_chunk_map *m, uint64_t off, uint64_t size)
 {
-    for (size_t i = m->n_files; i-- > 0;) {
-        const struct bkt_map_file *f = &m->files[i];
-        if (off < f->start)
-            continue;
-        uint64_t in = off - f->start;
-        if (size == 0 || (in <= f->size && size <= f->size - in))
-            return true;
-        bool follows = i + 1 < m->n_files && m->files[i + 1].start - f->start == f->size && in < f->size;
-        return follows && is_inside(m, f->start + f->size, size - (f->size - in));
+    for (size_t i = file_at(m, off); i < m->n_files && size; i++) {
+        const struct bkt_map_file *f   = &m->files[i];
+        uint64_t                   in  = off - f->start, end = f->size;
+        if (i + 1 < m->n_files) /* what is behind the next one's begin is the next one's */
+            end = bkt_min_u64(end, f[1].start - f->start);
+        if (off < f->start || in >= end)
+            return false;
+        uint64_t here = bkt_min_u64(size, end - in);
+        off += here, size -= here;
     }
-    return false;
+    return size == 0;
 }
 
 /* ---- datasets ---- */
@@ -241,12 +254,15 @@ static int parse_map(json_t *j, struct bkt_chunk_map *m, struct bkt_err *err)
     json_t *all = (json_t *)(uintptr_t)bkt_json_get(j, "datasets");
     if (!json_is_object(all))
         BKT_FAIL(err, BKT_EFORMAT, "datasets is missing");
-    m->dsets = calloc(json_object_size(all) + 1, sizeof *m->dsets);
-    if (!m->dsets)
+    m->dsets   = calloc(json_object_size(all) + 1, sizeof *m->dsets);
+    m->by_path = bkt_map_new();
+    if (!m->dsets || !m->by_path)
         BKT_NOMEM(err);
     for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
         struct bkt_map_dset *d = &m->dsets[m->n_dsets++];
         BKT_PASS(bkt_json_dup_key(json_object_iter_key(it), &d->path, err));
+        if (bkt_map_put(m->by_path, d->path, strlen(d->path), d, NULL) < 0)
+            BKT_NOMEM(err);
         BKT_TRY(err, parse_dset(m, json_object_iter_value(it), d, err), "dataset %s", d->path);
     }
     return BKT_OK;

@@ -50,6 +50,7 @@ struct bkt_chunk_map {
     size_t               n_files;
     struct bkt_map_dset *dsets;
     size_t               n_dsets;
+    struct bkt_map      *by_path; /* of dsets */
 };
 
 /** Parse and check: every chunk in its grid and inside the files.  BKT_EFORMAT names dataset and key; BKT_EUNSUP: a version

@@ -163,8 +163,15 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
     static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
     if (t->size > BKT_VALUE_MAX || t->is_var)
         BKT_FAIL(err, BKT_EFORMAT, "an element of the array type is too large for a fill value");
-    for (uint64_t i = 0; i < t->n_elems; i++)
-        BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
+    BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
+    size_t done = out->len; /* not parsed for each: the type may have hundreds of millions */
+    if (bkt_buf_resize(out, t->size) < 0)
+        BKT_NOMEM(err);
+    while (done < out->len) {
+        size_t more = done < out->len - done ? done : out->len - done;
+        memcpy(out->ptr + done, out->ptr, more);
+        done += more;
+    }
     return BKT_OK;
 }
 

@@ -71,8 +71,8 @@ static void through(struct walk *w, const struct bkt_type *t, struct span *s)
     } else if (t->cls == BKT_T_COMPOUND) {
         for (size_t i = 0; w->rc == BKT_OK && i < t->n_fields; i++)
             through(w, t->fields[i].type, s);
-    } else if (t->cls == BKT_T_ARRAY) {
-        for (uint64_t i = 0; w->rc == BKT_OK && i < t->n_elems; i++)
+    } else if (t->cls == BKT_T_ARRAY) { /* a sequence may end within it, and it may say that it has 2^64 elements */
+        for (uint64_t i = 0; w->rc == BKT_OK && i < t->n_elems && s->p < s->end; i++)
             through(w, t->base, s);
     } else {
         variable(w, t, s);

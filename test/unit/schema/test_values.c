@@ -11,6 +11,8 @@
 #define CMP                                                                                                  \
     "{'class': 'H5T_COMPOUND', 'fields': [{'name': 'a', 'type': 'H5T_STD_I16LE'}, {'name': 's', "            \
     "'type': " VSTR "}]}"
+/* Nobody goes through all of its elements */
+#define ARRAY(b) "{'class': 'H5T_ARRAY', 'dims': [4294967295, 4294967295], 'base': " b "}"
 #define REF "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_REF_OBJ'}"
 #define REG "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_REF_DSETREG'}"
 
@@ -134,6 +136,9 @@ static const struct {
     {"some texts are NULL", VSTR, S("4"), "['', 'a', '', ''], 'h5null': [1]", "000000000100000061ffffffff00000000"},
     {"all of them", CMP, S("2"), "[[1, ''], [2, '']], 'h5null': true", "0100ffffffff0200ffffffff"},
     {"within a sequence", VLEN(VSTR), S("1"), "[['', 'a', '']], 'h5null': [0]", "0d000000ffffffff010000006100000000"},
+    {"cut off within an array of a sequence", VLEN(ARRAY(VSTR)), S("1"), "'AAAAAA==', 'encoding': 'base64', 'h5null': true", "00000000"},
+    {"cut off behind a count", VLEN(ARRAY(VSTR)), S("1"), "'BAAAAAAAAAA=', 'encoding': 'base64', 'h5null': true",
+     "04000000ffffffff"},
     {"NULLs of a value that is no more", VSTR, S("2"), "['a', ''], 'h5null': [1, 7, -1, 'x', null]", "010000006100000000"},
     {"a count that is never stored", VSTR, S("1"), "'/////w==', 'encoding': 'base64'", "!"},
     {"null space", "'H5T_STD_I8LE'", "{'class': 'H5S_NULL'}", "null", NULL},
@@ -191,6 +196,9 @@ static const struct {
      "'fillValue': 0", NULL},
     {"array, one for all", "{'class': 'H5T_ARRAY', 'dims': [3], 'base': 'H5T_STD_I8LE'}", "'fillValue': 2",
      "020202"},
+    {"array, one for all, of two bytes", "{'class': 'H5T_ARRAY', 'dims': [5], 'base': 'H5T_STD_I16BE'}", "'fillValue': 2",
+     "00020002000200020002"},
+    {"array, one of another kind for all", "{'class': 'H5T_ARRAY', 'dims': [5], 'base': 'H5T_STD_I16BE'}", "'fillValue': 'x'", "!"},
     {"array, each", "{'class': 'H5T_ARRAY', 'dims': [2], 'base': 'H5T_STD_I8LE'}", "'fillValue': [1, 2]",
      "0102"},
     {"base64",
