@@ -241,8 +241,11 @@ static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t
         BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
                  table->obj->id.text);
     char etag[BKT_ETAG_MAX] = "";
-    if (x.n_etag < sizeof etag)
-        memcpy(etag, x.etag ? x.etag : "", x.n_etag);
+    if (x.n_etag >= sizeof etag) /* without it, bytes of another version would do */
+        BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes", bkt_chunk_label(q->io, coord).text, table->obj->id.text,
+                 x.n_etag);
+    if (x.n_etag)
+        memcpy(etag, x.etag, x.n_etag);
     return bkt_locate_file(q->io, x.uri, x.n_uri, etag, &out->file, err);
 }
 

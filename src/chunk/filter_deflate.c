@@ -87,6 +87,7 @@ int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct
             return BKT_EFORMAT;
         if (rc != BKT_ERANGE)
             BKT_FAIL(err, rc, "deflate: corrupt zlib stream of %zu bytes", in.n);
-        cap = cap < max / 4 ? 4 * cap + 64 : max;
+        size_t more = cap < max / 4 ? 4 * cap + 64 : max;
+        cap         = more < max ? more : max;
     }
 }

@@ -237,7 +237,8 @@ void bkt_grid_none(struct bkt_grid *g)
 
 int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err)
 {
-    uint64_t total = 1, n_grid = 1;
+    uint64_t total = 1;
+    bool     fits = true, empty = false;
     bkt_grid_none(g);
     if (sel->rank > BKT_MAX_RANK)
         BKT_FAIL(err, BKT_EINVAL, "selection of rank %u", sel->rank);
@@ -254,15 +255,15 @@ int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t 
             BKT_FAIL(err, BKT_EFORMAT, "chunk dimension %u is 0", d);
         g->cstride[d] = g->chunk_elems;
         g->n_grid[d]  = bkt_ceil_div(g->dims[d], cdims[d]);
-        if (!bkt_mul_u64(total, g->dims[d], &total))
-            BKT_FAIL(err, BKT_EFORMAT, "extent has more than 2^64 elements");
+        fits  = fits && bkt_mul_u64(total, g->dims[d], &total);
+        empty = empty || !g->dims[d];
         if (!bkt_mul_u64(g->chunk_elems, cdims[d], &g->chunk_elems))
             BKT_FAIL(err, BKT_EFORMAT, "chunk has more than 2^64 elements");
-        /* no more chunks than elements, unless a dimension is 0: then there are none */
-        n_grid = g->dims[d] ? n_grid * g->n_grid[d] : 0;
     }
-    if (sel->kind == BKT_SEL_NONE || !total || !n_grid)
+    if (sel->kind == BKT_SEL_NONE || empty)
         return BKT_OK;
+    if (!fits)
+        BKT_FAIL(err, BKT_EFORMAT, "extent has more than 2^64 elements");
     int rc = sel->kind == BKT_SEL_RUNS ? init_irregular(g, sel, total, err) : init_regular(g, sel, err);
     if (rc < 0)
         bkt_grid_fini(g);

@@ -496,7 +496,8 @@ static int on_beside(const struct bkt_listed *e, void *arg)
     const struct found *f    = arg;
     const char         *name = e->key + (strlen(e->key) > f->prefix ? f->prefix : 0);
     size_t              n    = strlen(name);
-    bool                is   = n == BKT_ID_LEN + 12 && name[0] == '.' && strcmp(name + 1 + BKT_ID_LEN, ".chunks.txt") == 0;
+    bool                is   = strcmp(name, BKT_LOAD_JOURNAL) == 0;
+    is |= n == BKT_ID_LEN + 12 && name[0] == '.' && strcmp(name + 1 + BKT_ID_LEN, ".chunks.txt") == 0;
     for (size_t i = 0; i < BKT_COUNT(lists); i++)
         is |= strcmp(name, lists[i]) == 0;
     return is && !e->is_prefix ? bkt_store_delete(f->st, &e->key, 1, NULL) : BKT_OK;

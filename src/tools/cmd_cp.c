@@ -99,6 +99,24 @@ static int run_cp(struct bkt_tool *t)
 
 /* ---- mv ---- */
 
+/* A load that was killed: what the next append has to undo is to be found under the new name; that its objects are nobody's, which is
+ * what the root id in it means where there is no document, must not be found any more when the old document is gone. */
+static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0}, text = {0};
+    struct bkt_store                        *st   = bkt_domain_store(g->src);
+    if (bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) < 0 || bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_get(st, bkt_buf_str(&from), 0, BKT_WHOLE, &text, err);
+    if (rc == BKT_ENOENT)
+        return bkt_err_clear(err), BKT_OK;
+    BKT_PASS(rc);
+    if (!bkt_id_valid(bkt_buf_str(&text), NULL))
+        BKT_PASS(bkt_store_put(st, bkt_buf_str(&to), text.ptr, text.len, NULL, NULL, NULL, err));
+    const char *one = bkt_buf_str(&from);
+    return bkt_store_delete(st, &one, 1, err);
+}
+
 /* In one store the objects stay where they are: only the document moves. */
 static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
 {
@@ -106,6 +124,7 @@ static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_e
     if (bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_ends_put(t, g, &g->doc.json, err));
+    BKT_PASS(take_journal(g, err));
     const char *one = bkt_buf_str(&from);
     BKT_PASS(bkt_store_delete(bkt_domain_store(g->src), &one, 1, err));
     return bkt_catalog_delete(bkt_domain_store(g->src), g->from.path, err);

@@ -8,6 +8,7 @@
 #include "edit.h"
 #include "h5.h"
 #include "load_flat.h"
+#include "place.h"
 #include "snapshots.h"
 #include "trace.h"
 #include "tree.h"
@@ -139,7 +140,7 @@ static void sweep(struct bkt_store *st, const struct bkt_id *root)
 /* Beside .domain.json, or where it will be: the root id of a load that has begun, or the journal of an append. */
 static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
 {
-    return bkt_buf_addf(key, "%s/.h5bucket-load", bkt_domain_path(d));
+    return bkt_buf_addf(key, "%s/" BKT_LOAD_JOURNAL, bkt_domain_path(d));
 }
 
 int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)

@@ -36,6 +36,10 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
  * @param doc    of what p->path is now */
 BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
 
+/** Beside a domain's document while a load or an append is at work, and when one was killed: what the next load has to undo.  A
+ *  root id whose document isn't there says that its objects are nobody's, so this must not stay where a document was. */
+#define BKT_LOAD_JOURNAL ".h5bucket-load"
+
 /** Seconds since the epoch. */
 double bkt_now(void);
 

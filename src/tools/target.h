@@ -22,7 +22,7 @@ void              bkt_ends_fini(struct bkt_ends *g);
  *  the objects of the one that it replaces. */
 BKT_NODISCARD int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_buf *json, struct bkt_err *err);
 
-/** What the domain at @p path keeps beside its document (catalogs, catalog.h) is deleted, so that its folder goes. */
+/** What the domain at @p path keeps beside its document (catalogs, a load's journal) is deleted, so that its folder goes. */
 BKT_NODISCARD int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *err);
 
 #endif

@@ -93,6 +93,30 @@ def test_mv_renames_and_moves(b):
     fails(b.run("mv", away + "/x.h5", b.fx("acl.h5")), "exists")
 
 
+@dir_only
+def test_what_a_killed_load_left_does_no_harm_to_a_domain_that_moved(b):
+    """A load whose last request, the journal's DELETE, was never sent: then the domain moves, and another one gets its name."""
+    h5 = os.path.join(b.tmp, "of-types.h5")
+    ok(b.run("get", b.fx("numeric.h5"), h5))
+    for verb in (["mv"], ["rm", "--keep-objects"]):
+        d, to = b.copy("groups.h5"), b.new()
+        root, document = b.json("info", d)[0]["root"], open(d + "/.domain.json").read()
+        open(d + "/.h5bucket-load", "w").write(root)
+        ok(b.run(*verb, d, *([to] if verb == ["mv"] else [])))
+        assert not os.path.exists(d), verb
+        if verb != ["mv"]:  # its objects, under another document
+            os.makedirs(to)
+            open(to + "/.domain.json", "w").write(document)
+        ok(b.run("load", h5, d))
+        assert b.json("verify", "--deep", to)[0]["n_problems"] == 0 and b.json("info", to)[0]["root"] == root, verb
+    d, to = b.copy("groups.h5"), b.new()
+    open(d + "/.h5bucket-load", "w").write("append\n3 d-00000000-00000000-0000-000000-000000\n")
+    ok(b.run("mv", d, to))
+    assert not os.path.exists(d) and open(to + "/.h5bucket-load").read().startswith("append\n3 ")
+    ok(b.run("rm", to))
+    assert not os.path.exists(to)
+
+
 def test_rm_goes_on_after_what_it_may_not_remove(b):
     f = b.new()
     ok(b.run("touch", f))

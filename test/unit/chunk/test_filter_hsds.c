@@ -170,6 +170,13 @@ static void test_var(void)
     CHECK(rc == BKT_OK && out.len == 12, "plain: %d", rc);
     rc = bkt_hsds_decode_var(&plain, NULL, 0, &out, NULL);
     CHECK(rc == BKT_OK && out.len == 0, "empty: %d", rc);
+    /* behind the stream so many bytes that the second guess of its length would be a little more than the limit */
+    struct bkt_hsds_codec zlib = {true, true, 0, true, 0, 1000};
+    memset(raw, 0, 1010);
+    memset(enc, 0, 60);
+    CHECK(step(ZLIB, raw, 1010, enc, cap) < 60, "1010 zeros are few bytes");
+    rc = bkt_hsds_decode_var(&zlib, enc, 60, &out, NULL);
+    CHECK(rc == BKT_EFORMAT, "ten bytes over the limit: %d, %zu bytes", rc, out.len);
     bkt_buf_fini(&out);
     free(raw);
     free(enc);

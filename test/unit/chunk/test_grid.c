@@ -120,6 +120,7 @@ static const struct {
     {"more than 2^64 elements", 3, {BIG, BIG, 2}, {1, 1, 1}, 0, 0, 0, 0, BKT_EFORMAT, 0, 0},
     {"chunk of more than 2^64", 2, {4, 4}, {BIG, BIG}, 0, 0, 0, 0, BKT_EFORMAT, 0, 0},
     {"extent 0", 2, {0, 5}, {3, 3}, 0, 0, 0, 0, BKT_OK, 0, 0},
+    {"extent 0, others huge", 3, {0, BIG, BIG}, {1, 1, 1}, 0, 0, 0, 0, BKT_OK, 0, 0},
     {"2^62 elements, a block at the end", 1, {BIG}, {1000}, BIG - 1500, 1, 1, 1500, BKT_OK, 2, 1},
     {"2^62 chunks, two points far apart", 1, {BIG}, {1}, 0, BIG - 1, 2, 1, BKT_OK, 2, 1},
     {"strided past the extent", 1, {100}, {10}, 0, UINT64_MAX / 2, 3, 1, BKT_EINVAL, 0, 0},

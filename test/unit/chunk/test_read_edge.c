@@ -109,14 +109,22 @@ static const struct {
     {"chunk table whose locations were never found", I32, CHUNKED("[4]"),
      TABLE_OF("000004"),
      4, NULL, 0, BKT_EUNSUP, "locations unknown"},
+    {"chunk table with an ETag that nobody has", I32, CHUNKED("[4]"),
+     TABLE_OF("000005"),
+     4, NULL, 0, BKT_EFORMAT, "ETag of 100 bytes"},
 };
 
 #define LOC \
     "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"offset\",\"type\":\"H5T_STD_I64LE\"},{\"name\":\"size\",\"type\":\"H5T_STD_I32LE\"}]}"
 
+#define TEXT(name, n) "{\"name\":\"" name "\",\"type\":{\"class\":\"H5T_STRING\",\"strPad\":\"H5T_STR_NULLPAD\",\"length\":" n "}}"
+#define LOC_ETAG                                                                                                       \
+    "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"offset\",\"type\":\"H5T_STD_I64LE\"},"                       \
+    "{\"name\":\"size\",\"type\":\"H5T_STD_I32LE\"}," TEXT("file_uri", "12") "," TEXT("file_etag", "100") "]}"
+
 static void put_helpers(struct world *w)
 {
-    char           small[100];
+    char           small[100], row[8 + 4 + 12 + 100] = {0};
     const uint64_t one[] = {1}, four[] = {4};
     char          *key;
     memset(small, 0x42, sizeof small);
@@ -129,6 +137,13 @@ static void put_helpers(struct world *w)
     put(w, key, "\0\0\0\0\0\0\0\0\xff\xff\xff\xff", 12);
     free(key);
     put_dataset(w, 4, LOC, 1, one, CHUNKED("[1]"), "\"initializer\":[\"chunklocator\",\"--h5path=/x\"]");
+    put_dataset(w, 5, LOC_ETAG, 1, one, CHUNKED("[1]"), "");
+    row[8] = 16;
+    memcpy(row + 12, "edge/small", 10);
+    memset(row + 24, 'e', 100);
+    key = chunk_key(5, "0");
+    put(w, key, row, sizeof row);
+    free(key);
 }
 
 static void test_wrong(struct world *w)
