@@ -404,15 +404,26 @@ static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_a
     return BKT_OK;
 }
 
+/* What nobody could read again is not stored. */
+static int check_size(const struct bkt_attr *a, struct bkt_err *err)
+{
+    uint64_t n = 0, bytes = a->value.len;
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if ((!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': %u MiB is the most that can be stored", a->name, BKT_VALUE_MAX >> 20);
+    return BKT_OK;
+}
+
 int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, enum bkt_attr_how how,
                   struct bkt_err *err)
 {
     struct bkt_change *c;
+    if (!a->name || !a->type)
+        BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
+    BKT_PASS(check_size(a, err));
     bkt_edit_spill(d); /* before there is a change in hand: it forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     count_bytes(d, c, 512 + a->value.len);
-    if (!a->name || !a->type)
-        BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
     return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);
 }
 

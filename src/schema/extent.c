@@ -69,14 +69,13 @@ static int noted(struct bkt_change *c, struct bkt_extent_change **out, struct bk
 
 static int check_dims(const struct bkt_space *was, const uint64_t *dims, struct bkt_space *s, struct bkt_err *err)
 {
-    uint64_t n;
     *s = *was;
     for (unsigned i = 0; i < s->rank; i++) {
         if (dims[i] > s->maxdims[i])
             BKT_FAIL(err, BKT_EINVAL, "the extent of dimension %u can't be more than %llu", i, (unsigned long long)s->maxdims[i]);
         s->dims[i] = dims[i];
     }
-    return bkt_space_count(s, &n, err);
+    return bkt_space_check(s, err);
 }
 
 int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err)

@@ -109,6 +109,17 @@ int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *er
     return BKT_OK;
 }
 
+int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
+{
+    uint64_t n;
+    for (unsigned i = 0; i < s->rank; i++)
+        if (s->dims[i] > INT64_MAX)
+            BKT_FAIL(err, BKT_EUNSUP, "dimension %u of %llu: 2^63 - 1 is the most that can be stored", i, (unsigned long long)s->dims[i]);
+    if (bkt_space_count(s, &n, NULL) < 0)
+        BKT_FAIL(err, BKT_EUNSUP, "an extent of more than 2^64 elements can't be stored");
+    return BKT_OK;
+}
+
 static int skip(const struct bkt_type *t, struct bkt_rd *r, uint64_t null, struct bkt_err *err)
 {
     bool ok = true;

@@ -38,7 +38,7 @@ int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *e
         out->dims[i]    = dims[i];
         out->maxdims[i] = maxdims[i] == H5S_UNLIMITED ? BKT_UNLIMITED : maxdims[i];
     }
-    return BKT_OK;
+    return bkt_space_check(out, err);
 }
 
 static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
