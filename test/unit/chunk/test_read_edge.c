@@ -139,7 +139,7 @@ static void put_helpers(struct world *w)
     put_dataset(w, 4, LOC, 1, one, CHUNKED("[1]"), "\"initializer\":[\"chunklocator\",\"--h5path=/x\"]");
     put_dataset(w, 5, LOC_ETAG, 1, one, CHUNKED("[1]"), "");
     row[8] = 16;
-    memcpy(row + 12, "edge/small", 10);
+    memcpy(row + 12, "edge/small", sizeof "edge/small");
     memset(row + 24, 'e', 100);
     key = chunk_key(5, "0");
     put(w, key, row, sizeof row);
