@@ -145,6 +145,18 @@ BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root,
 /** A failure to delete that another try won't change: the store refuses it. */
 bool bkt_edit_refused(int rc);
 
+/** An object that is to be deleted, and what became of that. */
+struct bkt_gone {
+    const struct bkt_id     *id;
+    const struct bkt_object *o; /* needed for datasets of version 1; else may be NULL */
+    int                      rc;
+    struct bkt_err          *err; /* when rc < 0; bkt_gone_fini() */
+};
+/** Delete all that the store has of @p n objects, many requests at once.  All are tried that the store refuses; another failure
+ *  is the end, and those not tried yet have it too. */
+void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n);
+void bkt_gone_fini(struct bkt_gone *v, size_t n);
+
 /** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */
 BKT_NODISCARD int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o,
                                     struct bkt_err *err);

@@ -383,19 +383,26 @@ static void keep_first(int *first, struct bkt_err *err, int rc, const struct bkt
 /* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once. */
 static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
 {
-    int first = BKT_OK;
-    for (size_t i = 0; i < n; i++) {
-        struct bkt_change *c   = v[i];
-        struct bkt_err     why = {.n = 0};
-        if (!c->removed)
+    struct bkt_gone *gone  = calloc(n + 1, sizeof *gone);
+    int              first = BKT_OK;
+    size_t           k     = 0;
+    if (!gone)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->removed) {
+            v[k]      = v[i];
+            gone[k++] = (struct bkt_gone){.id = &v[i]->id, .o = v[i]->obj};
+        }
+    if (k)
+        bkt_remove_objects(d->store, gone, k);
+    for (size_t i = 0; i < k; i++) {
+        keep_first(&first, err, gone[i].rc, gone[i].err);
+        if (gone[i].rc < 0 && !bkt_edit_refused(gone[i].rc))
             continue;
-        int rc = bkt_remove_object(d->store, &c->id, c->obj, &why);
-        keep_first(&first, err, rc, &why);
-        if (rc < 0 && !bkt_edit_refused(rc))
-            break;
-        bkt_objects_drop(d->objects, &c->id, false);
-        forget(d, c);
+        bkt_objects_drop(d->objects, &v[i]->id, false);
+        forget(d, v[i]);
     }
+    bkt_gone_fini(gone, k);
     if (bkt_edit_refused(first))
         BKT_FAIL(err, first, "%s: all changes are stored, but what was removed could not be deleted and stays in the store, where "
                  "nothing leads to it: `h5bucket verify` finds it", d->name);

@@ -8,7 +8,7 @@
 #include "object.h"
 #include "parse.h"
 
-#define WAVE 512 /* keys deleted at once */
+#define WAVE 1000 /* keys deleted at once */
 
 /* ---- in memory ---- */
 
@@ -241,6 +241,12 @@ static int delete_one(struct bkt_store *st, const struct bkt_id *id, struct bkt_
     return bkt_store_delete(st, &one, 1, err);
 }
 
+/* Of all that there is of a dataset of version 2. */
+static void dataset_prefix(const struct bkt_id *id, char *out, size_t n)
+{
+    (void)snprintf(out, n, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
+}
+
 int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o, struct bkt_err *err)
 {
     char prefix[64];
@@ -248,6 +254,107 @@ int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struc
         BKT_PASS(delete_v1_chunks(st, o, err));
     if (bkt_id_kind(id) != BKT_DATASET || !bkt_id_is_v2(id))
         return delete_one(st, id, err);
-    (void)snprintf(prefix, sizeof prefix, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
+    dataset_prefix(id, prefix, sizeof prefix);
     return delete_prefix(st, prefix, err);
+}
+
+/* ---- many objects ---- */
+
+struct many {
+    struct bkt_store *st;
+    struct bkt_gone  *v;
+    struct bkt_strs   keys;
+    size_t            of[WAVE]; /* whose key it is */
+    struct bkt_req    reqs[WAVE];
+    struct bkt_gone  *failed; /* the first whose failure is the end */
+};
+
+static void note_failure(struct many *m, struct bkt_gone *g, int rc, const struct bkt_err *err)
+{
+    if (g->rc == BKT_OK) {
+        g->rc  = rc;
+        g->err = bkt_err_dup(err);
+    }
+    if (!m->failed && !bkt_edit_refused(rc))
+        m->failed = g;
+}
+
+static void delete_collected(struct many *m)
+{
+    size_t n = m->keys.n;
+    for (size_t i = 0; i < n; i++)
+        m->reqs[i] = (struct bkt_req){.op = BKT_DELETE, .key = m->keys.v[i]};
+    (void)bkt_store_run(m->st, m->reqs, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (m->reqs[i].rc < 0)
+            note_failure(m, &m->v[m->of[i]], m->reqs[i].rc, m->reqs[i].err);
+        bkt_req_fini(&m->reqs[i]);
+    }
+    bkt_strs_fini(&m->keys);
+}
+
+static int collect(struct many *m, size_t i, const char *key)
+{
+    BKT_PASS(bkt_strs_add(&m->keys, key));
+    m->of[m->keys.n - 1] = i;
+    if (m->keys.n == WAVE)
+        delete_collected(m);
+    return BKT_OK;
+}
+
+static int collect_object(struct many *m, size_t i, struct bkt_err *err)
+{
+    const struct bkt_gone                   *g   = &m->v[i];
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    char                                     prefix[64];
+    if (g->o && needs_layout(g->o))
+        BKT_PASS(delete_v1_chunks(m->st, g->o, err));
+    if (bkt_id_kind(g->id) != BKT_DATASET || !bkt_id_is_v2(g->id)) {
+        if (bkt_id_key(g->id, &key) < 0 || collect(m, i, bkt_buf_str(&key)) < 0)
+            BKT_NOMEM(err);
+        return BKT_OK;
+    }
+    dataset_prefix(g->id, prefix, sizeof prefix);
+    BKT_PASS(bkt_store_list(m->st, prefix, "", collect_key, &k, err));
+    for (size_t at = 0; at < k.n; at++) {
+        if (m->failed) /* not all of it is tried */
+            return bkt_err_copy(err, m->failed->rc, m->failed->err);
+        if (collect(m, i, k.v[at]) < 0)
+            BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
+{
+    struct bkt_err err = {.n = 0};
+    struct many   *m   = malloc(sizeof *m);
+    size_t         i   = 0;
+    int            rc  = m ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    if (m) {
+        m->st     = st;
+        m->v      = v;
+        m->keys   = (struct bkt_strs){0};
+        m->failed = NULL;
+        for (; i < n && !m->failed; i++) {
+            bkt_err_clear(&err);
+            if ((rc = collect_object(m, i, &err)) < 0)
+                note_failure(m, &v[i], rc, &err);
+        }
+        delete_collected(m);
+    }
+    const struct bkt_gone *bad = m ? m->failed : NULL;
+    for (; i < n; i++) { /* those not tried */
+        v[i].rc  = bad ? bad->rc : rc;
+        v[i].err = bkt_err_dup(bad && bad->err ? bad->err : &err);
+    }
+    free(m);
+}
+
+void bkt_gone_fini(struct bkt_gone *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(v[i].err);
+    free(v);
 }

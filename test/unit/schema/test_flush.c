@@ -399,6 +399,42 @@ static void deletions_fail(void)
     bkt_domain_close(d);
 }
 
+/* Whatever was removed is deleted all at once: a store that answers no DELETE before all have come gets them (else this never
+ * ends).  Of those that fail, and only of those, there is something left to be done by the next flush. */
+static void deletions_go_together(bool fail)
+{
+    enum { GROUPS = 40, N = GROUPS + 3 }; /* the others are datasets */
+    const struct bkt_fault held  = {.op = BKT_DELETE, .hold = N};
+    const struct bkt_fault two[] = {{.op = BKT_DELETE, .skip = 5, .times = 2, .code = BKT_ENET}, {.op = BKT_DELETE}};
+    struct bkt_id      a, b, ds, ids[N];
+    struct bkt_domain *d    = sample(&a, &b, &ds), *f;
+    struct bkt_id      root = *bkt_domain_root(d);
+    char               member[16];
+    for (unsigned i = 0; i < N; i++) {
+        (void)snprintf(member, sizeof member, "m%u", i);
+        ids[i] = i < GROUPS ? add_group(d) : add_dset(d, 10);
+        link_it(d, &root, member, &ids[i]);
+    }
+    OK(bkt_domain_flush(d, err));
+    for (unsigned i = 0; i < N; i++) {
+        (void)snprintf(member, sizeof member, "m%u", i);
+        OK(bkt_edit_unlink(d, &root, member, err));
+    }
+    with_faults(d, fail ? two : &held, fail ? 2 : 1);
+    if (fail) {
+        FAILS(BKT_ENET, "deleted yet", bkt_domain_flush(d, err));
+        CHECK(bkt_domain_is_dirty(d) && bkt_fault_hits(d->store, 1) == N - 2, "%u were deleted", bkt_fault_hits(d->store, 1));
+    }
+    OK(bkt_domain_flush(d, err));
+    CHECK(!bkt_domain_is_dirty(d) && bkt_fault_hits(d->store, fail) == N, "%u were deleted in the end", bkt_fault_hits(d->store, fail));
+    f = open_other(name);
+    for (unsigned i = 0; i < N; i++)
+        FAILS(BKT_ENOENT, "", bkt_domain_refresh(f, &ids[i], err));
+    CHECK(walk_all(f, bkt_domain_root(f), 0) == 4, "the others are there");
+    bkt_domain_close(f);
+    bkt_domain_close(d);
+}
+
 /* A new domain is there at once, or not at all. */
 static void a_new_domain_dies(void)
 {
@@ -502,6 +538,8 @@ int main(void)
     dying_at_every_request();
     deletions_are_refused();
     deletions_fail();
+    deletions_go_together(false);
+    deletions_go_together(true);
     a_new_domain_dies();
     new_objects_go_first();
     new_objects_of_a_new_domain();
