@@ -56,6 +56,26 @@ http {{
 """
 
 
+# Ends the server and takes temporary folders away when the pipe ends without a word, as it does when its other end is killed.
+WATCH = """
+read -r word && exit 0
+server=$1; shift
+kill "$server" 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$server" 2>/dev/null || break; sleep 0.5; done
+kill -KILL "$server" 2>/dev/null
+for folder; do rm -rf -- "$folder"; done
+"""
+
+
+MODULES = "/usr/lib/nginx/modules"
+
+
+def program():
+    """nginx, if it is there, and with Lua; else None."""
+    found = shutil.which("nginx", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
+    return found if os.path.exists(MODULES + "/ngx_http_lua_module.so") else None
+
+
 def free_ports(n):
     sockets = [socket.socket() for _ in range(n)]
     for s in sockets:
@@ -85,32 +105,48 @@ def longest_chain(lines):
 
 
 class Server:
-    def __init__(self, folder, delay_ms):
+    """temporary: folders that go with the server where this process has no chance to remove them."""
+
+    def __init__(self, folder, delay_ms, temporary=()):
+        self.folder, self.temporary, self.delay_ms = folder, temporary, delay_ms
+        self.log = os.path.join(folder, "access.log")
+        self.process = self.watcher = None
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that atexit's functions run
+        atexit.register(self.stop)  # however the program ends
+        nginx = program()
+        if not nginx:
+            sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
+        if not any(self.start(nginx) for _ in range(3)):  # somebody else may take a port that was free
+            with open(folder + "/error.log", encoding="utf-8") as f:
+                sys.exit("nginx does not start: " + f.read())
+
+    def configure(self, conf):
         ports = dict(zip(("port", "late", "busy", "far", "making"), free_ports(5)))
         self.port, self.ports = ports["port"], ports
-        self.log = os.path.join(folder, "access.log")
-        self.process = None
-        modules = "/usr/lib/nginx/modules"
-        program = shutil.which("nginx", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
-        if not program or not os.path.exists(modules + "/ngx_http_lua_module.so"):
-            sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
-        conf = os.path.join(folder, "nginx.conf")
         # a descriptor for each file that stays open and two for each connection; nginx answers 500 when it has too few
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=folder, **ports, modules=modules, delay=delay_ms / 1000, files=files, cached=max(files - 5000, 100),
+            f.write(NGINX.format(dir=self.folder, **ports, modules=MODULES, delay=self.delay_ms / 1000, files=files, cached=max(files - 5000, 100),
                                  here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that atexit's functions run
-        atexit.register(self.stop)  # however the program ends
-        self.process = subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder + "/error.log"])
-        for _ in range(200):
-            with socket.socket() as s:
-                if s.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
+
+    def start(self, nginx):
+        """Whether it runs: its pid file is there once it has all ports."""
+        conf, running = (os.path.join(self.folder, name) for name in ("nginx.conf", "nginx.pid"))
+        self.configure(conf)
+        if os.path.exists(running):
+            os.remove(running)
+        self.process = subprocess.Popen([nginx, "-c", conf, "-p", self.folder, "-e", self.folder + "/error.log"])
+        # in a session of its own: what ends a whole group of processes, a terminal's say, doesn't end it
+        self.watcher = subprocess.Popen(["/bin/sh", "-c", WATCH, "watch", str(self.process.pid), *self.temporary], stdin=subprocess.PIPE,
+                                        stdout=subprocess.DEVNULL, start_new_session=True)
+        while self.process.poll() is None:
+            if os.path.exists(running):
+                return True
             time.sleep(0.02)
-        sys.exit("nginx does not start: " + open(folder + "/error.log", encoding="utf-8").read())
+        self.stop()
+        return False
 
     def url(self, how="port"):
         return f"http://127.0.0.1:{self.ports[how]}"
@@ -130,6 +166,9 @@ class Server:
                 "connections": len({l[3] for l in lines}), "chain": chain}
 
     def stop(self):
+        if self.watcher:
+            self.watcher.communicate(b"over\n")
+            self.watcher = None
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait()
