@@ -3,9 +3,9 @@
 
     request_counts.py --bin DIR --plugin DIR --tool H5BUCKET --read PROGRAM --pattern PROGRAM
 
-A small S3 server (GET, HEAD and list of one public bucket) counts what it is asked, and how long the longest chain of
-requests is in which each one began after the one before had ended.  The domains are made here.  What the connector
-itself counts (H5BUCKET_STATS) must agree with the server.  Standard library only.
+A small S3 server (GET, HEAD and list of one public bucket) counts what it is asked, and how many requests wait on one another's
+answers (waves.py).  The domains are made here.  What the connector itself counts (H5BUCKET_STATS) must agree with the server.
+Standard library only.
 """
 import argparse
 import array
@@ -21,6 +21,8 @@ import sys
 import threading
 import time
 import urllib.parse
+
+import waves
 
 OBJECTS = {}
 CHUNKS, GROUPS = 256, 1000
@@ -175,7 +177,7 @@ class Gate:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    log, lock, delay, sent, gate = [], threading.Lock(), 0.0, 0, None
+    log, lock, delay, sent, gate, waves = [], threading.Lock(), 0.0, 0, None, None
 
     def log_message(self, *args):
         pass
@@ -215,6 +217,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         begin = time.monotonic()
         if self.gate:
             self.gate.wait()
+        if self.waves:
+            self.waves.hold()
         time.sleep(self.delay)
         path, _, query = self.path.partition("?")
         if path.rstrip("/") == "/bucket" and "list-type=2" in query:
@@ -251,19 +255,27 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     request_queue_size = 256
 
 
-def longest_chain(log):
-    """Most requests of which each began after the one before had ended."""
-    best = []
-    for begin, end in sorted((begin, end) for _, _, begin, end in log):
-        depth = 1 + max((d for e, d in best if e <= begin), default=0)
-        best.append((end, depth))
-    return max((d for _, d in best), default=0)
+def run(command, env, port, in_waves=False, **more):
+    """subprocess.run(), and how many waves of requests there were."""
+    Handler.waves = waves.Waves(port) if in_waves else None
+    with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more) as process:
+        if in_waves:
+            Handler.waves.follow(process)
+        try:
+            out, err = process.communicate(timeout=100)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            err += b"\nended after 100 seconds"
+        number = Handler.waves.end() if in_waves else 0
+        Handler.waves = None
+        return subprocess.CompletedProcess(command, process.returncode, out, err), number
 
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 class Tests:
     def __init__(self, args, port):
-        self.args, self.failed = args, 0
+        self.args, self.failed, self.port, self.waves = args, 0, port, 0
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
         self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", H5BUCKET_HEDGE="0",
                         AWS_NO_SIGN_REQUEST="1",
@@ -271,9 +283,9 @@ class Tests:
         if os.environ.get("BKT_PRELOAD"):
             self.env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
 
-    def run(self, *command, delay=0.0):
-        Handler.log, Handler.delay, Handler.sent = [], delay, 0
-        done = subprocess.run(command, env=self.env, capture_output=True, timeout=100, stdin=subprocess.DEVNULL)
+    def run(self, *command, in_waves=False):
+        Handler.log, Handler.sent = [], 0
+        done, self.waves = run(command, self.env, self.port, in_waves)
         log = Handler.log
         stats = re.search(rb"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)", done.stderr)
         if done.returncode or not stats:
@@ -294,27 +306,27 @@ class Tests:
         self.check(not twice, f"{what}: no object twice {twice[:3]}")
 
     def cold_open(self):
-        log, _ = self.run(self.args.read, "s3://bucket/one.h5", "x", "first", delay=0.15)
+        log, _ = self.run(self.args.read, "s3://bucket/one.h5", "x", "first", in_waves=True)
         self.only_gets(log, "cold open and first value")
         self.check(len(log) == 4, f"cold open and first value: {len(log)} GETs, 4 wanted")
         self.check(Handler.sent <= 131072, f"cold open and first value: {Handler.sent} bytes")
         print("       " + " ".join(entry[1] for entry in log))
         # The root's id comes from the domain, a member's from the root group: domain, root, dataset; the chunk waits for
         # the dataset's layout.  With ids that tell their domain nothing more can be asked at once, so 4 is the floor here.
-        self.check(longest_chain(log) == 4, f"cold open and first value: {longest_chain(log)} wait on one another")
+        self.check(self.waves == 4, f"cold open and first value: {self.waves} wait on one another")
         # A domain of our own writing names the root's members where they are few.
-        log, _ = self.run(self.args.read, "s3://bucket/own.h5", "x", "first", delay=0.3)
-        self.check(len(log) == 4 and longest_chain(log) == 3,
-                   f"cold open and first value, members named: {len(log)} GETs in {longest_chain(log)} waves, 4 in 3 wanted")
+        log, _ = self.run(self.args.read, "s3://bucket/own.h5", "x", "first", in_waves=True)
+        self.check(len(log) == 4 and self.waves == 3,
+                   f"cold open and first value, members named: {len(log)} GETs in {self.waves} waves, 4 in 3 wanted")
 
     def whole_dataset(self):
-        log, _ = self.run(self.args.read, "s3://bucket/many.h5", "x", "all", delay=0.4)
+        log, _ = self.run(self.args.read, "s3://bucket/many.h5", "x", "all", in_waves=True)
         self.only_gets(log, "256 chunks")
         chunks = [entry for entry in log if re.search(r"/\d+$", entry[1])]
         self.check(len(chunks) == CHUNKS, f"256 chunks: {len(chunks)} chunk GETs")
         self.check(len(log) == CHUNKS + 3, f"256 chunks: {len(log)} requests in all, 259 wanted")
         # 64 connections at first, later more: 4 waves at most, and a connection may take one more than its share
-        self.check(longest_chain(log) <= 3 + CHUNKS // 64 + 1, f"256 chunks: {longest_chain(log)} wait on one another, at most 8")
+        self.check(self.waves <= 3 + CHUNKS // 64 + 1, f"256 chunks: {self.waves} wait on one another, at most 8")
 
     def read_twice(self):
         once, text1 = self.run(self.args.read, "s3://bucket/many.h5", "x", "all")
@@ -329,18 +341,18 @@ class Tests:
         self.check(len(missing) == 8, f"chunks that are not stored: asked {len(missing)} times, 8 wanted, also when read twice")
 
     def traversal(self):
-        log, text = self.run(os.path.join(self.args.bin, "h5ls"), "-r", "hsds+s3://bucket/tree.h5", delay=0.2)
+        log, text = self.run(os.path.join(self.args.bin, "h5ls"), "-r", "hsds+s3://bucket/tree.h5", in_waves=True)
         self.only_gets(log, "h5ls -r of 1000 groups")
         self.check(text.count(b"\n") == GROUPS, f"h5ls -r lists {text.count(bytes([10]))} groups")
         self.check(len(log) == GROUPS + 1, f"h5ls -r: {len(log)} GETs, one per object is {GROUPS + 1}")
         # Domain, root, and the others: 64 connections must go for them 16 times, and some waves aren't full.  More connections,
         # which come where they help, need 8 to 15.
         most = 2 + 16 + 6
-        self.check(longest_chain(log) <= most, f"h5ls -r: {longest_chain(log)} wait on one another, at most {most}")
-        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "-H", "hsds+s3://bucket/tree.h5", delay=0.2)
+        self.check(self.waves <= most, f"h5ls -r: {self.waves} wait on one another, at most {most}")
+        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "-H", "hsds+s3://bucket/tree.h5", in_waves=True)
         self.only_gets(log, "h5dump -H of 1000 groups")
         self.check(len(log) == GROUPS + 1 and text.count(b"GROUP ") == GROUPS, f"h5dump -H: {len(log)} GETs, {GROUPS + 1} wanted")
-        self.check(longest_chain(log) <= most, f"h5dump -H: {longest_chain(log)} wait on one another, at most {most}")
+        self.check(self.waves <= most, f"h5dump -H: {self.waves} wait on one another, at most {most}")
 
     def snapshot(self):
         """The same traversal when the domain has a snapshot: made by the tool, current, in part out of date, broken."""
@@ -350,11 +362,11 @@ class Tests:
         made = subprocess.run([self.args.tool, "snapshot", "s3://bucket/tree.h5"], env={**self.env, "H5BUCKET_WRITERS": "one"},
                               capture_output=True, timeout=60)
         self.check(made.returncode == 0, f"h5bucket snapshot: {made.stderr.decode()[-300:]}")
-        log, text = self.run(*h5ls, delay=0.3)
+        log, text = self.run(*h5ls, in_waves=True)
         asked = collections.Counter(entry[0] for entry in log)
         # domain, root, snapshot; 1001 keys are listed in two parts
         self.check(text == plain and asked == {"GET": 3, "LIST": 2}, f"with a snapshot: {dict(asked)}, 3 GETs and 2 LISTs wanted")
-        self.check(longest_chain(log) == 3, f"with a snapshot: {longest_chain(log)} wait on one another, 3 wanted: it is listed beside it")
+        self.check(self.waves == 3, f"with a snapshot: {self.waves} wait on one another, 3 wanted: it is listed beside it")
         group = next(key for key in OBJECTS if key.startswith(f"db/{half}/g/") and b"h5" in OBJECTS[key])
         put(group, OBJECTS[group].replace(b'"h5"', b'"new_name"'))
         log, text = self.run(*h5ls)
@@ -380,23 +392,15 @@ class Tests:
         self.check(not any("snapshot" in entry[1] for entry in log), "without a snapshot nobody asks for one")
 
     def wide_dump(self):
-        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "hsds+s3://bucket/wide.h5", delay=0.2)
+        log, text = self.run(os.path.join(self.args.bin, "h5dump"), "hsds+s3://bucket/wide.h5", in_waves=True)
         self.only_gets(log, "h5dump of 100 datasets")
         self.check(len(log) == 2 + 200, f"h5dump of 100 datasets: {len(log)} GETs, 202 wanted")
         # domain, root, datasets in two waves, and the chunks of ever more datasets at a time
-        self.check(longest_chain(log) <= 14, f"h5dump of 100 datasets: {longest_chain(log)} wait on one another, at most 14")
+        self.check(self.waves <= 14, f"h5dump of 100 datasets: {self.waves} wait on one another, at most 14")
         self.check(text.count(b"DATASET ") == 100, "h5dump prints 100 datasets")
 
-    def pattern(self, domain, dataset, *what, delay=0.0):
-        return self.run(self.args.pattern, "bucket", f"s3://bucket/{domain}", dataset, *what, delay=delay)[0]
-
-    def in_waves(self, most, *what):
-        """On a busy machine what is sent at once may take longer than an answer waits; then answers wait longer."""
-        for delay in (0.5, 2.0):
-            log = self.pattern(*what, delay=delay)
-            if longest_chain(log) <= most:
-                break
-        return log
+    def pattern(self, domain, dataset, *what, in_waves=False):
+        return self.run(self.args.pattern, "bucket", f"s3://bucket/{domain}", dataset, *what, in_waves=in_waves)[0]
 
     def ranges(self):
         """64 chunks of 256 KiB that lie side by side in one file, whole and in parts."""
@@ -404,46 +408,46 @@ class Tests:
         self.check(len(log) == 3 + 16, f"16 MiB in 64 neighbouring chunks: {len(log)} GETs, 19 wanted: ranges of 1 MiB and no more")
         documents = sum(len(OBJECTS[entry[1]]) for entry in log if entry[1].endswith(".json"))
         self.check(Handler.sent == (16 << 20) + documents, f"16 MiB in 64 neighbouring chunks: {Handler.sent - documents} bytes, not one more")
-        log = self.in_waves(5, "field.h5", "field", "strided", str(TILE), str(TILE))
+        log = self.pattern("field.h5", "field", "strided", str(TILE), str(TILE), in_waves=True)
         self.check(len(log) == 3 + TILES * TILES, f"a point of each chunk: {len(log)} GETs, 67 wanted")
         self.check(Handler.sent - documents == TILES * TILES * 8192, f"a point of each chunk: {Handler.sent - documents} bytes, 8 KiB around each")
         # 64 connections, of which one may take a second range
-        self.check(longest_chain(log) <= 5, f"a point of each chunk: {longest_chain(log)} wait on one another, at most 5")
+        self.check(self.waves <= 5, f"a point of each chunk: {self.waves} wait on one another, at most 5")
         log = self.pattern("field.h5", "field", "points", "0")
         # of 64 points 9 lie in the 64 KiB around an earlier one
         self.check(len(log) == 3 + 55 and Handler.sent - documents == 55 * 65536,
                    f"64 points, a call each: {len(log)} GETs, {Handler.sent - documents} bytes, 58 and 55 times 64 KiB wanted")
         for how in ("1", "2"):
-            log = self.in_waves(5, "field.h5", "field", "points", how)
+            log = self.pattern("field.h5", "field", "points", how, in_waves=True)
             self.check(len(log) == 3 + 49, f"64 points at once: {len(log)} GETs, 52 wanted: those of neighbours come together")
-            self.check(longest_chain(log) <= 5, f"64 points at once: {longest_chain(log)} wait on one another, at most 5")
+            self.check(self.waves <= 5, f"64 points at once: {self.waves} wait on one another, at most 5")
 
     def steps(self):
         """Slabs one after another: what is read ahead is what is read then, once, and nothing else."""
-        log = self.pattern("steps.h5", "x", "slabs", "1024", "20", delay=0.1)
+        log = self.pattern("steps.h5", "x", "slabs", "1024", "20", in_waves=True)
         self.only_gets(log, "slabs one after another")
         self.check(len(log) == 3 + STEP_CHUNKS, f"slabs one after another: {len(log)} GETs, {3 + STEP_CHUNKS} wanted")
         # 16 slabs without reading ahead are 3 + 16 that wait on one another
-        self.check(longest_chain(log) <= 14, f"slabs one after another: {longest_chain(log)} wait on one another, at most 14")
+        self.check(self.waves <= 14, f"slabs one after another: {self.waves} wait on one another, at most 14")
 
     def many_small(self):
         """400 datasets opened, read and closed in order."""
-        log = self.pattern("tiny.h5", "t", "tiny", str(TINY), delay=0.1)
+        log = self.pattern("tiny.h5", "t", "tiny", str(TINY), in_waves=True)
         self.only_gets(log, "400 tiny datasets")
         self.check(len(log) == 3 + 2 * TINY, f"400 tiny datasets: {len(log)} GETs, 803 wanted")
         # To open 3; 800 others over 64 connections 13; and for each of 6 windows of siblings (16, 32, ...) two incomplete waves
-        self.check(longest_chain(log) <= 28, f"400 tiny datasets: {longest_chain(log)} wait on one another, at most 28")
-        log = self.pattern("tiny_ref.h5", "t", "tiny", str(TINY), delay=0.1)
+        self.check(self.waves <= 28, f"400 tiny datasets: {self.waves} wait on one another, at most 28")
+        log = self.pattern("tiny_ref.h5", "t", "tiny", str(TINY), in_waves=True)
         data = [entry for entry in log if entry[1] == "data/tiny.bin"]
         self.check(len(log) == 3 + TINY + len(data) and len(data) == 2, f"400 tiny datasets in one file: {len(data)} GETs for their data, 2 wanted")
-        self.check(longest_chain(log) <= 22, f"400 tiny datasets in one file: {longest_chain(log)} wait on one another, at most 22")
-        log = self.in_waves(3, "vars.h5", "/", "header")
-        self.check(len(log) == 2 + VARIABLES and longest_chain(log) == 3,
-                   f"60 variables: {len(log)} GETs in {longest_chain(log)} waves, 62 in 3 wanted")
+        self.check(self.waves <= 22, f"400 tiny datasets in one file: {self.waves} wait on one another, at most 22")
+        log = self.pattern("vars.h5", "/", "header", in_waves=True)
+        self.check(len(log) == 2 + VARIABLES and self.waves == 3,
+                   f"60 variables: {len(log)} GETs in {self.waves} waves, 62 in 3 wanted")
 
     def lookup(self):
-        log = self.pattern("table.h5", "field", "lookup", "1550", "1550")
-        self.check(len(log) == 5 and longest_chain(log) == 5,
+        log = self.pattern("table.h5", "field", "lookup", "1550", "1550", in_waves=True)
+        self.check(len(log) == 5 and self.waves == 5,
                    f"one chunk of 90,000 looked up: {len(log)} GETs, 5 wanted: two after the open")
         self.check(Handler.sent <= 100000, f"one chunk of 90,000 looked up: {Handler.sent} bytes")
 

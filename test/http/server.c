@@ -226,6 +226,8 @@ static bool serve_one(struct server *s, int fd)
         (void)pthread_mutex_lock(&s->turn);
         s->handler(r, &a, s->arg);
         (void)pthread_mutex_unlock(&s->turn);
+        while (a.hold && a.hold(r, s->arg) && !stopping(s))
+            nap(1);
         if (a.delay_ms)
             nap(a.delay_ms);
         if (a.until)

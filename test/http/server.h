@@ -11,6 +11,11 @@
 
 struct server;
 
+struct seen;
+
+/** Whether an answer is held back still; asked every millisecond, on the connection's thread, with the handler's argument. */
+typedef bool hold_fn(const struct seen *req, void *arg);
+
 struct seen {
     unsigned    index; /* from 0, in order of arrival */
     char        method[16], target[4096];
@@ -29,6 +34,7 @@ struct answer {
     int64_t     announce;    /* Content-Length: -1: len; -2: none is sent (the end is the end of the connection) */
     size_t      cut;         /* send only so many body bytes; SIZE_MAX: all */
     enum after  after;       /* what follows what was sent */
+    hold_fn    *hold;        /* not NULL: nothing is sent while it says true */
     unsigned    delay_ms;    /* before the status line */
     unsigned    until;       /* nor before so many requests have come in all (server_count()), or 30 s are over */
     unsigned    slow_ms;     /* pause after each `piece` bytes of the body */

@@ -20,6 +20,7 @@ static unsigned       asked[N];
 static atomic_uint    lists;
 static unsigned       changed_from; /* groups from here on have another ETag than in the snapshot */
 static unsigned       delay_ms;     /* of the lists */
+static atomic_bool    held;         /* lists aren't answered */
 
 static void id_of(unsigned n, struct bkt_id *id)
 {
@@ -51,6 +52,12 @@ static void make_snapshot(void)
     bkt_snapshot_out_fini(&o);
 }
 
+static bool is_held(const struct seen *req, void *arg)
+{
+    (void)req, (void)arg;
+    return atomic_load(&held);
+}
+
 static void answer_list(struct answer *a)
 {
     struct bkt_buf s  = {0};
@@ -61,7 +68,7 @@ static void answer_list(struct answer *a)
     CHECK(rc == BKT_OK && bkt_buf_addf(&s, "</ListBucketResult>") == BKT_OK, "out of memory");
     lists++;
     *a = (struct answer){.status = 200, .headers = "", .body = s.ptr, .len = s.len, .announce = -1, .cut = SIZE_MAX, .owned = s.ptr,
-                         .delay_ms = delay_ms};
+                         .delay_ms = delay_ms, .hold = is_held};
 }
 
 static bool group_of(const char *target, unsigned *n)
@@ -194,12 +201,13 @@ static void test_change_meanwhile(struct bkt_store *st)
 {
     struct bkt_id id;
     forget();
-    delay_ms              = 200;
+    held                  = true;
     struct bkt_objects *c = begin(st, false);
     bkt_objects_expect(c, N);
     id_of(3, &id);
     bkt_objects_pin(c, &id);
     bkt_objects_unpin(c, &id);
+    held = false;
     for (unsigned i = 0; i < 10; i++)
         CHECK(strcmp(get(c, i), "requested") == 0, "%u", i);
     bkt_objects_free(c);
@@ -235,7 +243,7 @@ static void test_fork(struct bkt_store *st)
     (void)puts("not tested: fork (ThreadSanitizer's runtime cannot start threads in a child of a process with threads)");
 #else
     forget();
-    delay_ms              = 300;
+    held                  = true;
     struct bkt_objects *c = begin(st, false);
     prefetch(c, 0, N);
     while (atomic_load(&lists) == 0) /* AddressSanitizer's runtime hangs in the child when a thread is just starting */
@@ -248,6 +256,7 @@ static void test_fork(struct bkt_store *st)
     }
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
+    held = false;
     CHECK(strcmp(get(c, 6), "in_snapshot") == 0, "in the parent");
     bkt_objects_free(c);
 #endif

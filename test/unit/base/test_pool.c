@@ -55,7 +55,7 @@ static void meet(struct bkt_job *job)
 {
     (void)job;
     atomic_fetch_add(&met, 1);
-    for (int i = 0; i < 5000 && atomic_load(&met) % 2; i++)
+    for (int i = 0; i < 60000 && atomic_load(&met) % 2; i++)
         usleep(1000);
     atomic_fetch_add(&done, atomic_load(&met) % 2 == 0);
 }

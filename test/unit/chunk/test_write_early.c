@@ -1,9 +1,23 @@
 /* What is stored before a flush asks for it, and how much memory waits at most for a store that is slow. */
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dirty.h"
 #include "pool.h"
 #include "write_testing.h"
+
+/* Where a slow store's requests sleep: all of them until the program has seen half of its cache in use, then as long as they say. */
+static atomic_bool half_seen;
+
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    for (int i = 0; i < 60000 && !atomic_load(&half_seen); i++) /* a test that fails ends, too */
+        usleep(1000);
+    return __real_nanosleep(t, left);
+}
 
 enum { CHUNK = 1u << 18, N_CHUNKS = 16 }; /* elements: 1 MiB */
 
@@ -53,6 +67,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
     struct model       m;
     struct bkt_dsetio *io   = faulty_begin(&w, &m, settings, settings, ELEMS, N_CHUNKS, "", &slow);
     uint64_t           used = 0, under_way = 0;
+    atomic_store(&half_seen, false);
     for (int round = 0; round < 4; round++)
         for (uint64_t k = 0; k < N_CHUNKS; k++) {
             write_chunk(&m, io, k, ELEMS, (int32_t)(k << 16) + round);
@@ -61,6 +76,8 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
             used      = d->used > used ? d->used : used;
             under_way = d->in_flight > under_way ? d->in_flight : under_way;
             (void)pthread_mutex_unlock(&d->lock);
+            if (used > cache / 2)
+                atomic_store(&half_seen, true);
         }
     CHECK(used <= cache && used > cache / 2, "%s: %llu bytes were kept", settings, (unsigned long long)used);
     CHECK(under_way < flight + ELEMS * sizeof(int32_t) + 4096, "%s: %llu bytes were under way", settings, (unsigned long long)under_way);

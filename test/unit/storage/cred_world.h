@@ -3,7 +3,10 @@
 #ifndef BKT_TEST_CRED_WORLD_H
 #define BKT_TEST_CRED_WORLD_H
 
+#include <curl/curl.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +27,7 @@ static struct {
     /* how the server behaves; changed only while no request is under way */
     int         status;   /* not 0: every answer's */
     const char *body;     /* not NULL: every answer's */
-    unsigned    slow_ms, fail_first; /* answer 503 so many times */
+    unsigned    fail_first; /* answer 503 so many times */
     size_t      cut;      /* not 0: send only so many bytes */
     long        lives;    /* seconds until what it gives ends */
     bool        no_role, no_token;
@@ -32,6 +35,33 @@ static struct {
     const char *bad;      /* what the server found wrong in a request; NULL: nothing */
     unsigned    serial;   /* of the keys it gives */
 } world;
+
+/* How long a source is given, in ms.  Here it is given a minute, unless a test waits for the end of its time: on a busy machine
+ * the server may be stopped for longer than the second or two that it is meant to have.  Linked with --wrap=curl_easy_setopt. */
+static _Atomic long given_ms;
+static atomic_bool  impatient;
+
+CURLcode __real_curl_easy_setopt(CURL *curl, CURLoption option, ...);
+CURLcode __wrap_curl_easy_setopt(CURL *curl, CURLoption option, ...);
+CURLcode __wrap_curl_easy_setopt(CURL *curl, CURLoption option, ...)
+{
+    va_list  more;
+    CURLcode rc;
+    va_start(more, option);
+    if (option < CURLOPTTYPE_OBJECTPOINT) {
+        long v = va_arg(more, long);
+        if (option == CURLOPT_TIMEOUT_MS)
+            atomic_store(&given_ms, v);
+        bool patient = (option == CURLOPT_TIMEOUT_MS || option == CURLOPT_CONNECTTIMEOUT_MS) && !atomic_load(&impatient);
+        rc           = __real_curl_easy_setopt(curl, option, patient ? 60000L : v);
+    } else if (option < CURLOPTTYPE_OFF_T) {
+        rc = __real_curl_easy_setopt(curl, option, va_arg(more, void *));
+    } else {
+        rc = __real_curl_easy_setopt(curl, option, va_arg(more, curl_off_t));
+    }
+    va_end(more);
+    return rc;
+}
 
 static void complain(const char *what)
 {
@@ -153,9 +183,17 @@ static void world_settle(void)
     (void)pthread_mutex_unlock(&playing);
 }
 
+static atomic_bool world_holds; /* its answers, until this is false */
+
+static bool held_back(const struct seen *req, void *arg)
+{
+    (void)req, (void)arg;
+    return atomic_load(&world_holds);
+}
+
 static void play_it(const struct seen *req, struct answer *a)
 {
-    a->delay_ms = world.slow_ms;
+    a->hold = held_back;
     if (world.fail_first) {
         world.fail_first--;
         a->status = 503;
@@ -214,6 +252,8 @@ static void world_reset(void)
     memcpy(world.home, home, sizeof home);
     world.server = s;
     world.lives  = 3600;
+    atomic_store(&world_holds, false);
+    atomic_store(&impatient, false);
     atomic_store(&bkt_cred_clock_shift, 0);
     server_reset(s);
 }

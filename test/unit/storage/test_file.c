@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -187,11 +188,36 @@ static void a_directory_without_permission_is_read_only(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
+/* The clock stands still but for what the test lets pass: who is stopped on a busy machine loses no time. */
+static atomic_long passed, looks; /* seconds; how often somebody looked */
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    if (id != CLOCK_MONOTONIC)
+        return __real_clock_gettime(id, t);
+    *t = (struct timespec){1000 + atomic_load(&passed), 0};
+    atomic_fetch_add(&looks, 1);
+    return 0;
+}
+
+static atomic_bool came; /* to its end */
+
 static void *takes_a_turn(void *arg)
 {
     int held = bkt_store_turn(arg, "db/turns");
     bkt_store_end_turn(held);
+    atomic_store(&came, true);
     return held < 0 ? NULL : arg;
+}
+
+/* And whoever waits has seen it: he looks at the clock two or three times each time round. */
+static void let_pass(long seconds)
+{
+    atomic_fetch_add(&passed, seconds);
+    for (long seen = atomic_load(&looks) + 8; atomic_load(&looks) < seen && !atomic_load(&came);)
+        (void)usleep(1000);
 }
 
 /* Whoever waits for a turn goes on waiting as long as others come and go, but not for one who keeps it. */
@@ -202,14 +228,24 @@ static void turns_come(struct bkt_store *st)
     int       held = bkt_store_turn(st, "db/turns");
     CHECK(held >= 0, "the first");
     CHECK(pthread_create(&waits, NULL, takes_a_turn, st) == 0, "thread");
+    let_pass(0);
     for (int i = 0; i < 2; i++) {
-        (void)sleep(3);
+        let_pass(3);
+        (void)usleep(20000); /* the marks of two turns differ: file systems count in milliseconds */
         bkt_store_end_turn(held);
         held = i ? -1 : bkt_store_turn(st, "db/turns");
+        if (!i)
+            let_pass(0);
     }
     CHECK(pthread_join(waits, &got) == 0 && got, "it got its turn after 6 s");
     held = bkt_store_turn(st, "db/turns");
-    CHECK(pthread_create(&late, NULL, takes_a_turn, st) == 0 && pthread_join(late, &got) == 0 && !got, "it goes on without");
+    atomic_store(&came, false);
+    CHECK(pthread_create(&late, NULL, takes_a_turn, st) == 0, "thread");
+    let_pass(0);
+    let_pass(5);
+    CHECK(!atomic_load(&came), "it waits for 5 s");
+    let_pass(1);
+    CHECK(pthread_join(late, &got) == 0 && !got, "it goes on without");
     bkt_store_end_turn(held);
 }
 
