@@ -7,6 +7,7 @@
 #   faultproxy.sh stop DIR
 #
 # DIR/env gets BKT_PROXY (http), BKT_PROXY_TLS and BKT_PROXY_CA.  Ports are free ones of 127.0.0.1.
+# What a process started ends with that process, if it wasn't stopped before.
 # start exits with 77 when nginx or its Lua module is missing.  Debian: nginx-light libnginx-mod-http-lua openssl curl
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,6 +27,12 @@ stop() {
         done
     fi
     rm -rf "$dir"
+}
+
+# Whoever started it may be killed, and nginx is nobody's child: something that waits for the caller's end stops it then.
+stop_with_caller() {
+    (setsid sh -c 'tail --pid="$1" -f /dev/null; exec "$2" stop "$3"' sh "$PPID" "$here/faultproxy.sh" "$dir" \
+        < /dev/null > /dev/null 2>&1 &)
 }
 
 free_port() {
@@ -94,9 +101,9 @@ start_once() {
         -addext "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1" \
         -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null || return 1
     write_conf "$1" "$port" "$tls_port"
-    "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1
-    for ((i = 0; i < 100; i++)); do
-        if [ -s "$dir/nginx.pid" ] && curl -sf -o /dev/null "http://127.0.0.1:$port/__fault"; then
+    "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1 # a port that is taken is told here
+    for ((i = 0; i < 1500; i++)); do
+        if [ -s "$dir/nginx.pid" ] && curl -sf -m 5 -o /dev/null "http://127.0.0.1:$port/__fault"; then
             cat > "$dir/env" <<ENV
 export BKT_PROXY=http://127.0.0.1:$port
 export BKT_PROXY_TLS=https://localhost:$tls_port
@@ -117,7 +124,7 @@ start)
     }
     [ -e "$dir" ] && stop # what an interrupted run left
     for try in 1 2 3; do # a port may be taken between the look and the bind
-        start_once "${3:?host:port or folder}" && exit 0
+        start_once "${3:?host:port or folder}" && stop_with_caller && exit 0
         echo "faultproxy.sh: attempt $try failed" >&2
         cat "$dir/error.log" >&2 || true
         stop
