@@ -195,16 +195,16 @@ class Waves:
             self.came += 1
             self.change.notify_all()
             full = min(-(-self.came // self.size) * self.size, self.total)
-            if not self.change.wait_for(lambda: self.came >= full, 15):
+            if not self.change.wait_for(lambda: self.came >= full, 60):
                 self.late += 1
 
 
 class InWaves(Handler):
-    waves = None
+    sized = None
 
     def do_GET(self):
-        if InWaves.waves:
-            InWaves.waves.wait(self.path)
+        if InWaves.sized:
+            InWaves.sized.wait(self.path)
         self.serve()
 
 
@@ -217,10 +217,10 @@ class FullSize(Tests):
 
     def read(self, domain, *what, waves=None):
         """What was asked, and how many bytes came besides documents."""
-        Handler.log, Handler.sent, InWaves.waves = [], 0, waves
+        Handler.log, Handler.sent, InWaves.sized = [], 0, waves
         done = subprocess.run([self.args.pattern, "bucket", f"s3://bucket/{domain}", *what], env=self.env, capture_output=True,
                               timeout=200, stdin=subprocess.DEVNULL)
-        log, InWaves.waves = Handler.log, None
+        log, InWaves.sized = Handler.log, None
         peak = re.search(rb"peak (\d+) KiB", done.stderr)
         if done.returncode or not peak:
             self.check(False, f"{domain} {' '.join(what)} gave {done.returncode}: {done.stderr.decode()[-500:]}")

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,16 @@
 #define MAX_SEEN  8192
 #define MAX_CONNS 4096
 
+enum state { LISTENS, WORKS, NAPS, HELD }; /* waits for the client; is about to do something; waits for a clock; for hold() or `until` */
+
 struct connection {
-    struct server *s;
-    int            fd;
-    pthread_t      thread;
+    struct server       *s;
+    int                  fd;
+    pthread_t            thread;
+    enum state           state;
+    uint64_t             due; /* of NAPS */
+    const struct seen   *req; /* of HELD */
+    const struct answer *answer;
 };
 
 struct server {
@@ -34,7 +41,7 @@ struct server {
     pthread_t         thread;
     pthread_mutex_t   lock, turn; /* lock: all below; turn: the handler */
     pthread_cond_t    came;       /* another request, or the end */
-    bool              stop;
+    bool              stop, accepts; /* accepts: is about to */
     _Atomic size_t    piece;    /* of bodies received; 0: as they come */
     _Atomic unsigned  piece_ms; /* pause after each */
     struct seen      *seen[MAX_SEEN];
@@ -42,10 +49,42 @@ struct server {
     struct connection conns[MAX_CONNS];
 };
 
-static void nap(unsigned ms)
+/* All servers there are, for those who share a clock; it stands still but for server_pass(). */
+static pthread_mutex_t  all_lock = PTHREAD_MUTEX_INITIALIZER; /* before any server's */
+static struct server   *all[8];
+static _Atomic uint64_t the_clock; /* 0: real time */
+
+static void set_state(struct connection *c, enum state state)
 {
-    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-    (void)nanosleep(&t, NULL);
+    (void)pthread_mutex_lock(&c->s->lock);
+    c->state = state;
+    (void)pthread_mutex_unlock(&c->s->lock);
+}
+
+static void nap(struct connection *c, unsigned ms)
+{
+    if (!atomic_load(&the_clock)) {
+        struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+        (void)nanosleep(&t, NULL);
+        return;
+    }
+    (void)pthread_mutex_lock(&c->s->lock);
+    c->due   = atomic_load(&the_clock) + ms;
+    c->state = NAPS;
+    while (c->state == NAPS && !c->s->stop)
+        (void)pthread_cond_wait(&c->s->came, &c->s->lock);
+    c->state = WORKS;
+    (void)pthread_mutex_unlock(&c->s->lock);
+}
+
+/* Bytes, or the end.  They stay where they are until the state says that somebody deals with them. */
+static void await_bytes(struct connection *c)
+{
+    struct pollfd p = {c->fd, POLLIN, 0};
+    set_state(c, LISTENS);
+    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+        continue;
+    set_state(c, WORKS);
 }
 
 static bool stopping(struct server *s)
@@ -72,7 +111,7 @@ static bool send_all(int fd, const void *p, size_t n)
 }
 
 /* Read up to the empty line; what follows it stays in the buffer. */
-static char *read_head(int fd, char *buf, size_t room, size_t *have)
+static char *read_head(struct connection *c, char *buf, size_t room, size_t *have)
 {
     for (;;) {
         buf[*have] = 0;
@@ -81,7 +120,8 @@ static char *read_head(int fd, char *buf, size_t room, size_t *have)
             return end + 4;
         if (*have + 1 >= room)
             return NULL;
-        ssize_t k = recv(fd, buf + *have, room - *have - 1, 0);
+        await_bytes(c);
+        ssize_t k = recv(c->fd, buf + *have, room - *have - 1, 0);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
@@ -112,11 +152,12 @@ const char *seen_header(const struct seen *req, const char *name)
     return find_header(req->headers, name, value[i], sizeof value[i]);
 }
 
-static bool read_request(struct server *s, int fd, struct seen *r, char **body)
+static bool read_request(struct connection *c, struct seen *r, char **body)
 {
-    char   buf[16384], version[16];
-    size_t have  = 0;
-    char  *after = read_head(fd, buf, sizeof buf, &have);
+    struct server *s = c->s;
+    char           buf[16384], version[16];
+    size_t         have  = 0;
+    char          *after = read_head(c, buf, sizeof buf, &have);
     if (!after || sscanf(buf, "%15s %4095s %15s", r->method, r->target, version) != 3)
         return false;
     size_t extra = have - (size_t)(after - buf), at = strcspn(buf, "\n") + 1;
@@ -134,12 +175,13 @@ static bool read_request(struct server *s, int fd, struct seen *r, char **body)
     memcpy(*body, after, got);
     while (got < want) {
         size_t  most = s->piece && s->piece < want - got ? s->piece : want - got;
-        ssize_t k    = recv(fd, *body + got, most, 0);
+        await_bytes(c);
+        ssize_t k    = recv(c->fd, *body + got, most, 0);
         if (k <= 0 || stopping(s))
             return false;
         got += (size_t)k;
         if (s->piece)
-            nap(s->piece_ms);
+            nap(c, s->piece_ms);
     }
     return true;
 }
@@ -161,32 +203,48 @@ static void record(struct server *s, struct seen *r)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* Answers that wait for one another: on a machine of any speed the client has sent so many without one. */
-static void wait_until(struct server *s, unsigned n)
+/* Whether the answer waits for something still.  The lock is held. */
+static bool is_held(const struct connection *c)
 {
-    struct timespec limit;
-    (void)clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 30;
-    (void)pthread_mutex_lock(&s->lock);
-    while (s->n_seen < n && !s->stop && pthread_cond_timedwait(&s->came, &s->lock, &limit) == 0)
-        continue;
-    (void)pthread_mutex_unlock(&s->lock);
+    return (c->answer->hold && c->answer->hold(c->req, c->s->arg)) || c->s->n_seen < c->answer->until;
 }
 
-static bool send_body(const struct answer *a, int fd, size_t n)
+/* Answers that wait for one another: on a machine of any speed the client has sent so many without one. */
+static void wait_until(struct connection *c, const struct seen *r, const struct answer *a)
+{
+    struct timespec limit, soon;
+    (void)clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 30;
+    (void)pthread_mutex_lock(&c->s->lock);
+    c->req    = r;
+    c->answer = a;
+    c->state  = HELD;
+    for (bool over = false; !over && is_held(c) && !c->s->stop;) {
+        (void)clock_gettime(CLOCK_REALTIME, &soon);
+        over = !a->hold && soon.tv_sec >= limit.tv_sec;
+        soon.tv_nsec += 1000000;
+        if (soon.tv_nsec >= 1000000000)
+            soon.tv_sec++, soon.tv_nsec -= 1000000000;
+        (void)pthread_cond_timedwait(&c->s->came, &c->s->lock, &soon);
+    }
+    c->state = WORKS;
+    (void)pthread_mutex_unlock(&c->s->lock);
+}
+
+static bool send_body(struct connection *c, const struct answer *a, size_t n)
 {
     const char *p     = a->body;
     size_t      piece = a->slow_ms ? (a->piece ? a->piece : 1024) : n;
     for (size_t at = 0; at < n; at += piece) {
-        if (!send_all(fd, p + at, n - at < piece ? n - at : piece))
+        if (!send_all(c->fd, p + at, n - at < piece ? n - at : piece))
             return false;
         if (a->slow_ms)
-            nap(a->slow_ms);
+            nap(c, a->slow_ms);
     }
     return true;
 }
 
-static bool send_answer(const struct seen *r, const struct answer *a, int fd)
+static bool send_answer(struct connection *c, const struct seen *r, const struct answer *a)
 {
     char   head[8192], length[64] = "";
     size_t n = a->len < a->cut ? a->len : a->cut;
@@ -195,11 +253,11 @@ static bool send_answer(const struct seen *r, const struct answer *a, int fd)
                        a->announce < 0 ? (int64_t)a->len : a->announce);
     int k = snprintf(head, sizeof head, "HTTP/1.1 %d X\r\n%s%s%s\r\n", a->status, length, a->headers ? a->headers : "",
                      a->after == KEEP && a->announce != -2 ? "" : "Connection: close\r\n");
-    if (!a->raw && !send_all(fd, head, (size_t)k))
+    if (!a->raw && !send_all(c->fd, head, (size_t)k))
         return false;
     if (strcmp(r->method, "HEAD") == 0 && !a->raw)
         return true;
-    return send_body(a, fd, n);
+    return send_body(c, a, n);
 }
 
 static void reset(int fd)
@@ -208,37 +266,38 @@ static void reset(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof l);
 }
 
-static void wait_for_end(struct server *s, int fd)
+static void wait_for_end(struct connection *c)
 {
-    struct pollfd p = {fd, POLLIN, 0};
-    while (!stopping(s) && poll(&p, 1, 20) == 0)
+    struct pollfd p = {c->fd, POLLIN, 0};
+    set_state(c, LISTENS);
+    while (!stopping(c->s) && poll(&p, 1, 20) == 0)
         continue;
+    set_state(c, WORKS);
 }
 
-static bool serve_one(struct server *s, int fd)
+static bool serve_one(struct connection *c)
 {
+    struct server *s   = c->s;
     struct seen  *r    = calloc(1, sizeof *r);
     char         *body = NULL;
     bool          keep = false;
     struct answer a    = {.status = 200, .announce = -1, .cut = SIZE_MAX};
-    if (r && read_request(s, fd, r, &body)) {
+    if (r && read_request(c, r, &body)) {
         record(s, r);
         (void)pthread_mutex_lock(&s->turn);
         s->handler(r, &a, s->arg);
         (void)pthread_mutex_unlock(&s->turn);
-        while (a.hold && a.hold(r, s->arg) && !stopping(s))
-            nap(1);
         if (a.delay_ms)
-            nap(a.delay_ms);
-        if (a.until)
-            wait_until(s, a.until);
-        bool sent = a.silent || send_answer(r, &a, fd);
+            nap(c, a.delay_ms);
+        if (a.hold || a.until)
+            wait_until(c, r, &a);
+        bool sent = a.silent || send_answer(c, r, &a);
         keep      = sent && a.after == KEEP && a.announce != -2 && !a.raw;
         if (sent && a.after == STALL)
-            wait_for_end(s, fd);
+            wait_for_end(c);
         if (a.after == RESET) {
-            nap(5); /* let what was sent arrive first */
-            reset(fd);
+            (void)usleep(5000); /* let what was sent arrive first */
+            reset(c->fd);
         }
         free(a.owned);
     }
@@ -250,7 +309,7 @@ static bool serve_one(struct server *s, int fd)
 static void *connection(void *arg)
 {
     struct connection *c = arg;
-    while (serve_one(c->s, c->fd))
+    while (serve_one(c))
         continue;
     (void)pthread_mutex_lock(&c->s->lock);
     c->s->open--;
@@ -260,10 +319,22 @@ static void *connection(void *arg)
     return NULL;
 }
 
+static void set_accepts(struct server *s, bool accepts)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    s->accepts = accepts;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 static void *accept_loop(void *arg)
 {
     struct server *s = arg;
     for (;;) {
+        struct pollfd p = {s->fd, POLLIN, 0};
+        set_accepts(s, false);
+        while (poll(&p, 1, -1) < 0 && errno == EINTR)
+            continue;
+        set_accepts(s, true);
         int fd = accept(s->fd, NULL, NULL);
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
             continue;
@@ -308,6 +379,13 @@ struct server *server_start(handler_fn *handler, void *arg)
         free(s);
         return NULL;
     }
+    (void)pthread_mutex_lock(&all_lock);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!all[i]) {
+            all[i] = s;
+            break;
+        }
+    (void)pthread_mutex_unlock(&all_lock);
     s->port = ntohs(a.sin_port);
     (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", s->port);
     return s;
@@ -317,6 +395,10 @@ void server_stop(struct server *s)
 {
     if (!s)
         return;
+    (void)pthread_mutex_lock(&all_lock);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i] = all[i] == s ? NULL : all[i];
+    (void)pthread_mutex_unlock(&all_lock);
     (void)pthread_mutex_lock(&s->lock);
     s->stop = true;
     (void)pthread_cond_broadcast(&s->came);
@@ -375,6 +457,73 @@ void server_reset(struct server *s)
         free(s->seen[i]);
     s->n_seen = 0;
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- a clock of their own ---- */
+
+void     server_clock_start(uint64_t ms) { atomic_store(&the_clock, ms); }
+uint64_t server_clock(void) { return atomic_load(&the_clock); }
+
+static bool has_bytes(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 0) != 0;
+}
+
+static bool is_quiet(struct server *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    bool quiet = !s->accepts && !has_bytes(s->fd);
+    for (unsigned i = 0; quiet && i < s->n_conns; i++) {
+        const struct connection *c = &s->conns[i];
+        quiet = c->fd < 0 || c->state == NAPS || (c->state == LISTENS && !has_bytes(c->fd)) || (c->state == HELD && is_held(c));
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return quiet;
+}
+
+bool server_quiet(void)
+{
+    bool quiet = true;
+    (void)pthread_mutex_lock(&all_lock);
+    for (size_t i = 0; quiet && i < sizeof all / sizeof *all; i++)
+        quiet = !all[i] || is_quiet(all[i]);
+    (void)pthread_mutex_unlock(&all_lock);
+    return quiet;
+}
+
+int server_next(int most)
+{
+    uint64_t now = atomic_load(&the_clock), next = now + (uint64_t)most;
+    (void)pthread_mutex_lock(&all_lock);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i])
+            continue;
+        (void)pthread_mutex_lock(&all[i]->lock);
+        for (unsigned k = 0; k < all[i]->n_conns; k++)
+            if (all[i]->conns[k].state == NAPS && all[i]->conns[k].due < next)
+                next = all[i]->conns[k].due;
+        (void)pthread_mutex_unlock(&all[i]->lock);
+    }
+    (void)pthread_mutex_unlock(&all_lock);
+    return next > now ? (int)(next - now) : 0;
+}
+
+void server_pass(unsigned ms)
+{
+    (void)pthread_mutex_lock(&all_lock);
+    uint64_t now = atomic_fetch_add(&the_clock, ms) + ms;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i])
+            continue;
+        (void)pthread_mutex_lock(&all[i]->lock);
+        for (unsigned k = 0; k < all[i]->n_conns; k++)
+            if (all[i]->conns[k].state == NAPS && all[i]->conns[k].due <= now)
+                all[i]->conns[k].state = WORKS;
+        (void)pthread_cond_broadcast(&all[i]->came);
+        (void)pthread_mutex_unlock(&all[i]->lock);
+    }
+    (void)pthread_mutex_unlock(&all_lock);
 }
 
 /* ---- ready-made answers ---- */

@@ -1,5 +1,7 @@
 /* A scripted HTTP server for tests: loopback, a free port, a thread per connection.
  *
+ * Where a program is linked with timeless.c, time passes only while the client waits for it, and delays are delays of that time.
+ *
  * The handler sees every request and says what to answer and how to misbehave.  All requests are recorded.
  * It speaks just enough HTTP/1.1 for libcurl: no pipelining, no chunked requests. */
 #ifndef BKT_TEST_SERVER_H
@@ -13,7 +15,7 @@ struct server;
 
 struct seen;
 
-/** Whether an answer is held back still; asked every millisecond, on the connection's thread, with the handler's argument. */
+/** Whether an answer is held back still; asked every millisecond or so, with the handler's argument.  It may not ask the server. */
 typedef bool hold_fn(const struct seen *req, void *arg);
 
 struct seen {
@@ -56,6 +58,16 @@ unsigned       server_port(const struct server *s);
 
 /** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little fits into.  Once. */
 void           server_read_slowly(struct server *s, size_t piece, unsigned ms);
+
+/** For timeless.c: nap() of all servers from now on is this clock's, which begins at @p ms. */
+void           server_clock_start(uint64_t ms);
+uint64_t       server_clock(void);
+/** How long until the first of those who nap is to wake up, @p most at most: ms. */
+int            server_next(int most);
+/** No server has anything to do but wait. */
+bool           server_quiet(void);
+/** So many ms have passed: who napped until now goes on. */
+void           server_pass(unsigned ms);
 
 /** Requests so far; connections accepted, and open at once at most; requests in progress at once at most. */
 unsigned server_count(struct server *s);

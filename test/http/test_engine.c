@@ -1,4 +1,4 @@
-/* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown. */
+/* The I/O thread: bounds, batches, deadlines, cancelling, fork, shutdown.  Time is made here (timeless.c). */
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 static unsigned char *data;
 
 #define SLOTS 64
-enum mode { PLAIN, TOGETHER, SILENT, BUSY, LATE, NARROW, HANGS, STUCK, CRAWLS };
+enum mode { PLAIN, TOGETHER, SILENT, BUSY, LATE, NARROW, HANGS, STUCK, CRAWLS, GIVES_UP };
 static _Atomic int      mode;
 static _Atomic unsigned n_late, n_refused, n_stuck, n_rests;
 
@@ -60,6 +60,19 @@ static void stick(const struct seen *r, struct answer *a, bool crawls)
     }
 }
 
+static atomic_bool cancel;
+static double      cancelled_at;
+
+/* Busy; and after some requests nobody wants an answer any more. */
+static void give_up(const struct seen *r, struct answer *a)
+{
+    a->status = 503, a->len = 0;
+    if (atomic_load(&cancel))
+        return;
+    cancelled_at = seconds();
+    atomic_store(&cancel, r->index > 0);
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     (void)arg;
@@ -69,6 +82,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case SILENT: a->silent = true, a->after = STALL; break;
     case BUSY: a->status = 503, a->len = 0; break;
     case NARROW: narrow(a); break;
+    case GIVES_UP: give_up(r, a); break;
     case HANGS: a->cut = a->len / 2, a->after = STALL; break;
     case LATE: a->delay_ms = atomic_fetch_add(&n_late, 1) % 100 == 77 ? 3000 : 5; break;
     case STUCK: stick(r, a, false); break;
@@ -247,7 +261,7 @@ static void requests_can_be_chained(const char *uri, int n)
     bkt_store_close(c.st);
 }
 
-static void deadline_ends_a_request(struct server *s, enum mode m, const char *settings, int want)
+static void deadline_ends_a_request(struct server *s, enum mode m, const char *settings, double after, int want)
 {
     struct bkt_store *st  = open_store(server_url(s), settings);
     struct bkt_buf    out = {0};
@@ -258,43 +272,33 @@ static void deadline_ends_a_request(struct server *s, enum mode m, const char *s
     double t  = seconds() - t0;
     /* the last try may be what the deadline ends */
     CHECK(rc == want || rc == BKT_ETIME, "%s: %s (%s)", settings, bkt_err_text(rc), first_line(&err));
-    CHECK(t < 1.5, "%s: took %.2f s", settings, t);
+    CHECK((t >= after || rc == want) && t < after + 0.2, "%s: took %.2f s", settings, t);
     atomic_store(&mode, PLAIN);
     bkt_store_close(st);
 }
 
-static void *set_soon(void *flag)
+static void *cancel_soon(void *server)
 {
-    struct timespec t = {0, 100000000};
-    (void)nanosleep(&t, NULL);
-    atomic_store((atomic_bool *)flag, true);
-    return NULL;
-}
-
-static void *cancel_soon(void *flag)
-{
-    (void)set_soon(flag);
+    while (!server_count(server)) /* some are under way */
+        (void)usleep(1000);
+    atomic_store(&cancel, true);
     bkt_store_cancelled();
     return NULL;
 }
 
 static void cancel_ends_what_waits(struct server *s)
 {
-    static atomic_bool cancel;
-    pthread_t          t;
     struct bkt_store  *st  = open_store(server_url(s), "backoff_ms=60000;retries=100;connections=1");
     struct bkt_req     r[20];
     struct bkt_err     err = {0};
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "o", .len = BKT_WHOLE, .cancel = &cancel};
-    atomic_store(&mode, BUSY);
-    double t0 = seconds();
-    (void)pthread_create(&t, NULL, set_soon, &cancel);
+    atomic_store(&cancel, false);
+    atomic_store(&mode, GIVES_UP);
     int rc = bkt_store_run(st, r, BKT_COUNT(r), &err);
     CHECK(rc == BKT_ECANCEL, "%s (%s)", bkt_err_text(rc), first_line(&err));
-    CHECK(seconds() - t0 < 2, "took %.2f s", seconds() - t0);
-    (void)pthread_join(t, NULL);
+    CHECK(seconds() - cancelled_at < 0.5, "took %.2f s", seconds() - cancelled_at);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         bkt_req_fini(&r[i]);
     atomic_store(&mode, PLAIN);
@@ -308,17 +312,18 @@ static void cancel_ends_what_waits(struct server *s)
 /* Bodies that never end, of a request whose caller has given up: it doesn't take stall_ms. */
 static void cancel_ends_what_is_under_way(struct server *s)
 {
-    static atomic_bool cancel;
     static unsigned char dst[8][3000];
     struct bkt_store    *st = open_store(server_url(s), "stall_ms=60000;deadline_ms=60000;hedge=0");
     struct bkt_req       r[8];
     pthread_t            t;
     memset(r, 0, sizeof r);
+    server_reset(s);
+    atomic_store(&cancel, false);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "o", .off = i, .len = sizeof dst[i], .dst = dst[i], .cancel = &cancel};
     atomic_store(&mode, HANGS);
     double t0 = seconds();
-    (void)pthread_create(&t, NULL, cancel_soon, &cancel);
+    (void)pthread_create(&t, NULL, cancel_soon, s);
     int rc = bkt_store_run(st, r, BKT_COUNT(r), NULL);
     CHECK(rc == BKT_ECANCEL && seconds() - t0 < 30, "%s after %.2f s", bkt_err_text(rc), seconds() - t0);
     (void)pthread_join(t, NULL);
@@ -355,6 +360,24 @@ static void a_busy_server_gets_less(struct server *s)
     free(dst);
 }
 
+/* What is taken of a processor and how often threads wake up while nobody asks for anything for a second.  What else comes up in a
+ * process (threads that end, a sanitizer's own) may do so in nine seconds of ten. */
+static bool is_idle(long *us, long *wake_ups)
+{
+    for (int i = 0; i < 10; i++) {
+        struct rusage a, b;
+        (void)getrusage(RUSAGE_SELF, &a);
+        (void)usleep(1000000);
+        (void)getrusage(RUSAGE_SELF, &b);
+        *us = (b.ru_utime.tv_sec + b.ru_stime.tv_sec - a.ru_utime.tv_sec - a.ru_stime.tv_sec) * 1000000L + b.ru_utime.tv_usec +
+              b.ru_stime.tv_usec - a.ru_utime.tv_usec - a.ru_stime.tv_usec;
+        *wake_ups = b.ru_nvcsw - a.ru_nvcsw;
+        if (*us < 50000 && *wake_ups < 100)
+            return true;
+    }
+    return false;
+}
+
 /* Kept connections and idle threads take no processor time. */
 static void idle_is_idle(struct server *s)
 {
@@ -362,16 +385,10 @@ static void idle_is_idle(struct server *s)
     unsigned char    *dst = malloc(n * len);
     struct bkt_store *st  = open_store(server_url(s), "connections=64");
     struct bkt_req   *r   = ranges(n, len, dst);
-    struct rusage     a, b;
+    long              us = 0, wake_ups = 0;
     CHECK(bkt_store_run(st, r, n, NULL) == BKT_OK, "64 requests");
     check_ranges("before idling", r, n, len, dst);
-    (void)getrusage(RUSAGE_SELF, &a);
-    (void)usleep(1000000);
-    (void)getrusage(RUSAGE_SELF, &b);
-    long us = (b.ru_utime.tv_sec + b.ru_stime.tv_sec - a.ru_utime.tv_sec - a.ru_stime.tv_sec) * 1000000L + b.ru_utime.tv_usec +
-              b.ru_stime.tv_usec - a.ru_utime.tv_usec - a.ru_stime.tv_usec;
-    CHECK(us < 50000, "%ld us of processor time in a second of idling", us);
-    CHECK(b.ru_nvcsw - a.ru_nvcsw < 100, "%ld wake-ups in a second of idling", b.ru_nvcsw - a.ru_nvcsw);
+    CHECK(is_idle(&us, &wake_ups), "%ld us of processor time, %ld wake-ups in a second of idling", us, wake_ups);
     bkt_store_close(st);
     free(r);
     free(dst);
@@ -410,7 +427,7 @@ static void shutdown_leaves_nothing_and_starts_again(struct server *s)
         bkt_store_shutdown();
     }
     bkt_store_shutdown();
-    for (int i = 0; i < 100 && count_dir("/proc/self/fd") > fds; i++) /* the server closes its ends a little later */
+    for (int i = 0; i < 6000 && count_dir("/proc/self/fd") > fds; i++) /* the server closes its ends a little later */
         (void)usleep(10000);
     CHECK(count_dir("/proc/self/fd") <= fds, "%zu descriptors, were %zu", count_dir("/proc/self/fd"), fds);
     CHECK(count_dir("/proc/self/task") <= threads + 5, "%zu threads, were %zu", count_dir("/proc/self/task"), threads);
@@ -493,9 +510,9 @@ int main(void)
     connections_are_bounded_and_kept(s);
     requests_can_be_chained(server_url(s), 200);
     requests_can_be_chained("mem:chain", 200000);
-    deadline_ends_a_request(s, SILENT, "deadline_ms=400;stall_ms=100;backoff_ms=10;retries=100", BKT_ETIME);
-    deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", BKT_ETIME);
-    deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", BKT_EBUSY);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=400;stall_ms=100;backoff_ms=10;retries=100", 0.4, BKT_ETIME);
+    deadline_ends_a_request(s, SILENT, "deadline_ms=300;stall_ms=10000", 0.3, BKT_ETIME);
+    deadline_ends_a_request(s, BUSY, "deadline_ms=400;backoff_ms=100;retries=100", 0.4, BKT_EBUSY);
     cancel_ends_what_waits(s);
     cancel_ends_what_is_under_way(s);
     a_busy_server_gets_less(s);
