@@ -267,11 +267,15 @@ int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d
     struct bkt_layout    *l   = &d->layout;
     const json_t         *cpl = json_is_object(cprops) ? bkt_json_get(cprops, "layout") : NULL;
     enum bkt_layout_class top_cls, cpl_cls;
+    uint64_t              opts = 0;
 
     l->cls = l->user_cls = BKT_D_NONE;
     l->rank              = d->space.rank ? d->space.rank : 1;
     BKT_PASS(class_of(top, &top_cls, err));
     BKT_TRY(err, class_of(cpl, &cpl_cls, err), "creationProperties");
+    if (bkt_json_get(cpl, "h5chunkopts"))
+        BKT_PASS(bkt_json_u64(bkt_json_get(cpl, "h5chunkopts"), "layout.h5chunkopts", UINT32_MAX, &opts, err));
+    l->chunk_opts = (unsigned)opts;
     if (d->space.cls == BKT_S_NULL) {
         l->user_cls = cpl_cls == BKT_D_COMPACT ? BKT_D_COMPACT : BKT_D_CONTIGUOUS;
         return BKT_OK;
@@ -429,6 +433,8 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
     memcpy(dims, l->dims, sizeof dims);
     BKT_PASS(emit_class(ref ? l->cls : l->user_cls == BKT_D_NONE ? BKT_D_CONTIGUOUS : l->user_cls, &user));
     BKT_PASS(bkt_json_set(cpl, "layout", user));
+    if (l->chunk_opts)
+        BKT_PASS(bkt_json_set(user, "h5chunkopts", bkt_json_new_u64(l->chunk_opts)));
     if (l->external && !ref)
         BKT_PASS(bkt_json_set(user, "h5external", json_true()));
     if (ref)

@@ -176,6 +176,7 @@ struct bkt_layout {
                                                     creation list names (h5external, a key of ours) */
     enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
     unsigned              user_rank;
+    unsigned              chunk_opts;            /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */
     uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
     char                 *file_etag;             /* file_uri's when it was linked, a key of ours; NULL unknown */

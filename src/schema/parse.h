@@ -16,6 +16,7 @@
  *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
  *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
+ *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
  *   h5external     creationProperties.layout: the data lie in the raw files that the creation list names (h5plist)
  *   file_etag      a reference layout: what the file's ETag was (layout_files.c), a local file's size and time of change
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files

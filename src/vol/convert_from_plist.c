@@ -182,7 +182,7 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
         case H5D_CHUNKED:
             l->user_cls = BKT_D_CHUNKED;
             rank        = H5Pget_chunk(id, H5S_MAX_RANK, dims);
-            if (rank < 0)
+            if (rank < 0 || H5Pget_chunk_opts(id, &l->chunk_opts) < 0)
                 return failed(err);
             l->user_rank = (unsigned)rank;
             for (int i = 0; i < rank; i++)

@@ -105,6 +105,12 @@ int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, stru
     return bkt_convert_object_ocpl(group->obj, plist_class, out, err);
 }
 
+static herr_t set_chunks(hid_t id, const struct bkt_layout *l, const hsize_t *dims)
+{
+    unsigned known = l->chunk_opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : known ? H5Pset_chunk_opts(id, known) : 0;
+}
+
 static herr_t set_layout(hid_t id, const struct bkt_dset *d)
 {
     const struct bkt_layout *l = &d->layout;
@@ -120,7 +126,7 @@ static herr_t set_layout(hid_t id, const struct bkt_dset *d)
                 return 0;
             for (unsigned i = 0; i < l->user_rank; i++)
                 dims[i] = l->user_dims[i];
-            return H5Pset_chunk(id, (int)l->user_rank, dims);
+            return set_chunks(id, l, dims);
         default:
             return H5Pset_layout(id, H5D_CONTIGUOUS);
     }

@@ -91,10 +91,54 @@ void *bkt_vol_dataset_open(void *obj, const H5VL_loc_params_t *loc, const char *
     return o;
 }
 
+static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
+
 /* ---- reading ---- */
 
 /* Datasets that are read and written one by one, by others: those of plain HDF5 files, virtual ones, and those in external files. */
 static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o) || bkt_is_external(o); }
+
+/* H5S_PLIST stands for a selection inside the transfer list (H5Pset_dataset_io_hyperslab_selection), which only HDF5's own code gets
+ * out of it. */
+static int check_spaces(size_t n, const hid_t *file_space, struct bkt_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (file_space[i] == H5S_PLIST)
+            BKT_FAIL(err, BKT_EUNSUP, "H5S_PLIST: give the selection as a dataspace");
+    return BKT_OK;
+}
+
+/* What was never written, has no fill value and would get one can't be read, as HDF5 has it. */
+static int check_written(struct bkt_vobj *o, struct bkt_err *err)
+{
+    const struct bkt_dset            *d      = &o->obj->dset;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl   = H5I_INVALID_HID;
+    H5D_fill_value_t                  kind   = H5D_FILL_VALUE_DEFAULT;
+    H5VL_dataset_get_args_t           get    = {.op_type = H5VL_DATASET_GET_SPACE_STATUS};
+    H5D_space_status_t                status = H5D_SPACE_STATUS_ALLOCATED;
+    if (o->fill_checked || d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER ||
+        d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED)
+        return BKT_OK;
+    BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
+    if (H5Pfill_value_defined(dcpl, &kind) < 0)
+        return bkt_h5err_capture(err, "asking for the fill value");
+    get.args.get_space_status.status = &status;
+    if (kind == H5D_FILL_VALUE_UNDEFINED)
+        BKT_PASS(get_space_status(o, &get, err));
+    if (status == H5D_SPACE_STATUS_NOT_ALLOCATED)
+        BKT_FAIL(err, BKT_ENOENT, "nothing was written to it, and it has no fill value (H5Pset_fill_value): there is nothing to read");
+    o->fill_checked = true;
+    return BKT_OK;
+}
+
+static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type, const hid_t *mem_space, const hid_t *file_space,
+                       hid_t dxpl, void *buf[], struct bkt_err *err)
+{
+    BKT_PASS(check_spaces(n, file_space, err));
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(check_written(dsets[i], err));
+    return bkt_dataset_read(n, dsets, mem_type, mem_space, file_space, dxpl, buf, err);
+}
 
 /* All others are read together. */
 static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
@@ -104,9 +148,11 @@ static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space
     for (size_t i = 0; i < count; i++)
         alone = alone || goes_alone(obj[i]);
     if (!alone)
-        return bkt_dataset_read(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
+        return read_domain(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
     for (size_t i = 0; i < count; i++) {
         struct bkt_vobj *o = obj[i];
+        if (o->native_id < 0)
+            BKT_PASS(check_spaces(1, &file_space[i], err));
         if (o->native_id >= 0)
             BKT_PASS(bkt_native_dataset_read(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else if (bkt_is_virtual(o))
@@ -114,7 +160,7 @@ static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space
         else if (bkt_is_external(o))
             BKT_PASS(bkt_external_transfer(o, false, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else
-            BKT_PASS(bkt_dataset_read(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
+            BKT_PASS(read_domain(1, &o, &mem_type[i], &mem_space[i], &file_space[i], dxpl, &buf[i], err));
     }
     return BKT_OK;
 }
@@ -151,9 +197,13 @@ static int write_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_spac
     for (size_t i = 0; i < count; i++)
         alone = alone || goes_alone(obj[i]);
     if (!alone)
+        BKT_PASS(check_spaces(count, file_space, err));
+    if (!alone)
         return bkt_dataset_write_all(count, (struct bkt_vobj **)obj, mem_type, mem_space, file_space, dxpl, buf, err);
     for (size_t i = 0; i < count; i++) {
         struct bkt_vobj *o = obj[i];
+        if (o->native_id < 0)
+            BKT_PASS(check_spaces(1, &file_space[i], err));
         if (o->native_id >= 0)
             BKT_PASS(bkt_native_dataset_write(o, mem_type[i], mem_space[i], file_space[i], dxpl, buf[i], err));
         else if (bkt_is_virtual(o) || bkt_is_external(o))

@@ -253,7 +253,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     rc = bkt_domain_create(name, &set, &how, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
-    BKT_PASS(file_new(dom, name, H5F_ACC_RDWR, fapl, &f, err));
+    BKT_PASS(file_new(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
     return hand_out(f, out, err);
 }
 
@@ -328,7 +328,7 @@ static int get_fileno(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt
 static int get_intent(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     (void)err;
-    *args->args.get_intent.flags = o->file->flags & H5F_ACC_RDWR ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+    *args->args.get_intent.flags = o->file->flags & (H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE | H5F_ACC_SWMR_READ);
     return BKT_OK;
 }
 
@@ -466,9 +466,77 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
             other->no_attrs_hint = on;
 }
 
+/* What SWMR promises holds for every domain: who reads beside the writer finds what H5Dflush() stored, after H5Drefresh(). */
+static int start_swmr(struct bkt_file *f, struct bkt_err *err)
+{
+    if (!(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE)
+        BKT_FAIL(err, BKT_EINVAL, "%s: opened for reading only, or SWMR writing has begun already", f->name);
+    f->flags |= H5F_ACC_SWMR_WRITE;
+    return BKT_OK;
+}
+
+static void fill_mdc_size(const H5VL_native_file_get_mdc_size_t *a)
+{
+    if (a->max_size)
+        *a->max_size = 0;
+    if (a->min_clean_size)
+        *a->min_clean_size = 0;
+    if (a->cur_size)
+        *a->cur_size = 0;
+    if (a->cur_num_entries)
+        *a->cur_num_entries = 0;
+}
+
+static void fill_mdc_image(const H5VL_native_file_get_mdc_image_info_t *a)
+{
+    if (a->addr)
+        *a->addr = HADDR_UNDEF;
+    if (a->len)
+        *a->len = 0;
+}
+
+/* Programs tune the cache in which HDF5 keeps metadata of its own files.  A domain has no such cache: what is set is checked and told
+ * again, and nothing was ever in it.  1: it is none of these. */
+static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
+{
+    hid_t fapl = o->file->fapl;
+    switch (op) {
+        case H5VL_NATIVE_FILE_GET_MDC_CONF:
+            return PASS_ON(err, H5Pget_mdc_config(fapl, a->get_mdc_config.config), "H5Fget_mdc_config");
+        case H5VL_NATIVE_FILE_SET_MDC_CONFIG:
+            return PASS_ON(err, H5Pset_mdc_config(fapl, (void *)(uintptr_t)a->set_mdc_config.config), "H5Fset_mdc_config");
+        case H5VL_NATIVE_FILE_GET_MDC_HR:
+            *a->get_mdc_hit_rate.hit_rate = 0;
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_MDC_SIZE:
+            fill_mdc_size(&a->get_mdc_size);
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_METADATA_READ_RETRY_INFO:
+            memset(a->get_metadata_read_retry_info.info, 0, sizeof *a->get_metadata_read_retry_info.info);
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_MDC_LOGGING_STATUS:
+            *a->get_mdc_logging_status.is_enabled           = false;
+            *a->get_mdc_logging_status.is_currently_logging = false;
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_GET_MDC_IMAGE_INFO:
+            fill_mdc_image(&a->get_mdc_image_info);
+            return BKT_OK;
+        case H5VL_NATIVE_FILE_START_SWMR_WRITE:
+            return start_swmr(o->file, err);
+        case H5VL_NATIVE_FILE_CLEAR_ELINK_CACHE: /* files behind external links stay open for as long as this one */
+        case H5VL_NATIVE_FILE_RESET_MDC_HIT_RATE:
+        case H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS: /* versions of a file format */
+        case H5VL_NATIVE_FILE_FORMAT_CONVERT:
+            return BKT_OK;
+        default:
+            return 1;
+    }
+}
+
 /* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
 static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
+    int rc;
     switch (op) {
         case H5VL_NATIVE_FILE_GET_SIZE:
             *a->get_size.size = 1; /* what it is only a list of all keys would tell; h5stat of HDF5 2.x wants some */
@@ -489,6 +557,8 @@ static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_opti
             set_no_attrs_hint(o->file, a->set_min_dset_ohdr_flag.minimize);
             return BKT_OK;
         default:
+            if ((rc = tuning_optional(o, op, a, err)) <= 0)
+                return rc;
             BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);
     }
 }

@@ -175,7 +175,7 @@ static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_o
     if (args->op_type == H5VL_OBJECT_GET_NAME && loc->type == H5VL_OBJECT_BY_TOKEN && obj->native_id < 0) {
         struct bkt_err why = {.n = 0};
         rc                 = bkt_path_locate(obj, loc, &o, &why);
-        if (rc == BKT_ENOENT) { /* what a reference led to is no more, and so has no name */
+        if (rc == BKT_ENOENT || rc == BKT_EINVAL) { /* what a reference led to is no more, or never was, and so has no name */
             *args->args.get_name.name_len = 0;
             if (args->args.get_name.buf && args->args.get_name.buf_size)
                 args->args.get_name.buf[0] = '\0';

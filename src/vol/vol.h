@@ -46,6 +46,7 @@ struct bkt_vobj {
     /* DATASET */
     struct bkt_dsetio *io;
     hid_t              dapl;
+    bool               fill_checked; /* it can be read without having been written, or was written */
     struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
     bool               has_chunks;
     unsigned long      chunks_as_of; /* what they were when they were listed */
