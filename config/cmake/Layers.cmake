@@ -5,7 +5,9 @@
 #          [FIXTURES name...] [ENVIRONMENT A=b...] [SERIAL])
 #   One CTest entry; exit code 77 is a skip.  SOURCES makes a program linked with bkt_LAYER and cmocka; COMMAND runs
 #   something else (target names inside generator expressions).  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
-#   Label `quick` is added if TIMEOUT is 60 or less, so that `ctest -L quick` is worth its name.
+#   TIMEOUT is what it may take on a machine that has other work; a hang ends after four times that, or 20 minutes, since no test
+#   may fail for lack of time.  What has the longest starts first.  Label `quick` is added if it is 60 or less, so that
+#   `ctest -L quick` is worth its name.
 function(bkt_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LIBS")
     if(NOT arg_SOURCES)
@@ -40,7 +42,7 @@ function(bkt_check_headers name)
         target_compile_options(bkt_${name}_headers PRIVATE -Werror)
         add_test(NAME headers_${name}
             COMMAND "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target bkt_${name}_headers)
-        set_tests_properties(headers_${name} PROPERTIES LABELS "habits;quick" TIMEOUT 120 RESOURCE_LOCK build)
+        set_tests_properties(headers_${name} PROPERTIES LABELS "habits;quick" TIMEOUT 480 RESOURCE_LOCK build)
     endif()
 endfunction()
 
@@ -76,7 +78,13 @@ function(bkt_test name)
     if(arg_TIMEOUT LESS_EQUAL 60)
         list(APPEND arg_LABELS quick)
     endif()
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}"
+    math(EXPR patience "4 * ${arg_TIMEOUT}")
+    if(patience GREATER 1200)
+        set(patience 1200)
+    elseif(patience LESS 240)
+        set(patience 240)
+    endif()
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${patience} COST ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}"
         FIXTURES_REQUIRED "${arg_FIXTURES}")
     # Tests must not see the settings of whoever runs them.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT

@@ -71,8 +71,9 @@ def main():
         os.makedirs(folder, exist_ok=True)
         process, pids = start(bench, folder)
         process.communicate(b"")
-        if process.returncode or any(alive(pid) for pid in pids):
-            failed.append(f"ended with {process.returncode}, and {pids} run: {[alive(pid) for pid in pids]}")
+        left = [pid for pid in pids if not goes(lambda pid=pid: alive(pid))]
+        if process.returncode or left:
+            failed.append(f"ended with {process.returncode}, and {left} of {pids} run")
         if not os.path.exists(os.path.join(folder, "nginx.conf")):
             failed.append("ended: the folder is gone, and wasn't the server's to remove")
     finally:
