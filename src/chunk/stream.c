@@ -72,13 +72,16 @@ static void complete(struct bkt_task *k)
     bkt_work_piece(p);
 }
 
-static void start_over(struct bkt_task *k)
+/* Bytes come again.  A store begins again at the beginning, or goes on where it was; should one ever begin elsewhere, the chunks
+ * around that place aren't whole, which bkt_stream_check() tells. */
+static void start_over(struct bkt_task *k, uint64_t at)
 {
     struct bkt_stream *c = &k->stream;
     bkt_scratch_give(c->buf);
     c->buf    = NULL;
     c->at_seg = 0;
-    c->at     = k->off;
+    c->lost   = at > 0;
+    c->at     = c->lost ? UINT64_MAX : k->off;
 }
 
 void bkt_stream(void *arg, uint64_t at, const void *data, size_t n)
@@ -87,7 +90,9 @@ void bkt_stream(void *arg, uint64_t at, const void *data, size_t n)
     struct bkt_stream   *c = &k->stream;
     const unsigned char *p = data;
     if (k->off + at != c->at)
-        start_over(k);
+        start_over(k, at);
+    if (c->lost)
+        return;
     while (n && c->at_seg < k->n_segs && !c->no_memory) {
         const struct bkt_seg *s    = &k->segs[c->at_seg];
         uint64_t              skip = s->off - bkt_min_u64(c->at, s->off), m;
@@ -112,7 +117,7 @@ int bkt_stream_check(const struct bkt_task *k, struct bkt_err *err)
     if (k->stream.no_memory)
         BKT_FAIL(err, BKT_ENOMEM, "out of memory for a chunk's stored bytes");
     for (size_t i = 0; i < k->n_segs; i++)
-        if (!k->pieces[i].given)
+        if (!k->pieces[i].given || k->stream.lost)
             BKT_FAIL(err, BKT_EFORMAT, "the answer lacks bytes %llu+%llu", (unsigned long long)k->segs[i].off,
                      (unsigned long long)k->segs[i].len);
     return BKT_OK;

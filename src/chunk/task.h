@@ -64,6 +64,7 @@ struct bkt_stream {
     uint64_t       at;  /* next byte of the file */
     unsigned char *buf; /* what came of the segment so far */
     bool           no_memory;
+    bool           lost; /* the bytes from here on don't follow those before */
 };
 
 struct bkt_task {

@@ -42,6 +42,8 @@ struct script {
     {"bad ones of a file that has changed", {{0, 30, BAD}}, BKT_EPRECOND, "as the store tells it"},
     {"a failure within a chunk", {{0, 10.5, GOOD}}, BKT_ENET, "as the store tells it"},
     {"a failure at the end", {{0, N_CHUNKS, GOOD}}, BKT_ENET, "as the store tells it"},
+    {"begun again in the middle", {{0, 20.5, GOOD}, {3, N_CHUNKS, GOOD}}, BKT_OK, "the answer lacks bytes"},
+    {"begun again in the middle, then at the beginning", {{0, 20.5, OLD}, {3, 9, OLD}, {0, N_CHUNKS, GOOD}}, BKT_OK, NULL},
     {"nothing", {{0, 0, GOOD}}, BKT_EACCES, "as the store tells it"},
     {"a file that is too short", {{0, 10.5, GOOD}}, BKT_OK, "the file has"},
 };
