@@ -26,6 +26,16 @@ int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
 int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
+/** Append "&name=value", percent-encoded; without '&' to the first. */
+BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);
+
+/* ---- s3_uploads.c ---- */
+
+/** As bkt_store_ops.uploads and .abort. */
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                   struct bkt_err *err);
+int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
+
 /* ---- s3_put.c ---- */
 
 /** As bkt_store_ops.start. */

@@ -16,7 +16,7 @@ struct part {
     struct bkt_batch   batch;
 };
 
-static int add_query(struct bkt_buf *q, const char *name, const char *value)
+int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
 {
     BKT_PASS(bkt_buf_addf(q, "%s%s=", q->len ? "&" : "", name));
     return bkt_http_encode(q, value, "");
@@ -27,14 +27,14 @@ static int page_query(struct part *p)
     struct bkt_buf *q = &p->query;
     bkt_buf_clear(q); /* names in the order that signing wants */
     if (p->page.token.len)
-        BKT_PASS(add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
+        BKT_PASS(bkt_s3_add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
     if (*p->delimiter)
-        BKT_PASS(add_query(q, "delimiter", p->delimiter));
-    BKT_PASS(add_query(q, "encoding-type", "url"));
-    BKT_PASS(add_query(q, "list-type", "2"));
+        BKT_PASS(bkt_s3_add_query(q, "delimiter", p->delimiter));
+    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
+    BKT_PASS(bkt_s3_add_query(q, "list-type", "2"));
     if (*p->prefix)
-        BKT_PASS(add_query(q, "prefix", p->prefix));
-    return p->after && !p->page.token.len ? add_query(q, "start-after", p->after) : BKT_OK;
+        BKT_PASS(bkt_s3_add_query(q, "prefix", p->prefix));
+    return p->after && !p->page.token.len ? bkt_s3_add_query(q, "start-after", p->after) : BKT_OK;
 }
 
 static int begin_page(struct bkt_s3 *s, struct part *p)

@@ -259,17 +259,89 @@ static void list_end(struct parse *p, const char *name)
         l->in_contents = l->in_prefixes = false;
 }
 
+/* It may stand behind the keys that it is about. */
+static bool is_encoded(const void *xml, size_t n)
+{
+    static const char encoded[] = "<EncodingType>url<";
+    return n && memmem(xml, n, encoded, strlen(encoded)) != NULL;
+}
+
 int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                       struct bkt_s3_page *page, struct bkt_err *err)
 {
     struct list_parse l = {.each = each, .arg = arg, .page = page};
     struct parse      p = {.start = list_start, .end = list_end, .arg = &l};
-    static const char encoded[] = "<EncodingType>url<"; /* may stand behind the keys that it is about */
-    l.encoded           = n && memmem(xml, n, encoded, strlen(encoded)) != NULL;
+    l.encoded           = is_encoded(xml, n);
     page->truncated     = false;
     bkt_buf_clear(&page->token);
     int rc = parse(&p, xml, n, err);
     bkt_buf_fini(&l.key);
+    return rc;
+}
+
+/* ---- uploads that go on ---- */
+
+struct uploads_parse {
+    int (*each)(const struct bkt_upload *upload, void *arg);
+    void                       *arg;
+    struct bkt_s3_uploads_page *page;
+    bool                        in_upload, encoded;
+    struct bkt_buf              key, id;
+    double                      begun;
+};
+
+static void uploads_start(struct parse *p, const char *name)
+{
+    struct uploads_parse *u = p->arg;
+    if (p->depth == 1 && strcmp(name, "ListMultipartUploadsResult") != 0)
+        stop(p, BKT_EFORMAT, "it is no ListMultipartUploadsResult");
+    if (p->depth != 2)
+        return;
+    u->in_upload = strcmp(name, "Upload") == 0;
+    u->begun     = 0;
+    bkt_buf_clear(&u->key);
+    bkt_buf_clear(&u->id);
+}
+
+static void uploads_end(struct parse *p, const char *name)
+{
+    struct uploads_parse *u   = p->arg;
+    const char           *s   = bkt_buf_str(&p->text);
+    bool                  oom = false;
+    if (p->depth == 2 && strcmp(name, "IsTruncated") == 0)
+        u->page->truncated = strcmp(s, "true") == 0;
+    else if (p->depth == 2 && strcmp(name, "NextKeyMarker") == 0)
+        oom = decode(s, u->encoded, &u->page->key) < 0;
+    else if (p->depth == 2 && strcmp(name, "NextUploadIdMarker") == 0)
+        oom = decode(s, false, &u->page->upload) < 0;
+    else if (p->depth == 3 && u->in_upload && strcmp(name, "Key") == 0)
+        oom = decode(s, u->encoded, &u->key) < 0;
+    else if (p->depth == 3 && u->in_upload && strcmp(name, "UploadId") == 0)
+        oom = decode(s, false, &u->id) < 0;
+    else if (p->depth == 3 && u->in_upload && strcmp(name, "Initiated") == 0)
+        u->begun = parse_time(s);
+    if (oom)
+        stop(p, BKT_ENOMEM, "out of memory");
+    if (p->depth != 2 || !u->in_upload || !u->key.len || !u->id.len || strlen(bkt_buf_str(&u->key)) != u->key.len)
+        return;
+    struct bkt_upload e  = {bkt_buf_str(&u->key), bkt_buf_str(&u->id), u->begun};
+    int               rc = u->each(&e, u->arg);
+    u->in_upload         = false;
+    if (rc < 0)
+        stop(p, rc, NULL);
+}
+
+int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                         struct bkt_s3_uploads_page *page, struct bkt_err *err)
+{
+    struct uploads_parse u = {.each = each, .arg = arg, .page = page, .encoded = is_encoded(xml, n)};
+    struct parse         p = {.start = uploads_start, .end = uploads_end, .arg = &u};
+    page->truncated        = false;
+    bkt_buf_clear(&page->key);
+    bkt_buf_clear(&page->upload);
+    int rc = parse(&p, xml, n, err);
+    bkt_buf_fini(&u.key);
+    bkt_buf_fini(&u.id);
     return rc;
 }
 

@@ -26,6 +26,14 @@ BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n,
                                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                                     struct bkt_s3_page *page, struct bkt_err *err);
 
+struct bkt_s3_uploads_page {
+    bool           truncated;
+    struct bkt_buf key, upload; /* NextKeyMarker, NextUploadIdMarker */
+};
+/** Parse a ListMultipartUploadsResult (encoding-type=url), calling @p each for every upload.  As bkt_s3_parse_list(). */
+BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                                       struct bkt_s3_uploads_page *page, struct bkt_err *err);
+
 /** The UploadId of an InitiateMultipartUploadResult.  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
 

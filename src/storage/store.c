@@ -428,6 +428,31 @@ int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *c
     return rc;
 }
 
+int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                      struct bkt_err *err)
+{
+    if (!st->ops->uploads)
+        return BKT_OK;
+    bkt_stats_add(BKT_STAT(list), 1);
+    enter(st);
+    int rc = st->ops->uploads(st, prefix, each, arg, err);
+    leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s uploads of %s: %s", st->uri, prefix, bkt_err_text(rc));
+    return rc;
+}
+
+int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
+{
+    if (!st->ops->abort)
+        return BKT_OK;
+    bkt_stats_add(BKT_STAT(del), 1);
+    enter(st);
+    int rc = st->ops->abort(st, key, id, err);
+    leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s upload of %s given up: %s", st->uri, key, bkt_err_text(rc));
+    return rc;
+}
+
 /* ---- stores ---- */
 
 int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const char *uri, struct bkt_err *err)

@@ -154,6 +154,19 @@ BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const
 BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
+/** An upload in parts that was begun, and neither ended nor given up: its writer is at it, or was killed, or never heard that it
+ *  had begun.  Nothing of it can be seen, but the server keeps its parts. */
+struct bkt_upload {
+    const char *key, *id;
+    double      begun; /* seconds since the epoch; 0: the server did not say */
+};
+/** Those of keys that begin with @p prefix.  @p each: as for bkt_store_list().  A store that has no uploads has none to tell of.
+ *  @return BKT_OK; what @p each returned; BKT_EACCES, BKT_EUNSUP, BKT_EFORMAT: the server doesn't tell */
+BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix,
+                                    int (*each)(const struct bkt_upload *upload, void *arg), void *arg, struct bkt_err *err);
+/** Give one up; one that isn't there any more counts as given up.  If its writer is at it, that PUT fails. */
+BKT_NODISCARD int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
+
 /** Have all handlers for fork() of storage and of the pool in place.  Whoever has one that waits until requests have ended
  *  registers it after this: then it runs before theirs, which hold the locks that requests need. */
 void bkt_store_hook_fork(void);

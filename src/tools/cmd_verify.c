@@ -113,6 +113,22 @@ static int on_object(const struct bkt_reached *r, void *arg)
 
 /* ---- the whole ---- */
 
+/* Of a v1 domain they lie among those of all others: that is the bucket's. */
+static int check_uploads(struct bkt_verify *v)
+{
+    struct bkt_verify_uploads *u    = NULL;
+    const struct bkt_id       *root = bkt_domain_root(v->d);
+    char                       prefix[40];
+    if (!bkt_id_is_v2(root))
+        return BKT_OK;
+    (void)snprintf(prefix, sizeof prefix, "db/%.17s/", root->text + 2);
+    int rc = bkt_verify_uploads_list(v, bkt_domain_store(v->d), prefix, &u);
+    if (rc == BKT_OK)
+        rc = bkt_verify_uploads(v, bkt_domain_store(v->d), u, NULL);
+    bkt_verify_uploads_free(u);
+    return rc;
+}
+
 static int check_domain(struct bkt_verify *v)
 {
     BKT_PASS(bkt_domain_check_acl(v->d, v->repair ? BKT_ACL_READ | BKT_ACL_DELETE : BKT_ACL_READ, v->err));
@@ -133,6 +149,8 @@ static int check_domain(struct bkt_verify *v)
         bkt_tool_fail(v->t, "problems first: nothing is removed from a domain that isn't whole");
     }
     int rc = bkt_verify_orphans(v);
+    if (rc == BKT_OK)
+        rc = check_uploads(v);
     if (rc == BKT_OK && v->repair)
         rc = bkt_verify_snapshot_repair(v);
     v->repair = repair;
@@ -307,7 +325,7 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "check all domains in a folder; of a bucket, its object trees too", NULL},
     {0, "deep", NULL, "read and decode every chunk, checksums included", NULL},
-    {0, "repair", NULL, "remove orphans that are old enough; make a snapshot anew that is out of date", NULL},
+    {0, "repair", NULL, "remove orphans and give up uploads that are old enough; make a snapshot anew that is out of date", NULL},
     {0, "min-age", "SECONDS", "what is younger may belong to a writer at work, and is left alone (86400: a day)", NULL},
 };
 const struct bkt_verb bkt_verb_verify = {
@@ -317,12 +335,13 @@ const struct bkt_verb bkt_verb_verify = {
             "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told\n"
             "(orphans: a program that was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain\n"
             "has are told. Or, with -r, NAME is a folder or a bucket: all domains in it are checked. A domain may be written\n"
-            "meanwhile. A snapshot (h5bucket help snapshot) must be there and well-formed, and with --deep hold what is stored;\n"
+            "meanwhile. Uploads in parts that were begun and never ended count as orphans (S3 keeps their parts, and lists them\n"
+            "nowhere). A snapshot (h5bucket help snapshot) must be there and well-formed, and with --deep hold what is stored;\n"
             "that it is out of date is told, and no problem.\n\n"
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. What can't be\n"
             "looked at (a reference outside of what the setting allow names, a filter without code) is told, and no problem.\n\n"
             "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
-            "\"orphans\": [{\"id\" or \"tree\", \"bytes\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
+            "\"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
             "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
             "reference, changed, snapshot, and unchecked (which is no problem).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

@@ -56,6 +56,14 @@ void bkt_verify_strays_free(struct bkt_strays *s);
 /** What is listed and not needed: told, removed where that is wanted and it is old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
 
+/** Uploads in parts of keys that begin with @p prefix (verify_uploads.c); what can't be listed is told, and no failure.
+ * @param out  bkt_verify_uploads_free(), whatever is returned */
+struct bkt_verify_uploads;
+int  bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix, struct bkt_verify_uploads **out);
+void bkt_verify_uploads_free(struct bkt_verify_uploads *u);
+/** They are told, given up where that is wanted and they are old enough; with @p used those only whose tree isn't in it. */
+int  bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used);
+
 /** The domain's snapshot: whether it is there, and says what is stored; with --deep, byte by byte (verify_snapshot.c). */
 int bkt_verify_snapshot(struct bkt_verify *v);
 int bkt_verify_snapshot_repair(struct bkt_verify *v);

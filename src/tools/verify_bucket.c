@@ -12,6 +12,7 @@ struct roots {
     struct bkt_map    *trees;
     unsigned           depth;
     int                rc;
+    struct bkt_verify_uploads *uploads;
 };
 
 static int on_entry(const char *path, void *arg);
@@ -92,13 +93,14 @@ static int run(struct roots *r)
     const void *key;
     void       *value;
     BKT_PASS(bkt_store_list(r->st, "db/", "/", on_tree, r, r->v->err));
+    BKT_PASS(bkt_verify_uploads_list(r->v, r->st, "db/", &r->uploads));
     BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
     while (bkt_map_next(r->trees, &pos, &key, &n, &value)) {
         r->v->n_objects++;
         if (!bkt_map_get(r->used, key, 17))
             BKT_PASS(tell(r, key));
     }
-    return BKT_OK;
+    return bkt_verify_uploads(r->v, r->st, r->uploads, r->used);
 }
 
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
@@ -107,5 +109,6 @@ int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p)
     int          rc = r.used && r.trees ? run(&r) : BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     bkt_map_free(r.used, NULL);
     bkt_map_free(r.trees, NULL);
+    bkt_verify_uploads_free(r.uploads);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* Fuzz target for what servers say: S3's XML lists and errors, and header lines.
- * Input: kind (1: 'L' list, 'E' error, 'H' headers, "name: value" a line), then the text. */
+ * Input: kind (1: 'L' list, 'U' uploads, 'E' error, 'H' headers, "name: value" a line), then the text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +25,26 @@ static void list(const void *p, size_t n)
     if (rc < 0 && rc != BKT_ECANCEL && err.n == 0)
         abort();
     bkt_buf_fini(&page.token);
+}
+
+static int each_upload(const struct bkt_upload *u, void *arg)
+{
+    size_t *n = arg;
+    if (!u->key || !*u->key || !u->id || !*u->id)
+        abort();
+    return ++*n > 1000 ? BKT_ECANCEL : BKT_OK;
+}
+
+static void uploads(const void *p, size_t n)
+{
+    struct bkt_s3_uploads_page page  = {0};
+    struct bkt_err             err   = {0};
+    size_t                     count = 0;
+    int                        rc    = bkt_s3_parse_uploads(p, n, each_upload, &count, &page, &err);
+    if (rc < 0 && rc != BKT_ECANCEL && err.n == 0)
+        abort();
+    bkt_buf_fini(&page.key);
+    bkt_buf_fini(&page.upload);
 }
 
 static void error(const void *p, size_t n)
@@ -56,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] == 'L')
         list(data + 1, size - 1);
+    else if (data[0] == 'U')
+        uploads(data + 1, size - 1);
     else if (data[0] == 'E')
         error(data + 1, size - 1);
     else

@@ -465,6 +465,58 @@ static void lists_are_paged(void)
     server_stop(s);
 }
 
+/* Two pages of uploads, with one that lies elsewhere; a DELETE says that the upload is gone. */
+static void uploads(const struct seen *r, struct answer *a, void *arg)
+{
+    const bool *stuck  = arg;
+    bool        second = strstr(r->target, "key-marker=a%2Fone&prefix=a%2F&upload-id-marker=u%2F1&uploads=") != NULL && !*stuck;
+    if (strcmp(r->method, "DELETE") == 0) {
+        answer_error(a, strstr(r->target, "denied") ? 403 : 404, strstr(r->target, "denied") ? "AccessDenied" : "NoSuchUpload", NULL);
+        return;
+    }
+    (void)snprintf(body, sizeof body, "<ListMultipartUploadsResult><IsTruncated>%s</IsTruncated><NextKeyMarker>a%%2Fone</NextKeyMarker>"
+                   "<NextUploadIdMarker>u/1</NextUploadIdMarker><EncodingType>url</EncodingType><Upload><Key>%s</Key>"
+                   "<UploadId>u/%d</UploadId></Upload><Upload><Key>b%%2Felsewhere</Key><UploadId>x</UploadId></Upload>"
+                   "</ListMultipartUploadsResult>", second ? "false" : "true", second ? "a%2Ftwo" : "a%2Fone", second + 1);
+    a->body = body;
+    a->len  = strlen(body);
+}
+
+static int collect_upload(const struct bkt_upload *u, void *arg)
+{
+    char  *out = arg;
+    size_t n   = strlen(out);
+    (void)snprintf(out + n, 4096 - n, "%s %s;", u->key, u->id);
+    return BKT_OK;
+}
+
+static void uploads_are_listed_and_given_up(void)
+{
+    char              out[4096] = "";
+    bool              stuck     = false;
+    struct server    *s         = server_start(uploads, &stuck);
+    struct bkt_store *st        = open_s3(s, "");
+    struct bkt_err    err       = {0};
+    struct seen       r         = {0};
+    CHECK(bkt_store_uploads(st, "a/", collect_upload, out, &err) == BKT_OK && server_count(s) == 2, "%s", first_line(&err));
+    CHECK(strcmp(out, "a/one u/1;a/two u/2;") == 0, "%s", out);
+    CHECK(server_seen(s, 0, &r) && strcmp(r.target, "/buck?encoding-type=url&prefix=a%2F&uploads=") == 0, "%s", r.target);
+    CHECK(bkt_store_abort(st, "a/one", "u/1", &err) == BKT_OK, "one that is gone: %s", first_line(&err));
+    CHECK(server_seen(s, 2, &r) && strcmp(r.method, "DELETE") == 0 && strcmp(r.target, "/buck/a/one?uploadId=u%2F1") == 0, "%s", r.target);
+    CHECK(bkt_store_abort(st, "a/denied", "u/1", &err) == BKT_EACCES && strstr(first_line(&err), "a/denied"), "%s", first_line(&err));
+    stuck = true;
+    bkt_err_clear(&err);
+    out[0] = 0;
+    CHECK(bkt_store_uploads(st, "a/", collect_upload, out, &err) == BKT_EFORMAT && strstr(first_line(&err), "but not where"), "%s",
+          first_line(&err));
+    bkt_store_close(st);
+    server_stop(s);
+    st     = open_store("mem:no-uploads", "");
+    out[0] = 0;
+    CHECK(bkt_store_uploads(st, "", collect_upload, out, NULL) == BKT_OK && !*out, "a store without");
+    bkt_store_close(st);
+}
+
 static void text(const struct seen *r, struct answer *a, void *arg)
 {
     const struct fake *f = arg;
@@ -524,6 +576,7 @@ int main(void)
     clock_is_set_by_the_server();
     expired_credentials_are_renewed();
     lists_are_paged();
+    uploads_are_listed_and_given_up();
     hostile_lists_are_refused();
     bkt_store_shutdown();
     return failures != 0;

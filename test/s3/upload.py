@@ -21,14 +21,14 @@ REGION = os.environ.get("AWS_REGION", "us-east-1")
 LOCAL = threading.local()
 
 
-def sign(method, path, extra, digest):
+def sign(method, path, extra, digest, query=""):
     """Headers of a request with an AWS Signature Version 4."""
     stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{stamp[:8]}/{REGION}/s3/aws4_request"
     headers = {"host": ENDPOINT.netloc, "x-amz-content-sha256": digest, "x-amz-date": stamp, **extra}
     names = ";".join(sorted(headers))
     lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-    request = "\n".join([method, path, "", lines, names, digest])
+    request = "\n".join([method, path, query, lines, names, digest])
     text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, hashlib.sha256(request.encode()).hexdigest()])
     key = ("AWS4" + SECRET).encode()
     for part in scope.split("/") + [text]:
@@ -41,15 +41,22 @@ def sign(method, path, extra, digest):
 
 def put(path, body, extra=None):
     """PUT; path is not yet percent-encoded."""
+    send("PUT", path, body, extra)
+
+
+def send(method, path, body=b"", extra=None, query=""):
+    """The same for any method and query, as the signature wants it; gives back the answer's text."""
     path = urllib.parse.quote(path, safe="/-_.~")
     if getattr(LOCAL, "connection", None) is None:
         kind = http.client.HTTPSConnection if ENDPOINT.scheme == "https" else http.client.HTTPConnection
         LOCAL.connection = kind(ENDPOINT.netloc, timeout=60)
-    LOCAL.connection.request("PUT", path, body, sign("PUT", path, extra or {}, hashlib.sha256(body).hexdigest()))
+    headers = sign(method, path, extra or {}, hashlib.sha256(body).hexdigest(), query)
+    LOCAL.connection.request(method, path + ("?" + query if query else ""), body, headers)
     answer = LOCAL.connection.getresponse()
-    text = answer.read()
-    if answer.status != 200:
-        raise SystemExit(f"PUT {path}: {answer.status} {text.decode(errors='replace')}")
+    text = answer.read().decode(errors="replace")
+    if answer.status not in (200, 204):
+        raise SystemExit(f"{method} {path}: {answer.status} {text}")
+    return text
 
 
 def main():
@@ -64,13 +71,13 @@ def main():
                 file = os.path.join(parent, name)
                 jobs.append((f"/{bucket}/{os.path.relpath(file, folder)}", file, extra))
 
-    def send(job):
+    def upload(job):
         key, file, extra = job
         with open(file, "rb") as stream:
             put(key, stream.read(), extra)
 
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        for _ in pool.map(send, jobs):
+        for _ in pool.map(upload, jobs):
             pass
     print(f"{len(jobs)} objects uploaded")
 

@@ -1,7 +1,7 @@
 """Claims about h5bucket: verify.  Run by tool.py."""
-import json, os
+import json, os, re, sys
 
-from bed import dir_only, fails, ok, own_bucket
+from bed import dir_only, fails, ok, own_bucket, s3_only
 
 
 def test_verify_finds_sample_domains_whole(b):
@@ -79,3 +79,45 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     assert len(trees) == 1 and trees[0]["tree"].startswith("db/")
     assert b.json("verify", "--min-age=0", "--repair", b.bucket)[0]["n_removed"] == 1
     assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0
+
+
+def uploads_of(b, name, *options, rc=0):
+    got = b.json("verify", *options, name, rc=rc)[0]
+    return [o for o in got["orphans"] if "upload" in o], got
+
+
+@s3_only
+def test_verify_gives_up_uploads_that_nobody_ended(b):
+    sys.path.insert(0, os.path.join(os.environ["BKT_SOURCE"], "test/s3"))
+    import upload as s3
+
+    def begin(bucket, key):
+        return re.search("<UploadId>(.*?)</UploadId>", s3.send("POST", f"/{bucket}/{key}", query="uploads="))[1]
+
+    d = b.copy("groups.h5")
+    key = os.path.dirname(b.json("stat", d, "/a/ds1")["key"]) + "/9"
+    one, two = begin("hsopen", key), begin("hsopen", key)
+    up, got = uploads_of(b, d)
+    assert {o["upload_id"] for o in up} == {one, two} and {o["upload"] for o in up} == {key} and got["n_fresh"] == 2, got
+    assert abs(up[0]["modified"] - up[1]["modified"]) < 600 and up[0]["modified"] > 1e9, up
+    up, got = uploads_of(b, d, "--repair")
+    assert [o["fresh"] for o in up] == [True, True] and got["n_removed"] == 0, got
+    up, got = uploads_of(b, d, "--min-age=0", rc=1)
+    assert got["n_orphans"] == 2 and got["n_removed"] == 0, got
+    assert f"orphan: upload of {key} was begun" in b.run("verify", "--min-age=0", d).stdout
+    up, got = uploads_of(b, d, "--min-age=0", "--repair")
+    assert got["n_removed"] == 2 and uploads_of(b, d, "--min-age=0")[0] == [], got
+    # of a bucket: those of trees that no domain has
+    bucket = f"tool-uploads-{os.getpid()}"
+    s3.put(f"/{bucket}", b"")
+    ok(b.run("cp", b.fx("groups.h5"), f"s3://{bucket}/x.h5"))
+    key = os.path.dirname(b.json("stat", f"s3://{bucket}/x.h5", "/a/ds1")["key"]) + "/9"
+    begin(bucket, key)
+    lost = "db/00000000-00000000/d/0000-000000-000000/7"
+    begin(bucket, lost)
+    up, got = uploads_of(b, f"s3://{bucket}", "--min-age=0", "--repair")
+    assert [o["upload"] for o in up] == [lost] and got["n_removed"] == 1, got
+    up, got = uploads_of(b, f"s3://{bucket}/x.h5", "--min-age=0", "--repair")
+    assert [o["upload"] for o in up] == [key] and uploads_of(b, f"s3://{bucket}")[0] == [], got
+    ok(b.run("rm", "--yes", f"s3://{bucket}/x.h5"))
+    s3.send("DELETE", f"/{bucket}")

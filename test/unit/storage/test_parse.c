@@ -161,8 +161,49 @@ static void xml(void)
     bkt_buf_fini(&page.token);
 }
 
+static const char uploads[] =
+    "<?xml version=\"1.0\"?><ListMultipartUploadsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Bucket>b</Bucket>"
+    "<KeyMarker/><UploadIdMarker/><NextKeyMarker>a+b%2F2</NextKeyMarker><NextUploadIdMarker>u%+2</NextUploadIdMarker>"
+    "<EncodingType>url</EncodingType><MaxUploads>2</MaxUploads><IsTruncated>true</IsTruncated>"
+    "<Upload><Key>a+b%2F1</Key><UploadId>u&amp;%1</UploadId><Initiator><ID>x</ID></Initiator><Owner><ID>x</ID></Owner>"
+    "<StorageClass>STANDARD</StorageClass><Initiated>2009-10-12T17:50:30.000Z</Initiated></Upload>"
+    "<Upload><Key>a+b%2F2</Key><UploadId>u%+2</UploadId></Upload><Upload><Key>no id</Key></Upload>"
+    "<CommonPrefixes><Prefix>p</Prefix></CommonPrefixes></ListMultipartUploadsResult>";
+
+static int collect_upload(const struct bkt_upload *u, void *arg)
+{
+    char  *out = arg;
+    size_t n   = strlen(out);
+    (void)snprintf(out + n, 500 - n, "%s %s %.0f;", u->key, u->id, u->begun);
+    return BKT_OK;
+}
+static int stop_upload(const struct bkt_upload *u, void *arg)
+{
+    (void)u, (void)arg;
+    return BKT_ECANCEL;
+}
+
+static void uploads_that_go_on(void)
+{
+    char                       out[500] = "";
+    struct bkt_s3_uploads_page page     = {0};
+    struct bkt_err             err      = {0};
+    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), collect_upload, out, &page, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(strcmp(out, "a b/1 u&%1 1255369830;a b/2 u%+2 0;") == 0, "%s", out);
+    CHECK(page.truncated && strcmp(bkt_buf_str(&page.key), "a b/2") == 0 && strcmp(bkt_buf_str(&page.upload), "u%+2") == 0, "markers");
+    CHECK(bkt_s3_parse_uploads(uploads, strlen(uploads), stop_upload, NULL, &page, NULL) == BKT_ECANCEL, "the caller's own end");
+    CHECK(bkt_s3_parse_uploads(list, strlen(list), stop_upload, NULL, &page, &err) == BKT_EFORMAT, "another kind of list");
+    for (size_t n = 0; n < sizeof uploads - 1; n++) {
+        out[0] = 0;
+        CHECK(bkt_s3_parse_uploads(uploads, n, collect_upload, out, &page, NULL) == BKT_EFORMAT, "cut at %zu", n);
+    }
+    bkt_buf_fini(&page.key);
+    bkt_buf_fini(&page.upload);
+}
+
 int main(void)
 {
+    uploads_that_go_on();
     content_range();
     headers();
     addresses();

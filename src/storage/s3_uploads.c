@@ -1,0 +1,89 @@
+/* Uploads in parts that nobody has ended: who was killed in the middle of one, or never got the answer to its begin, leaves it
+ * behind. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "s3_impl.h"
+#include "s3_xml.h"
+
+/* One request of ours, waited for. */
+static int call(struct bkt_s3 *s, struct bkt_req *req, const char *query, bool bucket)
+{
+    struct bkt_batch     batch;
+    struct bkt_http_call c = {.query = query, .bucket = bucket};
+    bkt_batch_init(&batch, 1);
+    req->len   = BKT_WHOLE;
+    req->size  = UINT64_MAX;
+    req->batch = &batch;
+    bkt_http_start(&s->http, req, &c);
+    bkt_batch_wait(&batch, false);
+    bkt_batch_fini(&batch);
+    return req->rc;
+}
+
+static int page_query(const char *prefix, const struct bkt_s3_uploads_page *page, struct bkt_buf *q)
+{
+    bkt_buf_clear(q); /* names in the order that signing wants */
+    BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
+    if (page->key.len)
+        BKT_PASS(bkt_s3_add_query(q, "key-marker", bkt_buf_str(&page->key)));
+    if (*prefix)
+        BKT_PASS(bkt_s3_add_query(q, "prefix", prefix));
+    if (page->upload.len)
+        BKT_PASS(bkt_s3_add_query(q, "upload-id-marker", bkt_buf_str(&page->upload)));
+    return bkt_s3_add_query(q, "uploads", "");
+}
+
+struct below { /* lets nothing pass that was not asked for: what is told here may be given up */
+    const char *prefix;
+    int (*each)(const struct bkt_upload *upload, void *arg);
+    void *arg;
+};
+
+static int each_below(const struct bkt_upload *u, void *arg)
+{
+    const struct below *b = arg;
+    return strncmp(u->key, b->prefix, strlen(b->prefix)) == 0 ? b->each(u, b->arg) : BKT_OK;
+}
+
+static void page_fini(struct bkt_s3_uploads_page *p)
+{
+    bkt_buf_fini(&p->key);
+    bkt_buf_fini(&p->upload);
+}
+
+int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
+                   struct bkt_err *err)
+{
+    struct bkt_s3                                    *s    = (struct bkt_s3 *)st;
+    struct below                                      b    = {prefix, each, arg};
+    BKT_CLEANUP(page_fini) struct bkt_s3_uploads_page page = {.truncated = true};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          query = {0}, last = {0};
+    while (page.truncated) {
+        BKT_CLEANUP(bkt_req_fini) struct bkt_req req = {.op = BKT_GET, .key = prefix};
+        if (page_query(prefix, &page, &query) < 0)
+            BKT_NOMEM(err);
+        if (call(s, &req, bkt_buf_str(&query), true) < 0) {
+            int rc = bkt_err_copy(err, req.rc == BKT_ENOENT ? BKT_EINVAL : req.rc, req.err);
+            BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
+        }
+        BKT_PASS(bkt_s3_parse_uploads(req.body.ptr, req.body.len, each_below, &b, &page, err));
+        if (page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0))
+            BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server says there is more, but not where", st->uri, prefix);
+        bkt_buf_move(&last, &query);
+    }
+    return BKT_OK;
+}
+
+int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     query = {0};
+    BKT_CLEANUP(bkt_req_fini) struct bkt_req     req   = {.op = BKT_DELETE, .key = key};
+    if (bkt_s3_add_query(&query, "uploadId", id) < 0)
+        BKT_NOMEM(err);
+    int rc = call((struct bkt_s3 *)st, &req, bkt_buf_str(&query), false);
+    if (rc == BKT_OK || rc == BKT_ENOENT)
+        return BKT_OK;
+    BKT_TRY(err, bkt_err_copy(err, rc, req.err), "upload of %s/%.200s", st->uri, key);
+    return BKT_OK;
+}

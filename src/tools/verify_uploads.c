@@ -1,0 +1,78 @@
+/* h5bucket verify: uploads in parts that nobody ended; a server keeps and bills their parts, and shows them in no list of objects. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "verify.h"
+
+struct upload {
+    char  *key, *id;
+    double begun;
+};
+struct bkt_verify_uploads {
+    struct upload *v;
+    size_t         n, cap;
+};
+
+void bkt_verify_uploads_free(struct bkt_verify_uploads *u)
+{
+    for (size_t i = 0; u && i < u->n; i++) {
+        free(u->v[i].key);
+        free(u->v[i].id);
+    }
+    free(u ? u->v : NULL);
+    free(u);
+}
+
+static int on_upload(const struct bkt_upload *u, void *arg)
+{
+    struct bkt_verify_uploads *l = arg;
+    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
+        return BKT_ENOMEM;
+    struct upload *e = &l->v[l->n++];
+    *e               = (struct upload){strdup(u->key), strdup(u->id), u->begun};
+    return e->key && e->id ? BKT_OK : BKT_ENOMEM;
+}
+
+int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix, struct bkt_verify_uploads **out)
+{
+    struct bkt_err             why = {.n = 0};
+    struct bkt_verify_uploads *u   = *out = calloc(1, sizeof *u);
+    int                        rc  = u ? bkt_store_uploads(st, prefix, on_upload, u, &why) : BKT_ENOMEM;
+    if (rc == BKT_ENOMEM)
+        return BKT_ERR(v->err, rc, "out of memory");
+    if (rc < 0) /* many a server doesn't tell, or not this user */
+        bkt_verify_note(v, "uploads in parts", prefix, &why);
+    return BKT_OK;
+}
+
+static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload *u)
+{
+    bool fresh = bkt_now() - u->begun < v->min_age || (u->begun <= 0 && v->min_age > 0), removed = v->repair && !fresh;
+    if (removed)
+        BKT_PASS(bkt_store_abort(st, u->key, u->id, v->err));
+    v->n_fresh += fresh;
+    v->n_orphans += !fresh;
+    v->n_removed += removed;
+    if (v->t->json) {
+        bkt_jout_open(&v->j, NULL, '{');
+        bkt_jout_str(&v->j, "upload", u->key);
+        bkt_jout_str(&v->j, "upload_id", u->id);
+        bkt_jout_real(&v->j, "modified", u->begun);
+        bkt_jout_bool(&v->j, "fresh", fresh);
+        bkt_jout_bool(&v->j, "removed", removed);
+        bkt_jout_close(&v->j);
+    } else {
+        printf("%s: upload of %s was begun and not ended%s\n", fresh ? "fresh" : "orphan", u->key, removed ? ": removed" : "");
+    }
+    return BKT_OK;
+}
+
+int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used)
+{
+    for (size_t i = 0; i < u->n; i++)
+        if (!used || (strlen(u->v[i].key) > 20 && !bkt_map_get(used, u->v[i].key + 3, 17)))
+            BKT_PASS(tell(v, st, &u->v[i]));
+    return BKT_OK;
+}
