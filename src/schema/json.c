@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "forkguard.h"
 #include "scan.h"
 
 #define NUMBER_TAG "\x01"
@@ -190,6 +191,73 @@ static int pass_all(struct pass *ps)
     return BKT_OK;
 }
 
+/* ---- jansson's parser ----
+ *
+ * When it runs out of memory in the middle of a token it forgets that token's bytes, goes on, and may succeed with another text
+ * than was stored (2.14, lex_save() in load.c).  So its allocations are looked at while it is at work for us.  Its allocator is one
+ * for the process, and may be somebody else's: it is put back at once, since we may be unloaded. */
+
+static pthread_mutex_t      parser    = PTHREAD_MUTEX_INITIALIZER; /* guards the next one, and jansson's allocator among our threads */
+static struct allocator {
+    json_malloc_t get;
+#if JANSSON_VERSION_HEX >= 0x020f00
+    json_realloc_t again; /* may be NULL */
+#endif
+    json_free_t release;
+} theirs;
+static _Thread_local bool   ran_out;
+static struct bkt_forkguard parser_guard;
+static pthread_once_t       parser_once = PTHREAD_ONCE_INIT;
+
+static void guard_parser(void) { bkt_forkguard_add(&parser_guard, &parser, NULL); }
+
+static void *noting_malloc(size_t n)
+{
+    void *p = theirs.get(n);
+    ran_out |= !p;
+    return p;
+}
+
+#if JANSSON_VERSION_HEX >= 0x020f00
+static void *noting_realloc(void *old, size_t n)
+{
+    void *p = theirs.again(old, n);
+    ran_out |= !p && n;
+    return p;
+}
+
+static void look_on(void)
+{
+    json_get_alloc_funcs2(&theirs.get, &theirs.again, &theirs.release);
+    json_set_alloc_funcs2(noting_malloc, theirs.again ? noting_realloc : NULL, theirs.release);
+}
+static void look_away(void) { json_set_alloc_funcs2(theirs.get, theirs.again, theirs.release); }
+#else
+static void look_on(void)
+{
+    json_get_alloc_funcs(&theirs.get, &theirs.release);
+    json_set_alloc_funcs(noting_malloc, theirs.release);
+}
+static void look_away(void) { json_set_alloc_funcs(theirs.get, theirs.release); }
+#endif
+
+/* NULL with no error text: out of memory. */
+static json_t *parse(const void *p, size_t n, json_error_t *je)
+{
+    (void)pthread_once(&parser_once, guard_parser);
+    (void)pthread_mutex_lock(&parser);
+    look_on();
+    ran_out   = false;
+    json_t *j = json_loadb(p, n, JSON_ALLOW_NUL, je);
+    look_away();
+    (void)pthread_mutex_unlock(&parser);
+    if (!ran_out)
+        return j;
+    je->text[0] = 0;
+    json_decref(j);
+    return NULL;
+}
+
 int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf own = {0};
@@ -202,10 +270,8 @@ int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *
     bkt_buf_move(&own, &ps.out);
     if (rc < 0)
         BKT_NOMEM(err);
-    json_t *j = own.len ? json_loadb((const char *)own.ptr, own.len, JSON_ALLOW_NUL, &je)
-                        : json_loadb(p, n, JSON_ALLOW_NUL, &je);
-    /* jansson says nothing at all about most of its failed allocations */
-    if (!j && (json_error_code(&je) == json_error_out_of_memory || !je.text[0]))
+    json_t *j = own.len ? parse(own.ptr, own.len, &je) : parse(p, n, &je);
+    if (!j && !je.text[0])
         BKT_NOMEM(err);
     if (!j)
         BKT_FAIL(err, BKT_EFORMAT, "not JSON at byte %d of %zu: %s", je.position, n, je.text);

@@ -1,8 +1,9 @@
 /* Memory that runs out, at every allocation of a session of writing in turn: nothing crashes, hangs or leaks (a sanitizer
  * looks), a call that said BKT_OK has been carried out, one that failed has done nothing by half, and with memory again the
- * next flush stores it all.  (Not jansson's own allocations: its parser, 2.14, forgets bytes of a text when memory fails in the
- * middle of it, and doesn't say so.) */
+ * next flush stores it all.  Jansson's own allocations are counted, too. */
 #include <stdatomic.h>
+
+#include <jansson.h>
 
 #include "domain_impl.h"
 #include "dsetio.h"
@@ -244,6 +245,7 @@ static bool one(long n, long then, const char *filters)
 
 int main(void)
 {
+    json_set_alloc_funcs(__wrap_malloc, free);
     static const char *const filters[] = {"", SHUFFLE_GZIP};
     for (int i = 0; i < 4; i++) { /* one that fails; many in a row */
         long n = 1;
