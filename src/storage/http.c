@@ -320,6 +320,33 @@ int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
     return bkt_http_send_again(op, wait);
 }
 
+/* The server that was asked, where the store's name doesn't say it; "": it does. */
+static void server_of(const struct bkt_http_op *op, char *to, size_t room)
+{
+    const char *url = bkt_buf_str(&op->url), *host = strstr(url, "://");
+    *to = 0;
+    if (!host || strncmp(op->http->base.uri, "http", 4) == 0)
+        return;
+    size_t scheme = (size_t)(host - url), n = strcspn(host + 3, "/?");
+    if (!memchr(host + 3, '@', n)) /* no user, no password */
+        (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
+}
+
+static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
+{
+    bool s3  = strncmp(uri, "s3://", 5) == 0;
+    bool tls = (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_FATAL) &&
+               (strcasestr(why, "ssl") || strcasestr(why, "certificate") || strcasestr(why, "tls"));
+    if (tls)
+        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold who signed its certificate?"
+                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold who signed its certificate?";
+    if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
+        return s3 ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network" : "; check the address and the network";
+    if (wire == BKT_WIRE_STALL)
+        return "; setting stall_ms says how long is waited for a byte";
+    return "";
+}
+
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
 {
     static const char *const what[] = {
@@ -340,9 +367,11 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
     if (more || bkt_engine_now() - op->retry.started_ms >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: but for the time left */
         code = BKT_ETIME;
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: %s (%.140s), after %u retries in %" PRIu64 " ms", op->x.method,
-                        op->http->base.uri, op->req->key, what[wire], why, op->retry.tries,
-                        bkt_engine_now() - op->retry.started_ms);
+    char server[120];
+    server_of(op, server, sizeof server);
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
+                        op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
+                        bkt_engine_now() - op->retry.started_ms, advice(wire, why, op->http->base.uri));
 }
 
 static int end_get(struct bkt_http_op *op)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bkt_config.h"
+#include "trace.h"
 
 static hid_t cls = H5I_INVALID_HID, major = H5I_INVALID_HID;
 static hid_t minor[32];
@@ -45,6 +46,8 @@ void bkt_h5err_term(void)
 
 herr_t bkt_h5err_publish(const struct bkt_err *err)
 {
+    /* HDF5's tools clear its stack before they say that a file can't be opened */
+    bkt_trace(BKT_TRACE_VOL, "error: %s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
     if (err->n == 0)
         (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",
                        bkt_err_text(err->code));
