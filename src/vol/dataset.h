@@ -58,6 +58,8 @@ struct bkt_pieces {
     struct bkt_run *runs;
     bool           done;
 };
+/** How many elements of @p each bytes a piece has; up to @p most bytes where short ones would cut chunks, so that they are read again. */
+uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most);
 /** @p sel is borrowed while pieces are taken. @p chunk_dims sel->rank entries */
 void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max);
 /** 1: *piece is set, its runs are p's and good until the next call; 0: no more; BKT_ENOMEM. */

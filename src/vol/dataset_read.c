@@ -12,8 +12,10 @@
 #include "num.h"
 #include "scratch.h"
 
-#define PIECE       (64U << 20) /* bytes of our own memory that one dataset's conversion takes, about */
-#define PIECE_LOCAL (32U << 20) /* where no requests wait: as much as scratch.h keeps for the next piece */
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces, which are shorter where they can
+ * be (pieces.c): up to there a read is one plan, and one round trip. */
+#define PIECE       (64U << 20)
+#define PIECE_LOCAL (32U << 20) /* where no requests wait */
 #define BATCH       16384       /* elements converted at a time on their way into a selection */
 #define VAR_GUESS 64      /* bytes per element of variable size, for cutting pieces */
 
@@ -160,7 +162,8 @@ static int run_staged(struct job *j, struct bkt_err *err)
     struct bkt_sel piece;
     uint64_t       first = 0;
 
-    bkt_pieces_init(&p, &j->sel.file, j->o->obj->dset.layout.dims, piece_bytes(j) / each ? piece_bytes(j) / each : 1);
+    const uint64_t *chunk = j->o->obj->dset.layout.dims;
+    bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each, piece_bytes(j)));
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         if (more < 0)
             BKT_NOMEM(err);

@@ -12,7 +12,9 @@
 #include "num.h"
 #include "write.h"
 
-#define PIECE (64U << 20) /* bytes of our own memory that one dataset's conversion takes, about */
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces, which are shorter where they can
+ * be (pieces.c). */
+#define PIECE (64U << 20)
 #define VAR_GUESS 64      /* bytes per element of variable size, for cutting pieces */
 
 struct job {
@@ -139,11 +141,11 @@ static struct bkt_write staged_write(const struct job *j, const struct bkt_sel *
     return (struct bkt_write){.io = j->o->io, .file = file, .src = s->packed, .slices = s->slices};
 }
 
-static size_t piece_of(const struct job *j)
+static size_t each_bytes(const struct job *j)
 {
     size_t stored = j->o->obj->dset.type->is_var ? VAR_GUESS : j->o->obj->dset.type->size;
     size_t each   = stored > j->mem_size ? stored : j->mem_size;
-    return PIECE / each ? PIECE / each : 1;
+    return each ? each : 1;
 }
 
 static int run_in_pieces(struct job *j, struct bkt_err *err)
@@ -151,7 +153,8 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
     BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
     struct bkt_sel                                 piece;
     uint64_t                                       first = 0;
-    bkt_pieces_init(&p, &j->sel.file, j->o->obj->dset.layout.dims, piece_of(j));
+    const uint64_t                                *chunk = j->o->obj->dset.layout.dims;
+    bkt_pieces_init(&p, &j->sel.file, chunk, bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
         if (more < 0)
@@ -165,7 +168,7 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
 
 /* ---- the plan ---- */
 
-static bool in_pieces(const struct job *j) { return !j->straight && j->sel.file.n_elems > piece_of(j); }
+static bool in_pieces(const struct job *j) { return !j->straight && j->sel.file.n_elems > PIECE / each_bytes(j); }
 
 static int add(struct job *j, struct bkt_write *w, struct staged *s, struct bkt_err *err)
 {

@@ -5,6 +5,24 @@
 #include "dataset.h"
 #include "num.h"
 
+/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch.h keeps for the next piece.  256 MiB of
+ * floats through a data transform, in pieces of 8, 16, 32 and 64 MiB: read at 30 ms 0.52, 0.51, 0.68, 0.78 s, with 195, 213, 230,
+ * 305 MiB of memory besides the program's own; at 100 ms and 50 MB/s a request 1.33, 1.11, 1.37, 1.02 s; from a directory 0.20,
+ * 0.20, 0.44, 0.33 s; written at 100 ms 1.04, 1.03, 1.16, 2.41 s, to a directory 0.75, 0.79, 0.94, 1.18 s. */
+#define PIECE (16u << 20)
+
+/* Of a selection that isn't regular, or where a row of chunks, which is cut otherwise, is longer: what is cut is read again. */
+uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most)
+{
+    uint64_t bytes = each;
+    bool     fits  = sel->kind != BKT_SEL_RUNS && sel->rank && chunk_dims[0];
+    for (unsigned d = 0; d < sel->rank && fits; d++) {
+        uint64_t n = sel->kind == BKT_SEL_ALL ? sel->dims[d] : sel->count[d] * sel->block[d];
+        fits       = bkt_mul_u64(bytes, d ? n : bkt_min_u64(chunk_dims[0], n), &bytes);
+    }
+    return bkt_max_u64((fits && bytes <= PIECE ? PIECE : most) / each, 1);
+}
+
 /* A regular selection is cut along the first dimension of which one step, with all faster dimensions whole, fits. */
 void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims, uint64_t max)
 {

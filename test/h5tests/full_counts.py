@@ -257,6 +257,10 @@ class FullSize(Tests):
         self.check(len(log) == OPEN + CHUNKS and sent == CHUNKS * MIB, f"256 MiB in chunk objects: {len(log)} GETs, {sent} bytes")
         self.check(self.sum == want, f"256 MiB in chunk objects: checksum {self.sum}, {want} wanted")
         self.memory(CHUNKS + 160, "256 MiB in chunk objects")
+        log, sent = self.read("objects.h5", "field", "transformed")
+        self.only_gets(log, "256 MiB in pieces")
+        self.check(len(log) == OPEN + CHUNKS and sent == CHUNKS * MIB, f"256 MiB in pieces: {len(log)} GETs, {sent} bytes")
+        self.check(self.sum == want, f"256 MiB in pieces: checksum {self.sum}, {want} wanted")
         log, sent = self.read("objects.h5", "field", "slabs", str(SIDE), "0")
         self.only_gets(log, "256 MiB in steps of 16")
         self.check(len(log) == OPEN + CHUNKS and sent == CHUNKS * MIB,
