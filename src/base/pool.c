@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define MAX_THREADS 256
+#define PILE        16 /* small jobs, of 20 us: what waking another thread costs is little beside these */
 
 static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
 static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
@@ -16,6 +17,8 @@ static struct bkt_job *head, *tail;
 static pthread_t       threads[MAX_THREADS];
 static size_t          n_threads, want_threads, n_idle, n_queued, n_cores;
 static bool            stopping, fork_hooked;
+static bool            called;  /* a thread was woken for small jobs and hasn't come yet */
+static size_t          n_small; /* threads that run a small job, and look for the next one after it */
 static _Thread_local bool is_worker;
 
 bool bkt_pool_is_worker(void) { return is_worker; }
@@ -36,10 +39,16 @@ static void *worker(void *arg)
     (void)pthread_mutex_lock(&lock);
     for (;;) {
         struct bkt_job *job = take();
+        called              = false;
         if (job) {
+            bool small = job->small; /* the job may be gone when it has run */
+            n_small += small;
+            if (n_queued && !small) /* small ones that were left to this thread */
+                (void)pthread_cond_signal(&wakeup);
             (void)pthread_mutex_unlock(&lock);
             job->run(job);
             (void)pthread_mutex_lock(&lock);
+            n_small -= small;
         } else if (stopping) {
             break;
         } else {
@@ -58,8 +67,8 @@ static void after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
 static void after_fork_child(void)
 {
     head = tail = NULL;
-    n_threads = n_idle = n_queued = 0;
-    stopping           = false;
+    n_threads = n_idle = n_queued = n_small = 0;
+    stopping = called = false;
     lock               = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     wakeup             = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 }
@@ -108,26 +117,33 @@ void bkt_pool_size(size_t n)
     (void)pthread_mutex_unlock(&lock);
 }
 
-void bkt_pool_submit(struct bkt_job *job)
+static void submit(struct bkt_job *job, bool small)
 {
     (void)pthread_mutex_lock(&lock);
-    if (n_idle <= n_queued && n_threads < target() && !stopping) /* who is idle has been woken for those that wait */
+    bool wake = !small || (!called && !n_small) || n_queued >= PILE;
+    if (wake && n_idle <= n_queued && n_threads < target() && !stopping) /* who is idle has been woken for those that wait */
         start_thread();
     if (!n_threads || stopping) {
         (void)pthread_mutex_unlock(&lock);
         job->run(job);
         return;
     }
-    job->next = NULL;
+    job->next  = NULL;
+    job->small = small;
     if (tail)
         tail->next = job;
     else
         head = job;
     tail = job;
     n_queued++;
-    (void)pthread_cond_signal(&wakeup);
+    called |= small;
+    if (wake)
+        (void)pthread_cond_signal(&wakeup);
     (void)pthread_mutex_unlock(&lock);
 }
+
+void bkt_pool_submit(struct bkt_job *job) { submit(job, false); }
+void bkt_pool_submit_small(struct bkt_job *job) { submit(job, true); }
 
 int bkt_pool_help(void)
 {

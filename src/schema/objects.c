@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "domain.h"
 #include "object.h"
@@ -108,9 +107,9 @@ static void after_fork(struct bkt_objects *c)
     const void *key;
     size_t      pos = 0, n;
     void       *v;
-    if (c->pid == getpid())
+    if (c->generation == bkt_forkguard_generation())
         return;
-    c->pid         = getpid();
+    c->generation  = bkt_forkguard_generation();
     c->in_flight   = 0;
     c->follow_busy = false;
     bkt_follow_clear(&c->follow);
@@ -286,7 +285,7 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
     c->store = st, c->limit = cache_bytes, c->max_object = max_object;
     c->note = note, c->arg = arg;
     c->lru.next = c->lru.prev = &c->lru;
-    c->pid                    = getpid();
+    c->generation             = bkt_forkguard_generation();
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->change, NULL);
     bkt_forkguard_add(&c->guard, &c->lock, &c->change);

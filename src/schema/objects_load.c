@@ -16,6 +16,7 @@
 #define LIKELY_BYTES  4096  /* that an object will take once it is there: 2 KB, attributes 1 KB each */
 /* Objects of the snapshot that one job parses, 20 us each: a job for every one of them took 10 us more to hand over. */
 #define SNAP_BATCH    32
+#define SMALL_JSON    (16u << 10) /* bytes; parsed in 0.1 ms at most */
 #define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
 
 bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
@@ -233,7 +234,10 @@ static void fetched(struct bkt_req *req)
 {
     struct load *l = req->arg;
     if (req->rc == BKT_OK) {
-        bkt_pool_submit(&l->job);
+        if (req->body.len < SMALL_JSON)
+            bkt_pool_submit_small(&l->job);
+        else
+            bkt_pool_submit(&l->job);
         return;
     }
     struct bkt_err err = {.n = 0};
@@ -247,7 +251,7 @@ static void send(struct load *l)
 {
     l->tries++;
     bkt_req_fini(&l->req);
-    l->req = (struct bkt_req){.op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .done = fetched, .arg = l};
+    l->req = (struct bkt_req){.op = BKT_GET, .key = key_of(l), .len = BKT_WHOLE, .small = true, .done = fetched, .arg = l};
     if (l->key.len)
         bkt_store_start(l->cache->store, &l->req);
     else

@@ -46,6 +46,7 @@ struct bkt_xfer {
     const char           *method; /* GET, HEAD, PUT, DELETE, POST */
     const void           *put;
     size_t                put_len;
+    bool                  small;         /* see bkt_req */
     uint64_t              not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
     const atomic_bool    *cancel;        /* ends the waiting early; begin() decides what it means.  A GET under way ends as
                                             BKT_WIRE_CANCEL, once bkt_engine_cancelled() was called */

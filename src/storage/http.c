@@ -525,6 +525,7 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
                                           .method  = call && call->method ? call->method : bkt_op_name(req->op),
                                           .put     = put ? req->put : call ? call->body : NULL,
                                           .put_len = put ? req->put_len : call ? call->len : 0,
+                                          .small   = req->small,
                                           .cancel  = req->cancel,
                                           .begin   = on_begin,
                                           .header  = on_header,

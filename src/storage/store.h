@@ -55,6 +55,7 @@ struct bkt_req {
     void *sink_arg;
     const void       *put;           /* PUT: the bytes, put_len of them */
     size_t            put_len;
+    bool               small;        /* GET: a few KB are expected, so that it mostly waits: more connections for it from the start */
     const atomic_bool *cancel;       /* may be NULL; once true, a request that has not begun ends as BKT_ECANCEL, and so does a
                                         GET over the network that has, soon after bkt_store_cancelled() */
     /** Called exactly once, on any thread, after the outputs are set.  Must not block, nor call the store's

@@ -13,7 +13,7 @@
 static unsigned char *data;
 
 #define SLOTS 64
-enum mode { PLAIN, TOGETHER, SILENT, BUSY, LATE, NARROW, HANGS, STUCK, CRAWLS, GIVES_UP };
+enum mode { PLAIN, TOGETHER, TWICE, SILENT, BUSY, LATE, NARROW, HANGS, STUCK, CRAWLS, GIVES_UP };
 static _Atomic int      mode;
 static _Atomic unsigned n_late, n_refused, n_stuck, n_rests;
 
@@ -79,6 +79,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     answer_object(r, a, data, SIZE, "\"e\"");
     switch (atomic_load(&mode)) {
     case TOGETHER: a->until = r->index / SLOTS * SLOTS + SLOTS; break;
+    case TWICE: a->until = 2 * SLOTS; break;
     case SILENT: a->silent = true, a->after = STALL; break;
     case BUSY: a->status = 503, a->len = 0; break;
     case NARROW: narrow(a); break;
@@ -156,6 +157,36 @@ static void connections_are_bounded_and_kept(struct server *s)
     free(r);
     free(dst);
     bkt_store_close(st);
+}
+
+/* Requests that are said to be small, of a server of which nothing is known but that it answers: none is answered before all
+ * 128 have come. */
+static void small_ones_have_twice_as_many(void)
+{
+    size_t            n = 2 * SLOTS, len = 3000;
+    unsigned char    *dst = malloc(n * len);
+    struct server    *s   = server_start(handle, NULL);
+    struct bkt_store *st  = open_store(server_url(s), "hedge=0");
+    struct bkt_req   *r   = ranges(1, len, dst);
+    struct bkt_err    err = {0};
+    CHECK(bkt_store_run(st, r, 1, &err) == BKT_OK, "%s", first_line(&err));
+    check_ranges("the first", r, 1, len, dst);
+    free(r);
+    server_reset(s);
+    atomic_store(&mode, TWICE);
+    r = ranges(n, len, dst);
+    for (size_t i = 0; i < n; i++)
+        r[i].small = true;
+    (void)stats_since();
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    check_ranges("128 small ones", r, n, len, dst);
+    CHECK(stats_since().connections == n - 1, "all at once");
+    atomic_store(&mode, PLAIN);
+    free(r);
+    free(dst);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    server_stop(s);
 }
 
 /* One answer in a hundred comes 3 s late: what is sent a second time saves it, within the budget; hedge=0 does not. */
@@ -508,6 +539,7 @@ int main(void)
     if (!s || !data)
         return 1;
     connections_are_bounded_and_kept(s);
+    small_ones_have_twice_as_many();
     requests_can_be_chained(server_url(s), 200);
     requests_can_be_chained("mem:chain", 200000);
     deadline_ends_a_request(s, SILENT, "deadline_ms=400;stall_ms=100;backoff_ms=10;retries=100", 0.4, BKT_ETIME);

@@ -28,7 +28,7 @@ static void submit_all(void)
     atomic_store(&done, 0);
     atomic_store(&sum, 0);
     for (int i = 0; i < N; i++) {
-        work[i] = (struct work){{run, NULL}, i};
+        work[i] = (struct work){{.run = run}, i};
         bkt_pool_submit(&work[i].job);
     }
 }
@@ -63,7 +63,7 @@ static void meet(struct bkt_job *job)
 static void idle_threads_are_not_counted_twice(void **state)
 {
     (void)state;
-    struct bkt_job one = {run, NULL}, two[2] = {{meet, NULL}, {meet, NULL}};
+    struct bkt_job one = {.run = run}, two[2] = {{.run = meet}, {.run = meet}};
     struct work    w   = {one, 0};
     bkt_pool_size(2);
     atomic_store(&done, 0);
@@ -77,6 +77,46 @@ static void idle_threads_are_not_counted_twice(void **state)
     bkt_pool_shutdown();
     bkt_pool_size(4);
     assert_int_equal(atomic_load(&done), 2);
+}
+
+/* Small jobs: the thread that is at one of them does the others too, unless they pile up. */
+static atomic_int gate, begun;
+static void wait_at_gate(struct bkt_job *job)
+{
+    (void)job;
+    atomic_fetch_add(&begun, 1);
+    while (!atomic_load(&gate))
+        usleep(1000);
+}
+
+static void small_jobs_are_left_to_one_thread(void **state)
+{
+    (void)state;
+    struct bkt_job closed = {.run = wait_at_gate};
+    atomic_store(&done, 0);
+    atomic_store(&sum, 0);
+    atomic_store(&gate, 0);
+    atomic_store(&begun, 0);
+    for (int i = 0; i < N; i++)
+        work[i] = (struct work){{.run = run}, i};
+    bkt_pool_submit_small(&closed);
+    while (!atomic_load(&begun))
+        usleep(1000);
+    for (int i = 0; i < 10; i++)
+        bkt_pool_submit_small(&work[i].job);
+    assert_int_equal(atomic_load(&done), 0); /* nobody was woken */
+    for (int i = 10; i < 100; i++)
+        bkt_pool_submit_small(&work[i].job);
+    while (atomic_load(&done) < 100) /* others were, for so many: else this ends with the test's time */
+        usleep(1000);
+    bkt_pool_submit_small(&work[100].job);
+    bkt_pool_submit(&work[101].job); /* whoever comes for it finds the small one first */
+    while (atomic_load(&done) < 102)
+        usleep(1000);
+    atomic_store(&gate, 1);
+    for (int i = 102; i < N; i++)
+        (i % 3 ? bkt_pool_submit_small : bkt_pool_submit)(&work[i].job);
+    check_all();
 }
 
 static void a_waiting_thread_can_help(void **state)
@@ -124,6 +164,7 @@ int main(void)
 {
     bkt_pool_size(4);
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_job_runs_once_and_it_starts_again),
+                                       cmocka_unit_test(small_jobs_are_left_to_one_thread),
                                        cmocka_unit_test(a_waiting_thread_can_help),
                                        cmocka_unit_test(idle_threads_are_not_counted_twice),
                                        cmocka_unit_test(a_forked_child_has_a_pool_of_its_own)};
