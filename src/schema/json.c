@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,59 +198,67 @@ static int pass_all(struct pass *ps)
  * than was stored (2.14, lex_save() in load.c).  So its allocations are looked at while it is at work for us.  Its allocator is one
  * for the process, and may be somebody else's: it is put back at once, since we may be unloaded. */
 
-static pthread_mutex_t      parser    = PTHREAD_MUTEX_INITIALIZER; /* guards the next one, and jansson's allocator among our threads */
-static struct allocator {
+static pthread_mutex_t             parser = PTHREAD_MUTEX_INITIALIZER; /* one of our threads at a time */
+static struct bkt_forkguard        parser_guard;
+static pthread_once_t              parser_once = PTHREAD_ONCE_INIT;
+static _Atomic(json_malloc_t)      their_malloc; /* read by whoever allocates meanwhile */
+static _Thread_local bool          ran_out;
+
+struct allocator {
     json_malloc_t get;
 #if JANSSON_VERSION_HEX >= 0x020f00
     json_realloc_t again; /* may be NULL */
 #endif
     json_free_t release;
-} theirs;
-static _Thread_local bool   ran_out;
-static struct bkt_forkguard parser_guard;
-static pthread_once_t       parser_once = PTHREAD_ONCE_INIT;
+};
 
 static void guard_parser(void) { bkt_forkguard_add(&parser_guard, &parser, NULL); }
 
 static void *noting_malloc(size_t n)
 {
-    void *p = theirs.get(n);
+    void *p = atomic_load(&their_malloc)(n);
     ran_out |= !p;
     return p;
 }
 
 #if JANSSON_VERSION_HEX >= 0x020f00
+static _Atomic(json_realloc_t) their_realloc;
+
 static void *noting_realloc(void *old, size_t n)
 {
-    void *p = theirs.again(old, n);
+    void *p = atomic_load(&their_realloc)(old, n);
     ran_out |= !p && n;
     return p;
 }
 
-static void look_on(void)
+static void look_on(struct allocator *a)
 {
-    json_get_alloc_funcs2(&theirs.get, &theirs.again, &theirs.release);
-    json_set_alloc_funcs2(noting_malloc, theirs.again ? noting_realloc : NULL, theirs.release);
+    json_get_alloc_funcs2(&a->get, &a->again, &a->release);
+    atomic_store(&their_malloc, a->get);
+    atomic_store(&their_realloc, a->again);
+    json_set_alloc_funcs2(noting_malloc, a->again ? noting_realloc : NULL, a->release);
 }
-static void look_away(void) { json_set_alloc_funcs2(theirs.get, theirs.again, theirs.release); }
+static void look_away(const struct allocator *a) { json_set_alloc_funcs2(a->get, a->again, a->release); }
 #else
-static void look_on(void)
+static void look_on(struct allocator *a)
 {
-    json_get_alloc_funcs(&theirs.get, &theirs.release);
-    json_set_alloc_funcs(noting_malloc, theirs.release);
+    json_get_alloc_funcs(&a->get, &a->release);
+    atomic_store(&their_malloc, a->get);
+    json_set_alloc_funcs(noting_malloc, a->release);
 }
-static void look_away(void) { json_set_alloc_funcs(theirs.get, theirs.release); }
+static void look_away(const struct allocator *a) { json_set_alloc_funcs(a->get, a->release); }
 #endif
 
 /* NULL with no error text: out of memory. */
 static json_t *parse(const void *p, size_t n, json_error_t *je)
 {
+    struct allocator a;
     (void)pthread_once(&parser_once, guard_parser);
     (void)pthread_mutex_lock(&parser);
-    look_on();
+    look_on(&a);
     ran_out   = false;
     json_t *j = json_loadb(p, n, JSON_ALLOW_NUL, je);
-    look_away();
+    look_away(&a);
     (void)pthread_mutex_unlock(&parser);
     if (!ran_out)
         return j;
