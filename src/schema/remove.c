@@ -203,6 +203,31 @@ int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_
     return delete_prefix(st, prefix, err);
 }
 
+#define V1_MOST (UINT64_C(1) << 20) /* chunks that are deleted unseen; of more a list of the bucket tells which there are */
+
+struct v1_chunks {
+    const char     *id; /* the dataset's, behind its letter */
+    struct bkt_strs keys;
+};
+
+/* hash, '-', 'c', partition, id, '_', place */
+static int collect_v1_chunk(const struct bkt_listed *e, void *arg)
+{
+    struct v1_chunks *c  = arg;
+    const char       *at = strlen(e->key) > 6 && e->key[5] == '-' && e->key[6] == 'c' ? strstr(e->key + 7, c->id) : NULL;
+    return at && at[strlen(c->id)] == '_' && !strchr(e->key, '/') ? bkt_strs_add(&c->keys, e->key) : BKT_OK;
+}
+
+/* Their keys begin with a hash of each. */
+static int delete_v1_listed(struct bkt_store *st, const struct bkt_id *id, struct bkt_err *err)
+{
+    struct v1_chunks c  = {.id = id->text + 1};
+    int              rc = bkt_store_list(st, "", "", collect_v1_chunk, &c, err);
+    rc                  = rc < 0 ? rc : delete_keys(st, &c.keys, err);
+    bkt_strs_fini(&c.keys);
+    return rc;
+}
+
 /* Every chunk that there may be, unseen. */
 static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
 {
@@ -210,6 +235,7 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key   = {0};
     const struct bkt_layout *l                     = &o->dset.layout;
     uint64_t                 at[BKT_MAX_RANK] = {0}, grid[BKT_MAX_RANK];
+    uint64_t n = 1;
     if (l->cls != BKT_D_CHUNKED)
         return BKT_OK;
     for (unsigned i = 0; i < l->rank; i++) {
@@ -217,7 +243,11 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
         grid[i]         = extent / l->dims[i] + (extent % l->dims[i] != 0);
         if (!grid[i])
             return BKT_OK;
+        if (!bkt_mul_u64(n, grid[i], &n) || n > V1_MOST)
+            n = UINT64_MAX;
     }
+    if (n == UINT64_MAX)
+        return delete_v1_listed(st, &o->id, err);
     for (unsigned i = 0; i < l->rank;) {
         bkt_buf_clear(&key);
         if (bkt_chunk_key(&o->id, l, at, &key) < 0 || bkt_strs_add(&k, bkt_buf_str(&key)) < 0)

@@ -2,6 +2,7 @@
  * left open, references to what was deleted, what a file tells of itself, SWMR. */
 #include "compare_write.h"
 
+#include <dirent.h>
 #include <unistd.h>
 
 static hid_t put(hid_t f, const char *name, int v)
@@ -496,6 +497,48 @@ static void write_swmr(hid_t f, struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
+/* ---- deleting what could have more chunks than there are numbers for ---- */
+
+/* Chunk objects of schema v1 lie flat in the bucket's folder. */
+static int v1_chunks(const struct out *o)
+{
+    int            n = 0;
+    DIR           *d = opendir(new_name(o, "."));
+    struct dirent *e;
+    while (d && (e = readdir(d)))
+        n += strlen(e->d_name) > 6 && e->d_name[5] == '-' && e->d_name[6] == 'c';
+    if (d)
+        (void)closedir(d);
+    return n;
+}
+
+static void write_vast(hid_t f, struct out *o)
+{
+    const char *schema = getenv("H5BUCKET_SCHEMA");
+    bool        v1     = o->ours && schema && strcmp(schema, "v1") == 0;
+    hsize_t     n = (hsize_t)1 << 50, chunk = 16384, one = 1;
+    hid_t       p = H5Pcreate(H5P_DATASET_CREATE), s = H5Screate_simple(1, &n, NULL), m = H5Screate_simple(1, &one, NULL);
+    H5Pset_chunk(p, 1, &chunk);
+    for (int k = 0; k < 2; k++) {
+        hid_t d = H5Dcreate2(f, k ? "goes" : "stays", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+        for (int i = 0; i < 3; i++) {
+            hsize_t at = (hsize_t)i << 48;
+            H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &one, NULL);
+            say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, &i));
+        }
+        H5Dclose(d);
+    }
+    H5Fflush(f, H5F_SCOPE_LOCAL);
+    CHECK(!v1 || v1_chunks(o) == 6, "%d chunk objects", v1_chunks(o));
+    say_result(o, "H5Ldelete", H5Ldelete(f, "goes", H5P_DEFAULT));
+    say_result(o, "H5Fflush", H5Fflush(f, H5F_SCOPE_LOCAL));
+    CHECK(!v1 || v1_chunks(o) == 3, "%d chunk objects after one of two datasets was deleted", v1_chunks(o));
+    H5Ldelete(f, "stays", H5P_DEFAULT);
+    H5Sclose(m);
+    H5Sclose(s);
+    H5Pclose(p);
+}
+
 static const struct write_case cases[] = {
     {"references to what was deleted", write_refs, say_refs},
     {"datasets without a fill value", write_unfilled, NULL},
@@ -503,6 +546,7 @@ static const struct write_case cases[] = {
     {"close degrees, with ids left open", write_degrees, NULL},
     {"lists that tune HDF5's own files", write_tuned, NULL},
     {"SWMR's flags, and refreshing", write_swmr, NULL},
+    {"deleting a vast dataset", write_vast, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }

@@ -35,6 +35,15 @@ def test_catalog_into_a_folder(b):
     assert json.load(open(out + "/.info.json"))["num_groups"] == b.json("info", b.fx("groups.h5"))[0]["num_groups"]
 
 
+def test_catalog_in_a_folder_of_any_name(b):
+    folder, out = os.path.join(b.tmp, 'a "quoted" \\ one'), os.path.join(b.tmp, "cat-odd")
+    for name in (folder, out):
+        os.makedirs(name)
+    ok(b.run("cp", b.fx("groups.h5"), folder + "/g.h5"))
+    ok(b.run("catalog", "-o", out, folder + "/g.h5"))
+    assert json.load(open(out + "/.info.json"))["bucket"] == os.path.basename(folder)
+
+
 def test_catalog_of_version_1(b):
     out = os.path.join(b.tmp, "cat1")
     os.makedirs(out)
