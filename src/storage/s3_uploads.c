@@ -18,6 +18,7 @@ static int call(struct bkt_s3 *s, struct bkt_req *req, const char *query, bool b
     bkt_http_start(&s->http, req, &c);
     bkt_batch_wait(&batch, false);
     bkt_batch_fini(&batch);
+    req->batch = NULL;
     return req->rc;
 }
 
