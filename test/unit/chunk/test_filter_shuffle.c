@@ -18,11 +18,13 @@ static void shuffle(const unsigned char *in, unsigned char *out, size_t n_bytes,
 /* n is a multiple of 8: bit b of byte k of element i is bit i%8 of byte i/8 of row 8k+b. */
 static void bitshuffle(const unsigned char *in, unsigned char *out, size_t n, size_t es)
 {
-    memset(out, 0, n * es);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < es; k++)
-            for (size_t b = 0; b < 8; b++)
-                out[(8 * k + b) * (n / 8) + i / 8] |= (unsigned char)((in[i * es + k] >> b & 1) << i % 8);
+    for (size_t row = 0; row < 8 * es; row++)
+        for (size_t at = 0; at < n / 8; at++) {
+            unsigned byte = 0;
+            for (size_t i = 0; i < 8; i++)
+                byte |= (in[(8 * at + i) * es + row / 8] >> row % 8 & 1U) << i;
+            out[row * (n / 8) + at] = (unsigned char)byte;
+        }
 }
 
 static void test_unshuffle(void)
