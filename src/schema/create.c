@@ -221,6 +221,14 @@ static int add_root(struct bkt_domain *d, struct bkt_object **root, struct bkt_e
     return bkt_edit_keep(d, &d->doc.root, err);
 }
 
+/* It is stored in the end, unless the program dies: how its store takes conditions is found out meanwhile. */
+static void announce(struct bkt_domain *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_id_key(&d->doc.root, &key) == BKT_OK)
+        bkt_store_will_write(d->store, bkt_buf_str(&key));
+}
+
 static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt_new_domain *how, struct bkt_object **root,
                 struct bkt_err *err)
 {
@@ -244,6 +252,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     d->edits->fresh   = true;
     d->edits->counted = true;
     bkt_registry_count_fresh(1);
+    announce(d);
     return add_root(d, root, err);
 }
 

@@ -70,9 +70,11 @@ enum bkt_s3_cond {
 BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
 /** What is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, what the server did. */
 enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
-/** Find out, by some PUTs of a scratch object, then go on with @p req (bkt_s3_go_on(), or its failure).  Requests that come
- *  meanwhile wait for the same answer. */
-void bkt_s3_kind_ask(struct bkt_s3 *s, struct bkt_req *req);
+/** Find out, by some PUTs of scratch objects (beside @p key where they have to be), then go on with @p req (bkt_s3_go_on(), or
+ *  its failure; NULL: nobody waits yet).  Requests that come meanwhile wait for the same answer. */
+void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
+/** As bkt_store_ops.will_write. */
+void bkt_s3_will_write(struct bkt_store *st, const char *key);
 void bkt_s3_kind_forget(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* What a server makes of conditional PUTs: asked once for a server and bucket in a process.
  *
  * AWS takes them as HTTP says.  Others want the ETag bare, answer 501, or ignore the condition and overwrite; some know
- * If-None-Match only.  So a scratch object is put, put again, and replaced, and what must fail has to fail.  Its key is
- * random, so that nobody else's is touched, below .h5bucket/, or beside the object in question where that may not be
- * written; it is deleted in the end. */
+ * If-None-Match only.  So two scratch objects are put, put again, and replaced, and what must fail has to fail.  Their keys are
+ * random, so that nobody else's are touched, below .h5bucket/, or beside the object in question where that may not be
+ * written; they are deleted in the end, for which nobody waits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,34 +22,44 @@ struct bkt_s3_kind {
 };
 static struct bkt_s3_kind *kinds; /* all under bkt_state_lock() */
 
-struct probe {
-    struct bkt_req      req;
-    struct bkt_s3      *s;
-    struct bkt_s3_kind *kind;
-    size_t              step;
-    bool                hoped;  /* the last step went as it should */
-    bool                beside; /* the key lies beside the object in question */
-    char                etag[BKT_ETAG_MAX], id[BKT_PUT_ID], text[80];
-    char                key[60], key_beside[1100];
-};
-
-enum { CREATE, CREATE_AGAIN, REPLACE_QUOTED, REPLACE_WRONG, REPLACE_BARE, REMOVE };
-/* PUTs: what is sent, what has to happen, what is done next */
+/* A, B: two scratch objects.  Each round's requests go together, and no two of a round that may succeed go to one object: some
+ * servers refuse a PUT because another of the same object is under way. */
+enum step { CREATE_A, CREATE_B, CREATE_AGAIN, REPLACE_WRONG, REPLACE_QUOTED, REPLACE_BARE, STEPS };
 static const struct {
     enum { NEW, QUOTED, WRONG, BARE } match;
-    bool             must_fail;
-    int              as_hoped, not_so;
-    enum bkt_s3_cond then;   /* if as hoped and REMOVE is next */
-    const char      *verdict; /* if not so and REMOVE is next */
-} steps[] = {
-    [CREATE]         = {NEW, false, CREATE_AGAIN, REMOVE, BKT_COND_NONE, "it refuses If-None-Match"},
-    [CREATE_AGAIN]   = {NEW, true, REPLACE_QUOTED, REMOVE, BKT_COND_NONE, "it ignores If-None-Match"},
-    [REPLACE_QUOTED] = {QUOTED, false, REPLACE_WRONG, REPLACE_BARE, BKT_COND_NONE, ""},
-    [REPLACE_WRONG]  = {WRONG, true, REMOVE, REMOVE, BKT_COND_QUOTED, "it ignores If-Match"},
-    [REPLACE_BARE]   = {BARE, false, REMOVE, REMOVE, BKT_COND_BARE, "it refuses If-Match"},
+    unsigned object;
+} steps[STEPS] = {
+    [CREATE_A]       = {NEW, 0},   [CREATE_B]       = {NEW, 1},    /* round 1: have to succeed */
+    [CREATE_AGAIN]   = {NEW, 0},   [REPLACE_WRONG]  = {WRONG, 0},  /* round 2: have to fail */
+    [REPLACE_QUOTED] = {QUOTED, 1},                                /* and this not, unless round 3 does */
+    [REPLACE_BARE]   = {BARE, 1},
 };
 
-static void send(struct probe *p);
+struct ask {
+    struct bkt_req req;
+    struct probe  *p;
+    char           match[BKT_ETAG_MAX], id[BKT_PUT_ID], text[80];
+};
+
+struct scratch {
+    struct bkt_req remove;
+    bool           beside; /* its key lies beside the object in question */
+    bool           made;
+    char           etag[BKT_ETAG_MAX], key[1100];
+};
+
+struct probe {
+    struct bkt_s3      *s;
+    struct bkt_s3_kind *kind;
+    struct ask          ask[STEPS];
+    enum step           from, to; /* the round's */
+    atomic_uint         left;     /* requests of the round; scratch objects to be deleted */
+    struct scratch      scratch[2];
+    uint64_t            serial;
+    char                beside[1050]; /* begin of keys beside the object in question */
+};
+
+static void send_round(struct probe *p, enum step from, enum step to);
 
 /* ---- the table ---- */
 
@@ -120,8 +130,43 @@ void bkt_s3_kind_forget(void)
 
 /* ---- asking ---- */
 
+static void probe_free(struct probe *p)
+{
+    struct bkt_store *st = &p->s->http.base;
+    for (size_t i = 0; i < STEPS; i++)
+        bkt_req_fini(&p->ask[i].req);
+    for (size_t i = 0; i < BKT_COUNT(p->scratch); i++)
+        bkt_req_fini(&p->scratch[i].remove);
+    free(p);
+    bkt_store_leave(st);
+}
+
+static void removed(struct bkt_req *req)
+{
+    struct probe *p = req->arg;
+    if (atomic_fetch_sub(&p->left, 1) == 1)
+        probe_free(p);
+}
+
+/* Nobody waits for that; a scratch object stays behind if even that fails. */
+static void remove_scratch(struct probe *p)
+{
+    static const struct bkt_http_call call = {0};
+    atomic_store(&p->left, 1);
+    for (size_t i = 0; i < BKT_COUNT(p->scratch); i++) {
+        struct scratch *x = &p->scratch[i];
+        if (!x->made)
+            continue;
+        atomic_fetch_add(&p->left, 1);
+        x->remove = (struct bkt_req){.op = BKT_DELETE, .key = x->key, .done = removed, .arg = p};
+        bkt_http_start(&p->s->http, &x->remove, &call);
+    }
+    if (atomic_fetch_sub(&p->left, 1) == 1)
+        probe_free(p);
+}
+
 /* @p rc < 0: it could not be found out, which everyone who waits is told, and the next one tries again. */
-static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int rc)
+static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int rc, const struct bkt_err *err)
 {
     struct bkt_s3_kind *k = p->kind;
     bkt_state_lock();
@@ -138,132 +183,172 @@ static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int 
         w->next          = NULL;
         w->impl          = NULL;
         if (rc < 0) {
-            w->rc = bkt_err_copy(bkt_req_err(w), rc, p->req.err);
+            w->rc = bkt_err_copy(bkt_req_err(w), rc, err);
             bkt_store_finish(&s->http.base, w);
         } else {
             bkt_s3_start(&s->http.base, w);
         }
     }
-    bkt_req_fini(&p->req);
-    free(p);
+    remove_scratch(p);
 }
 
-/* The end: the scratch object is gone, or stays behind if even that fails. */
-static void removed(struct bkt_req *req)
+static bool refuses(const struct probe *p, enum step k)
 {
-    struct probe *p = req->arg;
-    conclude(p, p->hoped ? steps[p->step].then : BKT_COND_NONE, p->hoped ? "" : steps[p->step].verdict, BKT_OK);
+    int rc = p->ask[k].req.rc;
+    return rc == BKT_EPRECOND || rc == BKT_EUNSUP || rc == BKT_EINVAL;
 }
 
-static void remove_scratch(struct probe *p)
+/* Round 1 made them, as far as it did. */
+static void note_made(struct probe *p)
 {
-    static const struct bkt_http_call call = {0};
-    bkt_req_fini(&p->req);
-    p->req = (struct bkt_req){.op = BKT_DELETE, .key = p->beside ? p->key_beside : p->key, .done = removed, .arg = p};
-    bkt_http_start(&p->s->http, &p->req, &call);
+    for (size_t i = 0; i < BKT_COUNT(p->scratch); i++) {
+        const struct bkt_req *q = &p->ask[CREATE_A + i].req;
+        p->scratch[i].made |= q->rc == BKT_OK;
+        if (q->rc == BKT_OK)
+            memcpy(p->scratch[i].etag, q->etag, sizeof p->scratch[i].etag);
+    }
+}
+
+static bool has_etags(const struct probe *p) { return p->scratch[0].etag[0] && p->scratch[1].etag[0]; }
+
+/* All of a round have been answered. */
+static void judge(struct probe *p)
+{
+    bool denied = p->from == CREATE_A && p->ask[CREATE_A].req.rc == BKT_EACCES && p->ask[CREATE_B].req.rc == BKT_EACCES;
+    if (p->from == CREATE_A)
+        note_made(p);
+    if (denied && !p->scratch[0].beside) {
+        send_round(p, CREATE_A, CREATE_B);
+        return;
+    }
+    for (enum step k = p->from; k <= p->to; k++)
+        if (p->ask[k].req.rc < 0 && !refuses(p, k)) { /* the network, or no permission: it says nothing about the server */
+            conclude(p, BKT_COND_UNKNOWN, "", p->ask[k].req.rc, p->ask[k].req.err);
+            return;
+        }
+    if (p->from == CREATE_A && !refuses(p, CREATE_A) && !refuses(p, CREATE_B) && has_etags(p))
+        send_round(p, CREATE_AGAIN, REPLACE_QUOTED);
+    else if (p->from == CREATE_A)
+        conclude(p, BKT_COND_NONE, "it refuses If-None-Match", BKT_OK, NULL);
+    else if (!refuses(p, CREATE_AGAIN))
+        conclude(p, BKT_COND_NONE, "it ignores If-None-Match", BKT_OK, NULL);
+    else if (!refuses(p, REPLACE_WRONG))
+        conclude(p, BKT_COND_NONE, "it ignores If-Match", BKT_OK, NULL);
+    else if (!refuses(p, REPLACE_QUOTED))
+        conclude(p, BKT_COND_QUOTED, "", BKT_OK, NULL);
+    else if (p->from != REPLACE_BARE)
+        send_round(p, REPLACE_BARE, REPLACE_BARE);
+    else if (refuses(p, REPLACE_BARE))
+        conclude(p, BKT_COND_NONE, "it refuses If-Match", BKT_OK, NULL);
+    else
+        conclude(p, BKT_COND_BARE, "", BKT_OK, NULL);
 }
 
 static void answered(struct bkt_req *req)
 {
-    struct probe *p       = req->arg;
-    bool          refused = req->rc == BKT_EPRECOND || req->rc == BKT_EUNSUP || req->rc == BKT_EINVAL;
-    if (req->rc == BKT_EACCES && p->step == CREATE && !p->beside) {
-        p->beside = true;
-        send(p);
-        return;
-    }
-    if (req->rc < 0 && !refused) { /* the network, or no permission: it says nothing about the server */
-        conclude(p, BKT_COND_UNKNOWN, "", req->rc);
-        return;
-    }
-    if (req->rc == BKT_OK && req->etag[0])
-        memcpy(p->etag, req->etag, sizeof p->etag);
-    p->hoped = steps[p->step].must_fail == refused && (p->step != CREATE || req->etag[0]);
-    int next = p->hoped ? steps[p->step].as_hoped : steps[p->step].not_so;
-    if (next == REMOVE) {
-        remove_scratch(p);
-        return;
-    }
-    p->step = (size_t)next;
-    send(p);
+    struct probe *p = ((struct ask *)req->arg)->p;
+    if (atomic_fetch_sub(&p->left, 1) == 1)
+        judge(p);
 }
 
-/* Quotes away, for good. */
-static const char *strip(char *etag)
+/* Without its quotes. */
+static void bare(char *out, const char *etag)
 {
     size_t n = strlen(etag);
-    if (n > 2 && etag[0] == '"' && etag[n - 1] == '"') {
-        memmove(etag, etag + 1, n - 2);
-        etag[n - 2] = 0;
-    }
-    return etag;
+    bool   q = n > 2 && etag[0] == '"' && etag[n - 1] == '"';
+    (void)snprintf(out, BKT_ETAG_MAX, "%.*s", (int)(q ? n - 2 : n), etag + q);
 }
 
-static void send(struct probe *p)
+static void send(struct probe *p, enum step k)
 {
-    const char *match = NULL;
-    switch (steps[p->step].match) {
+    struct ask     *a = &p->ask[k];
+    struct scratch *x = &p->scratch[steps[k].object];
+    a->p = p;
+    switch (steps[k].match) {
         case QUOTED:
-            match = p->etag;
+            memcpy(a->match, x->etag, sizeof a->match);
             break;
         case WRONG:
-            match = "\"00000000000000000000000000000000\"";
+            (void)snprintf(a->match, sizeof a->match, "\"00000000000000000000000000000000\"");
             break;
         case BARE:
-            match = strip(p->etag);
+            bare(a->match, x->etag);
             break;
         case NEW:
         default:
+            a->match[0] = 0;
             break;
     }
-    struct bkt_http_call call = {.put_id = p->id};
-    (void)snprintf(p->id, sizeof p->id, "%016llx", (unsigned long long)bkt_random());
-    (void)snprintf(p->text, sizeof p->text, "h5bucket: a test of conditional PUT, step %zu; may be deleted\n", p->step);
-    bkt_req_fini(&p->req);
-    p->req = (struct bkt_req){.op = BKT_PUT, .key = p->beside ? p->key_beside : p->key, .put = p->text,
-                              .put_len = strlen(p->text), .if_match = match, .if_none_match = match ? NULL : "*",
-                              .done = answered, .arg = p};
-    bkt_http_start(&p->s->http, &p->req, &call);
+    struct bkt_http_call call = {.put_id = a->id};
+    (void)snprintf(a->id, sizeof a->id, "%016llx", (unsigned long long)bkt_random());
+    (void)snprintf(a->text, sizeof a->text, "h5bucket: a test of conditional PUT, step %u; may be deleted\n", (unsigned)k);
+    bkt_req_fini(&a->req);
+    a->req = (struct bkt_req){.op = BKT_PUT, .key = x->key, .put = a->text, .put_len = strlen(a->text),
+                              .if_match = a->match[0] ? a->match : NULL, .if_none_match = a->match[0] ? NULL : "*",
+                              .done = answered, .arg = a};
+    bkt_http_start(&p->s->http, &a->req, &call);
+}
+
+/* @p from CREATE_A: below .h5bucket/, and where that has been denied, beside the object in question. */
+static void send_round(struct probe *p, enum step from, enum step to)
+{
+    for (size_t i = 0; from == CREATE_A && i < BKT_COUNT(p->scratch); i++) {
+        struct scratch *x = &p->scratch[i];
+        x->beside         = x->key[0];
+        (void)snprintf(x->key, sizeof x->key, "%s%016llx%s", x->beside ? p->beside : ".h5bucket/probe-", (unsigned long long)p->serial,
+                       i ? "b" : "a");
+    }
+    p->from = from;
+    p->to   = to;
+    atomic_store(&p->left, (unsigned)(to - from + 1));
+    for (enum step k = from; k <= to; k++) /* the last answer may free p */
+        send(p, k);
 }
 
 static struct probe *new_probe(struct bkt_s3 *s, const char *key)
 {
     struct probe *p     = calloc(1, sizeof *p);
     const char   *slash = strrchr(key, '/');
-    uint64_t      n     = bkt_random();
     if (!p)
         return NULL;
-    p->s    = s;
-    p->kind = s->kind;
-    (void)snprintf(p->key, sizeof p->key, ".h5bucket/probe-%016llx", (unsigned long long)n);
-    (void)snprintf(p->key_beside, sizeof p->key_beside, "%.*s.h5bucket-probe-%016llx",
-                   slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0, key, (unsigned long long)n);
+    p->s      = s;
+    p->kind   = s->kind;
+    p->serial = bkt_random();
+    (void)snprintf(p->beside, sizeof p->beside, "%.*s.h5bucket-probe-", slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0,
+                   key);
+    bkt_store_enter(&s->http.base); /* until the scratch objects are gone */
     return p;
 }
 
-void bkt_s3_kind_ask(struct bkt_s3 *s, struct bkt_req *req)
+void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
 {
     struct bkt_s3_kind *k = s->kind;
     struct probe       *p = NULL;
     bkt_state_lock();
     enum bkt_s3_cond is = known(k);
-    if (is == BKT_COND_UNKNOWN || is == BKT_COND_ASKING) {
-        if (is == BKT_COND_ASKING || (p = new_probe(s, req->key))) {
-            req->impl     = s;
-            req->next     = k->waiting;
-            k->waiting    = req;
-            k->is         = BKT_COND_ASKING;
-            k->generation = bkt_fork_generation();
-            req           = NULL;
-        }
+    if (is == BKT_COND_UNKNOWN && (p = new_probe(s, key)))
+        k->is = is = BKT_COND_ASKING;
+    k->generation = bkt_fork_generation();
+    if (is == BKT_COND_ASKING && req) {
+        req->impl  = s;
+        req->next  = k->waiting;
+        k->waiting = req;
+        req        = NULL;
     }
     bkt_state_unlock();
     if (p) {
-        send(p);
-    } else if (req && (is == BKT_COND_UNKNOWN || is == BKT_COND_ASKING)) {
+        send_round(p, CREATE_A, CREATE_B);
+    } else if (req && is == BKT_COND_UNKNOWN) {
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "PUT %s: out of memory", req->key);
         bkt_store_finish(&s->http.base, req);
     } else if (req) {
         bkt_s3_start(&s->http.base, req); /* it became known meanwhile */
     }
+}
+
+void bkt_s3_will_write(struct bkt_store *st, const char *key)
+{
+    struct bkt_s3 *s = (struct bkt_s3 *)st;
+    if (!s->one_writer && bkt_s3_kind(s, NULL) == BKT_COND_UNKNOWN)
+        bkt_s3_kind_ask(s, key, NULL);
 }

@@ -135,7 +135,7 @@ void bkt_s3_start(struct bkt_store *st, struct bkt_req *req)
             return;
         case BKT_COND_UNKNOWN:
         case BKT_COND_ASKING:
-            bkt_s3_kind_ask(s, req);
+            bkt_s3_kind_ask(s, req->key, req);
             return;
         case BKT_COND_QUOTED:
         case BKT_COND_BARE:

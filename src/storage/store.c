@@ -186,7 +186,7 @@ static int check(struct bkt_store *st, struct bkt_req *req)
 }
 
 /* What the parent had under way at fork() never ends in the child. */
-static void enter(struct bkt_store *st)
+void bkt_store_enter(struct bkt_store *st)
 {
     if (st->generation != bkt_fork_generation()) {
         bkt_state_lock();
@@ -203,7 +203,7 @@ static void enter(struct bkt_store *st)
     (void)pthread_mutex_unlock(&st->lock);
 }
 
-static void leave(struct bkt_store *st)
+void bkt_store_leave(struct bkt_store *st)
 {
     (void)pthread_mutex_lock(&st->lock);
     if (--st->under_way == 0)
@@ -213,7 +213,7 @@ static void leave(struct bkt_store *st)
 
 void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
 {
-    enter(st);
+    bkt_store_enter(st);
     free(req->err);
     req->err = NULL;
     bkt_buf_clear(&req->body);
@@ -257,7 +257,7 @@ static _Thread_local struct {
 static void deliver(struct bkt_store *st, struct bkt_req *req)
 {
     req->done(req);
-    leave(st);
+    bkt_store_leave(st);
 }
 
 void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
@@ -265,7 +265,7 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
     note(st, req);
     if (req->batch) {
         bkt_batch_end_one(req->batch);
-        leave(st);
+        bkt_store_leave(st);
         return;
     }
     if (turn.busy) {
@@ -408,9 +408,9 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
         BKT_FAIL(err, BKT_EUNSUP, "%s has no list of its keys", st->uri);
     if (!st->ops->decorator)
         bkt_stats_add(BKT_STAT(list), 1);
-    enter(st);
+    bkt_store_enter(st);
     int rc = st->ops->list(st, prefix, delimiter, each, arg, err);
-    leave(st);
+    bkt_store_leave(st);
     bkt_trace(BKT_TRACE_STORE, "%s LIST %s: %s", st->uri, prefix, bkt_err_text(rc));
     return rc;
 }
@@ -421,9 +421,9 @@ int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *c
     if (!n_cuts || !st->ops->list_parts)
         return bkt_store_list(st, prefix, "", each, arg, err);
     bkt_stats_add(BKT_STAT(list), n_cuts + 1);
-    enter(st);
+    bkt_store_enter(st);
     int rc = st->ops->list_parts(st, prefix, cuts, n_cuts, each, arg, err);
-    leave(st);
+    bkt_store_leave(st);
     bkt_trace(BKT_TRACE_STORE, "%s LIST %s in %zu parts: %s", st->uri, prefix, n_cuts + 1, bkt_err_text(rc));
     return rc;
 }
@@ -434,9 +434,9 @@ int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(cons
     if (!st->ops->uploads)
         return BKT_OK;
     bkt_stats_add(BKT_STAT(list), 1);
-    enter(st);
+    bkt_store_enter(st);
     int rc = st->ops->uploads(st, prefix, each, arg, err);
-    leave(st);
+    bkt_store_leave(st);
     bkt_trace(BKT_TRACE_STORE, "%s uploads of %s: %s", st->uri, prefix, bkt_err_text(rc));
     return rc;
 }
@@ -446,9 +446,9 @@ int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struc
     if (!st->ops->abort)
         return BKT_OK;
     bkt_stats_add(BKT_STAT(del), 1);
-    enter(st);
+    bkt_store_enter(st);
     int rc = st->ops->abort(st, key, id, err);
-    leave(st);
+    bkt_store_leave(st);
     bkt_trace(BKT_TRACE_STORE, "%s upload of %s given up: %s", st->uri, key, bkt_err_text(rc));
     return rc;
 }
@@ -494,8 +494,8 @@ void bkt_store_close(struct bkt_store *st)
 {
     if (!st)
         return;
-    enter(st);
-    leave(st);
+    bkt_store_enter(st);
+    bkt_store_leave(st);
     (void)pthread_mutex_lock(&st->lock);
     while (st->under_way)
         (void)pthread_cond_wait(&st->idle, &st->lock);
@@ -505,6 +505,12 @@ void bkt_store_close(struct bkt_store *st)
     char *uri = st->uri;
     st->ops->close(st);
     free(uri);
+}
+
+void bkt_store_will_write(struct bkt_store *st, const char *key)
+{
+    if (st->ops->will_write)
+        st->ops->will_write(st, key);
 }
 
 void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s)

@@ -101,6 +101,10 @@ bool        bkt_store_is_readonly(const struct bkt_store *st);
 /** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
 void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
 
+/** Objects like @p key will be written: what there is to be found out about the store before (how it takes conditions) is begun
+ *  now.  Doesn't wait; changes no object but scratch ones, which it deletes. */
+void bkt_store_will_write(struct bkt_store *st, const char *key);
+
 /** Begin a request.  Never fails here: failures arrive through done(). */
 void bkt_store_start(struct bkt_store *st, struct bkt_req *req);
 

@@ -26,6 +26,8 @@ struct bkt_store_ops {
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: there are none. */
     int (*turn)(struct bkt_store *st, const char *key);
+    /** As bkt_store_will_write(); NULL: there is nothing to be found out. */
+    void (*will_write)(struct bkt_store *st, const char *key);
     /** As bkt_store_pace().  NULL: nothing is known. */
     void (*pace)(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
     /** Free all but what bkt_store_init() made; nothing is under way. */
@@ -41,6 +43,10 @@ struct bkt_store {
     size_t                      under_way;
     atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
 };
+
+/** A backend's own work, which bkt_store_close() waits for: from .. to.  The last may be the end of the store. */
+void bkt_store_enter(struct bkt_store *st);
+void bkt_store_leave(struct bkt_store *st);
 
 /** One call of bkt_store_run(), or of a backend that waits for requests of its own. */
 struct bkt_batch {

@@ -120,7 +120,7 @@ class Tests:
                               capture_output=True, timeout=200)
         # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
         probe = [entry for entry in LOG if entry[1].startswith(".h5bucket/probe-")]
-        self.check(len(probe) == 5, f"{way}: the store is tried out with {len(probe)} requests, 5 wanted")
+        self.check(len(probe) == 7, f"{way}: the store is tried out with {len(probe)} requests, 7 wanted")
         log = [entry for entry in LOG if entry not in probe]
         stats = re.search(rb"h5bucket: GET (\d+) HEAD (\d+) PUT (\d+) DELETE (\d+) LIST (\d+)", done.stderr)
         if done.returncode or not stats:

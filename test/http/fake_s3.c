@@ -207,6 +207,8 @@ static void write_object(struct fake_s3 *f, const struct seen *r, struct answer 
     if (!f->fault.part || strstr(r->target, f->fault.part))
         f->writes += !probe;
     f->probes += probe;
+    if (probe && f->rounds)
+        a->until = f->probes <= 2 ? 2 : f->probes <= 5 ? 5 : 6;
     bool bad = !probe && hit(f, r, f->writes);
     if (!bad || f->fault.carry_out) {
         if (query)

@@ -38,6 +38,7 @@ struct fake_s3 {
     int                losers;   /* the answer to who loses by a condition; 0: 412 */
     unsigned           lose_every; /* so many-th PUT is carried out and its answer lost; 0: none */
     int                lose_as;  /* that answer; 0: the connection is reset */
+    bool               rounds;   /* a probe's PUTs are answered when all of their round have come, if nothing else is asked for */
     struct fake_fault  fault;
     struct fake_object object[64], part[64];
     char               upload_id[40], upload_put[40]; /* of the upload that goes on; "" none */

@@ -219,14 +219,38 @@ static void no_conditional_put(enum fake_kind kind, const char *name)
     struct bkt_domain *d = create(NAME, false);
     for (int i = 0; i < 2; i++)
         FAILS(BKT_EUNSUP, "writers=one", bkt_domain_flush(d, err));
-    CHECK(fake_s3_count(&f) == 0, "%s: %u objects are left", name, fake_s3_count(&f));
     bkt_domain_discard(d);
     bkt_domain_close(d);
     shut_down();
+    CHECK(fake_s3_count(&f) == 0, "%s: %u objects are left", name, fake_s3_count(&f));
     settle(server_url(s), "writers=one");
     prepare();
     CHECK(f.applied > 4, "%s: one writer writes", name);
     shut_down();
+    server_stop(s);
+    fake_s3_fini(&f);
+}
+
+/* What kind of server it is, is found out while the program makes a domain, before anything is stored; and once. */
+static void found_out_at_creation(void)
+{
+    struct fake_s3 f      = {.kind = FAKE_QUOTED};
+    struct server *s      = server_start(fake_s3_handle, &f);
+    unsigned       before = 0;
+    for (unsigned k = 0; k < 2; k++) {
+        settle(server_url(s), "");
+        struct bkt_domain *d = create(NAME, false);
+        if (k)
+            OK(bkt_domain_flush(d, err));
+        else
+            bkt_domain_discard(d);
+        bkt_domain_close(d);
+        shut_down(); /* then it is forgotten */
+        CHECK(f.probes == 5 * (k + 1) && fake_s3_count(&f) == 2 * k, "%u: %u PUTs, %u objects", k, f.probes, fake_s3_count(&f));
+        CHECK(!k || server_count(s) == 2 * before + 2, "%u requests, the root and the document stored; %u without",
+              server_count(s) - before, before);
+        before = server_count(s);
+    }
     server_stop(s);
     fake_s3_fini(&f);
 }
@@ -236,6 +260,7 @@ int main(void)
     start_all();
     for (size_t k = 0; k < KINDS; k++)
         run(k);
+    found_out_at_creation();
     no_conditional_put(FAKE_REFUSES, "501");
     no_conditional_put(FAKE_DEAF, "ignores conditions");
     no_conditional_put(FAKE_HALF, "ignores If-Match");
