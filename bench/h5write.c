@@ -5,7 +5,6 @@
  * Prints seconds from H5Fcreate to H5Fclose, CPU seconds of that time, and peak memory in MiB without the program's own data. */
 #include <fcntl.h>
 #include <hdf5.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIDE 512 /* a chunk is SIDE x SIDE floats */
+#include "field.h"
 
 static void must(int64_t ok, const char *what)
 {
@@ -43,18 +42,6 @@ static double cpu(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Smooth waves with quantised noise: something to do for a compressor. */
-static float *field(size_t n)
-{
-    float   *v = malloc(n * sizeof *v);
-    uint32_t s = 1;
-    for (size_t i = 0; v && i < n; i++) {
-        s ^= s << 13, s ^= s >> 17, s ^= s << 5;
-        v[i] = roundf(1000.0F * sinf((float)i / 7000.0F) + (float)(s % 16)) / 16.0F;
-    }
-    return v;
 }
 
 static void write_field(hid_t file, int zip, hsize_t mib, hsize_t step, const float *data)
