@@ -10,23 +10,24 @@
 #include "write.h"
 
 /* What the program asks for, in the model's terms.  HDF5 itself says whether it makes sense (convert_from_plist.c). */
-static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, struct bkt_object *o, struct bkt_err *err)
+static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_from_type(in_file, type, &o->dset.type, err));
     BKT_PASS(bkt_convert_from_space(space, &o->dset.space, err));
     BKT_PASS(bkt_convert_type(o->dset.type, &file_type, err));
     BKT_PASS(bkt_convert_from_dcpl(in_file, dcpl, file_type, space, o, err));
-    o->dset.layout.external = bkt_external_wanted(dcpl, o->dset.type, file_type);
+    o->dset.layout.external = bkt_external_wanted(in_file, dcpl, dapl, o->dset.type, file_type);
     return bkt_layout_choose(&o->dset, err);
 }
 
-static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, struct bkt_object **out, struct bkt_err *err)
+static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object **out,
+                       struct bkt_err *err)
 {
     *out = bkt_object_make(BKT_DATASET);
     if (!*out)
         BKT_NOMEM(err);
-    int rc = describe(in_file, type, space, dcpl, *out, err);
+    int rc = describe(in_file, type, space, dcpl, dapl, *out, err);
     if (rc < 0)
         bkt_object_free(*out);
     return rc;
@@ -53,14 +54,14 @@ static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, h
     bkt_change_relieve(at->file);
     if (!name) {
         BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, "creating a dataset", err));
-        BKT_PASS(new_dataset(at, type, space, dcpl, &o, err));
+        BKT_PASS(new_dataset(at, type, space, dcpl, dapl, &o, err));
         BKT_PASS(bkt_spot_put_anonymous(at->file, o, out, err));
         return begin(*out, dapl, err);
     }
     BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, "creating a dataset", &s, err));
     if (s.group->native_id >= 0)
         return bkt_native_dataset_create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
-    BKT_PASS(new_dataset(s.group, type, space, dcpl, &o, err));
+    BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));
     BKT_PASS(bkt_spot_put(&s, o, out, err));
     return begin(*out, dapl, err);
 }

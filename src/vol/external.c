@@ -39,12 +39,6 @@ bool bkt_external_inside(bool on)
     return was;
 }
 
-bool bkt_external_wanted(hid_t dcpl, const struct bkt_type *t, hid_t file_type)
-{
-    return !inside && !t->is_var && H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0 &&
-           H5Tdetect_class(file_type, H5T_REFERENCE) <= 0;
-}
-
 static void raws_fini(struct raws *r)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -71,13 +65,13 @@ static int folder_of(const struct bkt_vobj *o, bool local, struct bkt_buf *out)
 }
 
 /* What goes before names, in HDF5's order of preference; "" for nothing. */
-static void prefix_of(const struct bkt_vobj *o, char *out, size_t n)
+static void prefix_of(hid_t dapl, char *out, size_t n)
 {
     const char *env = getenv("HDF5_EXTFILE_PREFIX");
     *out            = '\0';
     if (env && *env)
         (void)snprintf(out, n, "%s", env);
-    else if (o->dapl >= 0 && H5Pget_efile_prefix(o->dapl, out, n) < 0)
+    else if (dapl >= 0 && H5Pget_efile_prefix(dapl, out, n) < 0)
         *out = '\0';
     if (strcmp(out, ".") == 0)
         *out = '\0';
@@ -158,8 +152,9 @@ static int remote_name(const struct bkt_vobj *o, const char *prefix, const char 
     return bkt_buf_add_str(out, uri);
 }
 
-/* The files of the creation list @p dcpl; a list with a URI in it is no longer HDF5's. */
-static int list(const struct bkt_vobj *o, hid_t dcpl, struct raws *r, struct bkt_err *err)
+/* The files of the creation list @p dcpl, for an object of the domain that is accessed with @p dapl; a list with a URI in it is no
+ * longer HDF5's. */
+static int list(const struct bkt_vobj *o, hid_t dapl, hid_t dcpl, struct raws *r, struct bkt_err *err)
 {
     char prefix[1024], name[4096];
     int  n   = H5Pget_external_count(dcpl);
@@ -169,7 +164,7 @@ static int list(const struct bkt_vobj *o, hid_t dcpl, struct raws *r, struct bkt
         BKT_FAIL(err, BKT_EFORMAT, "its data are said to lie in external files, but its creation list names none");
     if (!r->v)
         BKT_NOMEM(err);
-    prefix_of(o, prefix, sizeof prefix);
+    prefix_of(dapl, prefix, sizeof prefix);
     for (; r->n < (size_t)n; r->n++) {
         struct raw *one = &r->v[r->n];
         if (H5Pget_external(dcpl, (unsigned)r->n, sizeof name, name, &one->off, &one->size) < 0)
@@ -369,7 +364,28 @@ static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const st
     return bkt_dataset_read(1, &one, &t->mem_type, &t->mem_space, &t->file_space, t->dxpl, &buf, err);
 }
 
+/* Raw files in a bucket can't be written, so that a program which means to make them would have no place for its elements. */
+static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
+{
+    BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
+    struct bkt_err                     err = {.n = 0}; /* whatever it is, a read will tell it */
+    if (list(at, dapl, dcpl, &r, &err) < 0 || r.local)
+        return false;
+    struct at *a    = calloc(r.n + 1, sizeof *a);
+    bool       none = a && head_all(at, &r, a, &err) == BKT_OK;
+    for (size_t i = 0; i < r.n && none; i++)
+        none = a[i].req.rc == BKT_ENOENT;
+    ats_fini(a, a ? r.n : 0);
+    return none;
+}
+
 /* ---- for the callbacks ---- */
+
+bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t, hid_t file_type)
+{
+    return !inside && !t->is_var && H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0 &&
+           H5Tdetect_class(file_type, H5T_REFERENCE) <= 0 && !none_is_there(at, dapl, dcpl);
+}
 
 int bkt_external_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
                           struct bkt_err *err)
@@ -378,7 +394,7 @@ int bkt_external_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t 
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
-    BKT_PASS(list(o, dcpl, &r, err));
+    BKT_PASS(list(o, o->dapl, dcpl, &r, err));
     return r.local ? transfer_local(o, &r, &t, err) : transfer_elsewhere(o, &r, &t, err);
 }
 

@@ -5,7 +5,8 @@
  * folder, or begin with the prefix of H5Pset_efile_prefix() or HDF5_EXTFILE_PREFIX ("${ORIGIN}": the domain's own folder).
  *
  * Where the domain or a raw file is elsewhere, names count from the domain's folder in its bucket, may be URIs, and the rules of
- * references hold (bkt_domain_resolve_uri(), setting `allow`): ranges are fetched, and nothing can be written. */
+ * references hold (bkt_domain_resolve_uri(), setting `allow`): ranges are fetched, and nothing can be written.  Where none of its files
+ * is there when it is made, a dataset holds its elements itself. */
 #ifndef BKT_VOL_EXTERNAL_H
 #define BKT_VOL_EXTERNAL_H
 
@@ -16,9 +17,10 @@ static inline bool bkt_is_external(const struct bkt_vobj *dset)
     return dset->native_id < 0 && dset->obj->kind == BKT_DATASET && dset->obj->dset.layout.external;
 }
 
-/** Whether a new dataset's elements go to the files that its creation list names.  Those with pointers in them never do: what they
- *  point to would have no place. */
-bool bkt_external_wanted(hid_t dcpl, const struct bkt_type *t, hid_t file_type);
+/** Whether the elements of a dataset that is made at @p at lie in the files that its creation list names.  Those with pointers in them
+ *  never do: what they point to would have no place.  Neither do those of a dataset elsewhere whose files are all absent: it holds
+ *  its elements itself, so that a program which writes them finds them again. */
+bool bkt_external_wanted(const struct bkt_vobj *at, hid_t dcpl, hid_t dapl, const struct bkt_type *t, hid_t file_type);
 /** Datasets that are made from now on hold their elements themselves, whatever their lists say: copies of what lies elsewhere.
  *  Gives what was in force. */
 bool bkt_external_inside(bool on);

@@ -72,7 +72,7 @@ class Case:
 
     def look(self):
         p = subprocess.run([args.writer, CHECK, self.name, str(self.flushed())], env=env(), capture_output=True, text=True,
-                           timeout=120)
+                           timeout=120, cwd=self.work)
         if p.returncode != 0:
             self.bad("flushed up to phase %d, then: %s %s" % (self.flushed(), p.stdout, p.stderr[-3000:]))
         self.verify()
@@ -93,7 +93,8 @@ def in_directory(what, n):
     c = Case(what, n)
     fails = what in ("full", "close")
     session = args.session or ("close" if what == "close" else "write")
-    p = subprocess.run([args.writer, session, c.name, c.log], capture_output=True, text=True, timeout=120, env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what, BKT_TEST_HIT=c.work + "/hit"))
+    p = subprocess.run([args.writer, session, c.name, c.log], capture_output=True, text=True, timeout=120, cwd=c.work,
+                       env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what, BKT_TEST_HIT=c.work + "/hit"))
     killed = p.returncode == -signal.SIGKILL
     if fails:
         if p.returncode != 0:
@@ -122,7 +123,7 @@ def on_s3(what, n):
     ask_proxy("?clear=1")
     ask_proxy("?method=changes&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
     p = subprocess.Popen([args.writer, args.session or "write", c.name, c.log], env=env(AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]),
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=c.work)
     if what.startswith("freeze"):
         while p.poll() is None and "frozen" not in ask_proxy(""):
             time.sleep(0.005)
