@@ -1,12 +1,10 @@
 #include "forkguard.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 static pthread_mutex_t       list_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t        hooked    = PTHREAD_ONCE_INIT;
 static struct bkt_forkguard *list;
-static atomic_uint           generation;
 
 static void before_fork(void)
 {
@@ -24,14 +22,11 @@ static void after_fork(void)
 
 static void after_fork_child(void)
 {
-    (void)atomic_fetch_add(&generation, 1);
     for (struct bkt_forkguard *g = list; g; g = g->next)
         if (g->cond)
             (void)pthread_cond_init(g->cond, NULL);
     after_fork();
 }
-
-unsigned bkt_forkguard_generation(void) { return atomic_load_explicit(&generation, memory_order_relaxed); }
 
 static void hook(void) { (void)pthread_atfork(before_fork, after_fork, after_fork_child); }
 

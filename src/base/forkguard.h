@@ -17,8 +17,6 @@ struct bkt_forkguard {
 
 /** Guard @p lock from now on.  @p cond (may be NULL) is made anew in a child: who waited stayed with the parent. */
 void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond);
-/** Changes in every forked child, once a lock is guarded.  (getpid() asks the kernel each time.) */
-unsigned bkt_forkguard_generation(void);
 /** Before the lock is destroyed; it is not held by the caller. */
 void bkt_forkguard_remove(struct bkt_forkguard *g);
 

@@ -107,9 +107,9 @@ static void after_fork(struct bkt_objects *c)
     const void *key;
     size_t      pos = 0, n;
     void       *v;
-    if (c->generation == bkt_forkguard_generation())
+    if (c->generation == bkt_fork_generation())
         return;
-    c->generation  = bkt_forkguard_generation();
+    c->generation  = bkt_fork_generation();
     c->in_flight   = 0;
     c->follow_busy = false;
     bkt_follow_clear(&c->follow);
@@ -285,7 +285,7 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
     c->store = st, c->limit = cache_bytes, c->max_object = max_object;
     c->note = note, c->arg = arg;
     c->lru.next = c->lru.prev = &c->lru;
-    c->generation             = bkt_forkguard_generation();
+    c->generation             = bkt_fork_generation();
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->change, NULL);
     bkt_forkguard_add(&c->guard, &c->lock, &c->change);

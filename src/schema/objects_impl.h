@@ -52,7 +52,7 @@ struct bkt_objects {
     struct bkt_follow follow;
     bool            follow_busy, follow_again;
     atomic_uint     tours; /* traversals under way */
-    unsigned        generation; /* bkt_forkguard_generation() */
+    unsigned        generation; /* bkt_fork_generation() */
 
     /* objects_snapshot.c */
     enum snapshot_state  snap_state;

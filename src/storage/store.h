@@ -172,6 +172,10 @@ BKT_NODISCARD int bkt_store_uploads(struct bkt_store *st, const char *prefix,
 /** Give one up; one that isn't there any more counts as given up.  If its writer is at it, that PUT fails. */
 BKT_NODISCARD int bkt_store_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
+/** Changes in every forked child: state of threads that stayed with the parent is void there.  (getpid() asks the kernel
+ *  each time.) */
+unsigned bkt_fork_generation(void);
+
 /** Have all handlers for fork() of storage and of the pool in place.  Whoever has one that waits until requests have ended
  *  registers it after this: then it runs before theirs, which hold the locks that requests need. */
 void bkt_store_hook_fork(void);

@@ -97,9 +97,6 @@ void *bkt_req_room(struct bkt_req *req, uint64_t len);
  *  recorded in the request. */
 int bkt_req_condition(struct bkt_req *req, const char *etag);
 
-/** Changes in every forked child: state of threads that stayed with the parent is void there. */
-unsigned bkt_fork_generation(void);
-
 /** Guards small process-wide and store state; held across fork() so that a child finds it whole. */
 void bkt_state_lock(void);
 void bkt_state_unlock(void);
