@@ -1,27 +1,10 @@
 /* Calls of HDF5's API that programs make besides the usual ones: property lists that tune HDF5's own files, close degrees with ids
  * left open, references to what was deleted, what a file tells of itself, SWMR. */
 #include "compare_write.h"
+#include "put_one.h"
 
 #include <dirent.h>
 #include <unistd.h>
-
-static hid_t put(hid_t f, const char *name, int v)
-{
-    hid_t s = H5Screate(H5S_SCALAR), d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
-    H5Sclose(s);
-    return d;
-}
-
-static void put_closed(hid_t f, const char *name, int v) { H5Dclose(put(f, name, v)); }
-
-static void put_attr(hid_t obj, const char *name, int v)
-{
-    hid_t s = H5Screate(H5S_SCALAR), a = H5Acreate2(obj, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT);
-    H5Awrite(a, H5T_NATIVE_INT, &v);
-    H5Aclose(a);
-    H5Sclose(s);
-}
 
 /* ---- references ---- */
 
