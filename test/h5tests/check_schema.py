@@ -398,8 +398,12 @@ def main():
                 check_values(objects, bucket + "/x.h5", "b/moved", range(2000, 2100))
                 check_values(objects, bucket + "/x.h5", "series", [1000 + i if i < 30 else -7 if i < 60 else 5000 + i for i in range(80)])
             os.mkdir(work + "/keep")
+            os.mkdir(work + "/to")
             for program in args.program:
-                run(program, program, BKT_H5_KEEP=work + "/keep")
+                where = {"BKT_H5_WRITE": work + "/to"} if program.endswith("_links") else {}
+                run(program, program, BKT_H5_KEEP=work + "/keep", **where)
+            if os.listdir(work + "/to"):
+                bad("BKT_H5_WRITE", "a program left %s there" % os.listdir(work + "/to"))
             for bucket in sorted(os.listdir(work + "/keep")):
                 check_bucket(work + "/keep/" + bucket)
     print(", ".join("%d %s" % (n, what) for what, n in sorted(seen.items(), key=lambda x: str(x[0]))))

@@ -224,7 +224,22 @@ static void make_folders(void)
         snprintf(base, sizeof base, "%.4000s/bucket", folder);
     setvbuf(stdout, NULL, _IOLBF, 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    snprintf(command, sizeof command, "mkdir '%s/bucket'", folder);
+    if (strstr(base, "://"))
+        return;
+    snprintf(command, sizeof command, "mkdir '%s'", base);
+    CHECK(system(command) == 0, "%s", command);
+}
+
+/* What was written goes to $BKT_H5_KEEP, or away. */
+static void put_folders_away(void)
+{
+    char        command[9000];
+    const char *keep = getenv("BKT_H5_KEEP"), *leaf = strrchr(folder, '/');
+    if (keep && leaf) {
+        snprintf(command, sizeof command, "mv '%s' '%s%s'", base, keep, leaf);
+        CHECK(system(command) == 0, "%s", command);
+    }
+    snprintf(command, sizeof command, "rm -rf '%s' '%s'", folder, strstr(base, "://") ? folder : base);
     CHECK(system(command) == 0, "%s", command);
 }
 
@@ -237,6 +252,11 @@ void compare_write_extra(void (*run)(const struct out *o), const struct out *o)
 int compare_write_main(const struct write_case *cases, size_t n)
 {
     char command[4200];
+    const char *to = getenv("BKT_H5_WRITE");
+    if (getenv("BKT_H5_KEEP") && to && strstr(to, "://")) {
+        printf("BKT_H5_KEEP keeps what is written to a folder, and BKT_H5_WRITE=%s is none\n", to);
+        return 2;
+    }
     make_folders();
     for (size_t i = 0; i < n; i++) {
         unsigned before = check_failures;
@@ -250,12 +270,6 @@ int compare_write_main(const struct write_case *cases, size_t n)
     CHECK(!schema || strcmp(schema, "v1") != 0 || system(command) != 0, "there are objects of version 2");
     ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     CHECK(left == 0, "%zd HDF5 objects are still open", left);
-    const char *keep = getenv("BKT_H5_KEEP"), *leaf = strrchr(folder, '/');
-    if (keep && leaf) { /* where what is in the bucket is wanted afterwards */
-        snprintf(command, sizeof command, "%s/%s", keep, leaf + 1);
-        CHECK(rename(base, command) == 0, "%s", command);
-    }
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    CHECK(system(command) == 0, "%s", command);
+    put_folders_away();
     return check_failures != 0;
 }

@@ -1,7 +1,8 @@
 /* Same calls on a new file of HDF5's own and on a new domain: both write down what the calls gave, both are closed and opened
  * again, and everything in them is written down too.  The texts must be equal.
  *
- * $BKT_H5_WRITE is where domains are made: a folder or s3://bucket/folder; by default a temporary folder. */
+ * $BKT_H5_WRITE is where domains are made: a folder or s3://bucket/folder; by default a temporary folder.
+ * $BKT_H5_KEEP is a folder that gets what was written to a folder, afterwards: each case's domain as keptN.h5. */
 #ifndef BKT_H5_COMPARE_WRITE_H
 #define BKT_H5_COMPARE_WRITE_H
 
