@@ -1,9 +1,9 @@
 #include "pool.h"
 
 #include "scratch.h"
+#include "thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -101,13 +101,8 @@ void bkt_pool_hook_fork(void)
 static void start_thread(void)
 {
     hook();
-    /* the program's signals are not for our threads */
-    sigset_t all, old;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (pthread_create(&threads[n_threads], NULL, worker, NULL) == 0)
+    if (bkt_thread_start(&threads[n_threads], worker, NULL) == 0)
         n_threads++;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 void bkt_pool_size(size_t n)

@@ -1,11 +1,11 @@
 #include "ahead_jobs.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "thread.h"
 #include "trace.h"
 
 /* Steps that are fetched side by side.  At 100 ms to the first byte and 16 MiB a step one at a time gives 120 MB/s, four give
@@ -234,16 +234,12 @@ static void *run(void *arg)
 /* One more thread, if those that are idle will have other jobs; false: there is none at all. */
 static bool start(void)
 {
-    sigset_t all, old; /* the program's signals are not for our threads */
-    size_t   n_waiting = 0;
+    size_t n_waiting = 0;
     for (const struct bkt_ahead_job *job = head; job; job = job->next)
         n_waiting += !job->running;
     if (n_idle > n_waiting || n_threads == MAX_THREADS)
         return true;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    n_threads += pthread_create(&threads[n_threads], NULL, run, NULL) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    n_threads += bkt_thread_start(&threads[n_threads], run, NULL) == 0;
     return n_threads > 0;
 }
 

@@ -6,11 +6,11 @@
  *
  * An object of the snapshot is as fresh as the list was, so it serves only for the first load of that object, never again
  * after somebody changed or refreshed it here, and not for longer than a minute. */
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "objects_impl.h"
+#include "thread.h"
 #include "trace.h"
 
 #define GOOD_FOR 60 /* seconds */
@@ -78,7 +78,6 @@ static bool worth_while(const struct bkt_objects *c)
 
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
 {
-    sigset_t all, old; /* the program's signals are not for our thread */
     (void)pthread_mutex_lock(&c->lock);
     n = n < c->snap_hint.objects ? n : c->snap_hint.objects;
     c->expected += n;
@@ -88,10 +87,7 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
     (void)pthread_mutex_unlock(&c->lock);
     if (!begin)
         return;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool ok = pthread_create(&c->snap_thread, NULL, run, c) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    bool ok = bkt_thread_start(&c->snap_thread, run, c) == 0;
     (void)pthread_mutex_lock(&c->lock);
     c->snap_joinable = ok;
     (void)pthread_mutex_unlock(&c->lock);

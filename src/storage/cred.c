@@ -4,7 +4,6 @@
 #include "cred.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "cred_impl.h"
 #include "engine.h"
 #include "s3_sign.h"
+#include "thread.h"
 #include "trace.h"
 
 #define FAILURE_MS   1000  /* a failure is reported for so long before anyone asks again */
@@ -159,17 +159,6 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* The application's signals are not for our threads. */
-static int start_thread(struct bkt_cred *p)
-{
-    sigset_t all, old;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int e = pthread_create(&p->thread, NULL, thread_main, p);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return e;
-}
-
 /* Under the lock: have a fetch under way. */
 static int begin(struct bkt_cred *p, struct bkt_err *err)
 {
@@ -181,7 +170,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
         if (p->joinable)
             (void)pthread_join(p->thread, NULL); /* it is past its last use of the lock */
         p->fetching = p->alive = true;
-        p->joinable = start_thread(p) == 0;
+        p->joinable = bkt_thread_start(&p->thread, thread_main, p) == 0;
         if (!p->joinable) {
             p->fetching = p->alive = false;
             BKT_FAIL(err, BKT_ENOMEM, "no thread to fetch credentials with");

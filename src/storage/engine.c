@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
+#include "thread.h"
 
 #define MAX_CONNECTS 1024L
 #define MAX_EVENTS   64
@@ -479,12 +479,7 @@ static struct engine *start(void)
     if (!e)
         return NULL;
     e->epoll = e->wake = -1;
-    sigset_t all, old; /* the program's signals are not for our thread */
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool ok = set_up(e) && pthread_create(&e->thread, NULL, run, e) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (ok)
+    if (set_up(e) && bkt_thread_start(&e->thread, run, e) == 0)
         return e;
     free_engine(e);
     return NULL;

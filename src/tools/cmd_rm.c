@@ -12,6 +12,7 @@
 #include "list.h"
 #include "show.h"
 #include "target.h"
+#include "thread.h"
 #include "tool.h"
 
 #define BATCH     256 /* documents asked for at once */
@@ -104,7 +105,7 @@ static void remove_domains(const struct rm *r, char **paths, struct bkt_doc *doc
     pthread_t   ids[TEAM];
     struct team w       = {.r = r, .paths = paths, .docs = docs, .n = n};
     size_t      started = 0;
-    while (started + 1 < n && started < TEAM && pthread_create(&ids[started], NULL, work, &w) == 0)
+    while (started + 1 < n && started < TEAM && bkt_thread_start(&ids[started], work, &w) == 0)
         started++;
     (void)work(&w);
     while (started > 0)
