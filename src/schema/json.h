@@ -75,14 +75,10 @@ BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
 BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out); /* borrowed; NULL: none */
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
-/** Length of the UTF-8 sequence at @p p, its code point in @p cp; 0: it is none. */
-size_t bkt_json_utf8_at(const unsigned char *p, size_t n, uint32_t *cp);
 /** The unit of an escape \uXXXX at @p p; -1: there is none. */
 int bkt_json_unit_at(const unsigned char *p, const unsigned char *end);
 /** A character, or a lone surrogate, as it stands in a text of the tree. */
 BKT_NODISCARD int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit);
-/** Whether @p n bytes are UTF-8 (NULs are). */
-bool bkt_json_is_utf8(const void *text, size_t n);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
 

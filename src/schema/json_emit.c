@@ -8,44 +8,12 @@
 #include <string.h>
 
 #include "json.h"
+#include "utf8.h"
 
 #define NUMBER_TAG 1
 static const unsigned char raw_mark[4] = {0xf4, 0x8f, 0xbf, 0xbf}; /* U+10FFFF */
 
 /* ---- bytes -> the text that json.h describes ---- */
-
-size_t bkt_json_utf8_at(const unsigned char *p, size_t n, uint32_t *cp)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t      least;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t k = 0; k < BKT_COUNT(forms) && k < n; k++) {
-        if ((p[0] & forms[k].mask) != forms[k].lead)
-            continue;
-        uint32_t v = p[0] & (unsigned char)~forms[k].mask;
-        for (size_t i = 1; i <= k; i++) {
-            if ((p[i] & 0xc0) != 0x80)
-                return 0;
-            v = v << 6 | (p[i] & 0x3f);
-        }
-        if (v < forms[k].least || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
-            return 0;
-        *cp = v;
-        return k + 1;
-    }
-    return 0;
-}
-
-bool bkt_json_is_utf8(const void *text, size_t n)
-{
-    const unsigned char *p = text;
-    uint32_t             cp;
-    for (size_t k; n; p += k, n -= k)
-        if ((k = bkt_json_utf8_at(p, n, &cp)) == 0)
-            return false;
-    return true;
-}
 
 static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
 {
@@ -54,7 +22,7 @@ static int mark_text(const unsigned char *p, size_t n, struct bkt_buf *out)
     if (n && p[0] == NUMBER_TAG)
         BKT_PASS(bkt_buf_add(out, p, 1));
     while (n) {
-        size_t k = bkt_json_utf8_at(p, n, &cp);
+        size_t k = bkt_utf8_at(p, n, &cp);
         if (k == 0 || cp == 0x10ffff)
             BKT_PASS(bkt_buf_add(out, raw_mark, 4));
         if (k == 0) {
@@ -157,21 +125,6 @@ int bkt_json_push(json_t *list, json_t *value)
 
 /* ---- the tree -> text ---- */
 
-static int dump_unit(struct bkt_buf *out, uint32_t cp)
-{
-    static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-    const char       *at      = cp && cp < 0x80 ? strchr(names, (int)cp) : NULL;
-    if (at)
-        return bkt_buf_addf(out, "\\%c", letters[at - names]);
-    if (cp >= 0x20 && cp < 0x7f) {
-        char c = (char)cp;
-        return bkt_buf_add(out, &c, 1);
-    }
-    if (cp < 0x10000)
-        return bkt_buf_addf(out, "\\u%04x", cp);
-    return bkt_buf_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (cp >> 10), 0xdc00 + (cp & 0x3ff));
-}
-
 /* Text without its marks; what they stood for comes out as Python would have written it. */
 static int dump_text(const char *s, size_t len, struct bkt_buf *out)
 {
@@ -183,24 +136,24 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
     if (n >= 2 && p[0] == NUMBER_TAG)
         p++, n--;
     while (n) {
-        size_t run = 0, k;
-        while (run < n && p[run] >= 0x20 && p[run] < 0x7f && p[run] != '"' && p[run] != '\\')
-            run++;
+        char   one[BKT_UTF8_ESCAPED];
+        size_t run = bkt_utf8_plain(p, n), k;
         if (run) {
             BKT_PASS(bkt_buf_add(out, p, run));
             p += run, n -= run;
             continue;
         }
-        if ((k = bkt_json_utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
+        if ((k = bkt_utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
             return BKT_EFORMAT;
         p += k, n -= k;
         if (cp == 0x10ffff && n) {
-            k = bkt_json_utf8_at(p, n, &next);
+            k = bkt_utf8_at(p, n, &next);
             p += k, n -= k;
             if (next != 0x10ffff)
                 cp = 0xdc00 + next;
         }
-        BKT_PASS(dump_unit(out, cp));
+        bkt_utf8_escape(cp, one);
+        BKT_PASS(bkt_buf_add_str(out, one));
     }
     return bkt_buf_add(out, "\"", 1);
 }

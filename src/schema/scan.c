@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "utf8.h"
+
 #define MAX_DEPTH  128 /* jansson takes 2048; nothing of the schema's nests that far */
 #define MAX_DIGITS 18  /* of an integer, its sign included, that isn't kept as text (json.h) */
 #define MAX_NUMBER 300 /* characters of a real */
@@ -101,7 +103,7 @@ static int put_together(struct bkt_scan *s, const unsigned char *start)
             break;
         }
         case HIGH:
-            if ((n = bkt_json_utf8_at(s->p, (size_t)(s->end - s->p), &cp)) == 0)
+            if ((n = bkt_utf8_at(s->p, (size_t)(s->end - s->p), &cp)) == 0)
                 return BKT_EUNSUP;
             BKT_PASS(bkt_json_add_unit(&s->text, cp));
             s->p += n;

@@ -7,6 +7,7 @@
 
 #include "num.h"
 #include "parse.h"
+#include "utf8.h"
 #include "value.h"
 
 /* Reads one element at r into JSON.  BKT_EFORMAT: not in this form. */
@@ -64,7 +65,7 @@ static int decode_float(const struct bkt_type *t, struct bkt_rd *r, json_t **out
 
 static int give_text(const void *p, size_t n, json_t **out)
 {
-    if (!bkt_json_is_utf8(p, n))
+    if (!bkt_utf8_is(p, n))
         return BKT_EFORMAT;
     return give(bkt_json_new_text(p, n), out);
 }

@@ -12,6 +12,7 @@
 #include "scan.h"
 #include "target.h"
 #include "tool.h"
+#include "utf8.h"
 #include "walk.h"
 
 #define BATCH 128
@@ -391,17 +392,6 @@ static int dset_info(struct bkt_buf *b, const struct dset *d, bool first)
                         first ? "" : ", ", d->id.text, d->mtime, d->n, d->bytes, d->logical, d->linked, d->n_linked);
 }
 
-/* A folder may have any name. */
-static int add_string(struct bkt_buf *b, const char *key, const char *text)
-{
-    BKT_PASS(bkt_buf_addf(b, ", \"%s\": \"", key));
-    for (const char *s = text; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        BKT_PASS(c < 0x20 ? bkt_buf_addf(b, "\\u%04x", c) : bkt_buf_addf(b, c == '"' || c == '\\' ? "\\%c" : "%c", c));
-    }
-    return bkt_buf_add_str(b, "\"");
-}
-
 static int info(struct catalog *c, struct bkt_buf *b)
 {
     const char *uri = bkt_store_uri(bkt_domain_store(c->d)), *bucket = strrchr(uri, '/');
@@ -420,7 +410,9 @@ static int info(struct catalog *c, struct bkt_buf *b)
         rc = bkt_buf_addf(b, "}, \"num_chunks\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64 ", \"metadata_bytes\": %" PRIu64
                           ", \"num_linked_chunks\": %" PRIu64 ", \"linked_bytes\": %" PRIu64 ", \"logical_bytes\": %" PRIu64,
                           c->n_chunks, c->allocated, c->metadata, n_linked, linked, logical);
-    rc = rc < 0 ? rc : add_string(b, "bucket", bucket ? bucket + 1 : uri);
+    rc     = rc < 0 ? rc : bkt_buf_add_str(b, ", \"bucket\": ");
+    bucket = bucket ? bucket + 1 : uri;
+    rc     = rc < 0 ? rc : bkt_utf8_quote(b, bucket, strlen(bucket)); /* a folder may have any name */
     if (rc == BKT_OK)
         rc = bkt_buf_addf(b, ", \"scan_start\": %.17g, \"md5_sum\": \"%s\", \"scan_complete\": %.17g}", c->begun, sum, bkt_now());
     return rc < 0 ? no_memory(c) : BKT_OK;

@@ -6,52 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 void bkt_jout_init(struct bkt_jout *j, FILE *to)
 {
     memset(j, 0, sizeof *j);
     j->to = to;
 }
 
-unsigned bkt_utf8(const unsigned char *p, size_t n, uint32_t *code)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (len == 0 || len > n)
-        return 0;
-    uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-    for (unsigned i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return 0;
-    *code = c;
-    return len;
-}
-
-static void put_code(FILE *to, uint32_t c)
-{
-    static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-    const char *at = c && c < 0x80 ? strchr(special, (int)c) : NULL;
-    if (at)
-        fprintf(to, "\\%c", letter[at - special]);
-    else if (c >= 0x20 && c < 0x7f)
-        fputc((int)c, to);
-    else if (c < 0x10000)
-        fprintf(to, "\\u%04x", (unsigned)c);
-    else
-        fprintf(to, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)), (unsigned)(0xdc00 + ((c - 0x10000) & 0x3ff)));
-}
-
+/* As bkt_utf8_quote(), to the file. */
 static void put_text(FILE *to, const unsigned char *p, size_t n)
 {
     fputc('"', to);
-    for (size_t i = 0; i < n;) {
-        uint32_t code = 0;
-        unsigned len  = bkt_utf8(p + i, n - i, &code);
-        put_code(to, len ? code : 0xdc00u + p[i]);
-        i += len ? len : 1;
+    while (n) {
+        char     one[BKT_UTF8_ESCAPED];
+        uint32_t cp  = 0;
+        size_t   run = bkt_utf8_plain(p, n), k = run;
+        if (run) {
+            (void)fwrite(p, 1, run, to); /* who ends the output looks whether all of it went out */
+        } else {
+            k = bkt_utf8_at(p, n, &cp);
+            bkt_utf8_escape(k ? cp : 0xdc00u + p[0], one);
+            fputs(one, to);
+            k = k ? k : 1;
+        }
+        p += k, n -= k;
     }
     fputc('"', to);
 }

@@ -34,7 +34,4 @@ void bkt_jout_null(struct bkt_jout *j, const char *key);
 /** An array of numbers on one line; UINT64_MAX is written as "unlimited". */
 void bkt_jout_dims(struct bkt_jout *j, const char *key, const uint64_t *v, unsigned n);
 
-/** Bytes of UTF-8 at @p p (1 to 4) and its code point; 0: not UTF-8. */
-unsigned bkt_utf8(const unsigned char *p, size_t n, uint32_t *code);
-
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "utf8.h"
+
 void bkt_say_str(struct bkt_buf *b, const char *text)
 {
     if (bkt_buf_add_str(b, text) < 0)
@@ -195,7 +197,7 @@ void bkt_show_name(struct bkt_buf *b, const char *name)
     const unsigned char *p = (const unsigned char *)name;
     for (size_t n = strlen(name); n > 0;) {
         uint32_t code = 0;
-        unsigned len  = bkt_utf8(p, n, &code);
+        size_t   len  = bkt_utf8_at(p, n, &code);
         if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
             len = 1;
             bkt_say(b, "\\x%02x", *p);

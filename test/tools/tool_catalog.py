@@ -36,12 +36,14 @@ def test_catalog_into_a_folder(b):
 
 
 def test_catalog_in_a_folder_of_any_name(b):
-    folder, out = os.path.join(b.tmp, 'a "quoted" \\ one'), os.path.join(b.tmp, "cat-odd")
-    for name in (folder, out):
-        os.makedirs(name)
-    ok(b.run("cp", b.fx("groups.h5"), folder + "/g.h5"))
-    ok(b.run("catalog", "-o", out, folder + "/g.h5"))
-    assert json.load(open(out + "/.info.json"))["bucket"] == os.path.basename(folder)
+    out = os.path.join(b.tmp, "cat-odd")
+    os.makedirs(out)
+    for name in ('a "quoted" \\ one', "ein\tGruß", os.fsdecode(b"latin-\xfc")):  # the last is no UTF-8
+        folder = os.path.join(b.tmp, name)
+        os.makedirs(folder)
+        ok(b.run("cp", b.fx("groups.h5"), folder + "/g.h5"))
+        ok(b.run("catalog", "-o", out, folder + "/g.h5"))
+        assert json.load(open(out + "/.info.json"))["bucket"] == name
 
 
 def test_catalog_of_version_1(b):
