@@ -20,6 +20,17 @@ struct bkt_s3 {
 
 /* ---- s3_list.c ---- */
 
+/** A request of ours whose answer is waited for: a page of a list, the end of an upload.  Zeros: none is under way. */
+struct bkt_s3_asked {
+    struct bkt_req   req;
+    struct bkt_batch batch;
+};
+/** Begin GET or DELETE of @p key, or with @p bucket of the bucket itself; both texts are borrowed until the answer. */
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket);
+/** Wait for the answer, which is a->req's: its code. */
+int  bkt_s3_answer(struct bkt_s3_asked *a);
+void bkt_s3_asked_fini(struct bkt_s3_asked *a);
+
 /** As bkt_store_ops.list and .list_parts. */
 int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);

@@ -9,12 +9,36 @@
 
 /** One run of pages. */
 struct part {
-    const char        *prefix, *delimiter, *after; /* after: begin behind this key; NULL: at the beginning */
-    struct bkt_buf     query;
-    struct bkt_s3_page page;
-    struct bkt_req     req;
-    struct bkt_batch   batch;
+    const char         *prefix, *delimiter, *after; /* after: begin behind this key; NULL: at the beginning */
+    struct bkt_buf      query;
+    struct bkt_s3_page  page;
+    struct bkt_s3_asked asked;
 };
+
+void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const char *key, const char *query, bool bucket)
+{
+    struct bkt_http_call call = {.query = query, .bucket = bucket};
+    bkt_req_fini(&a->req);
+    a->req = (struct bkt_req){.op = op, .key = key, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &a->batch};
+    bkt_batch_init(&a->batch, 1);
+    bkt_http_start(&s->http, &a->req, &call);
+}
+
+int bkt_s3_answer(struct bkt_s3_asked *a)
+{
+    if (a->req.batch) {
+        bkt_batch_wait(&a->batch, false);
+        bkt_batch_fini(&a->batch);
+        a->req.batch = NULL;
+    }
+    return a->req.rc;
+}
+
+void bkt_s3_asked_fini(struct bkt_s3_asked *a)
+{
+    (void)bkt_s3_answer(a);
+    bkt_req_fini(&a->req);
+}
 
 int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
 {
@@ -40,21 +64,8 @@ static int page_query(struct part *p)
 static int begin_page(struct bkt_s3 *s, struct part *p)
 {
     BKT_PASS(page_query(p));
-    struct bkt_http_call call = {.query = bkt_buf_str(&p->query), .bucket = true};
-    bkt_req_fini(&p->req);
-    p->req = (struct bkt_req){.op = BKT_GET, .key = p->prefix, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &p->batch};
-    bkt_batch_init(&p->batch, 1);
-    bkt_http_start(&s->http, &p->req, &call);
+    bkt_s3_ask(s, &p->asked, BKT_GET, p->prefix, bkt_buf_str(&p->query), true);
     return BKT_OK;
-}
-
-static void wait_page(struct part *p)
-{
-    if (!p->req.batch)
-        return;
-    bkt_batch_wait(&p->batch, false);
-    bkt_batch_fini(&p->batch);
-    p->req.batch = NULL;
 }
 
 struct below { /* lets nothing pass that was not asked for: lists are what things are deleted by */
@@ -80,13 +91,14 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
 {
     struct below u = {s, p->prefix, each, arg, err};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf last = {0};
-    wait_page(p);
-    int rc = p->req.rc < 0 ? bkt_err_copy(err, p->req.rc, p->req.err) : BKT_OK;
+    int rc = bkt_s3_answer(&p->asked);
+    if (rc < 0)
+        rc = bkt_err_copy(err, rc, p->asked.req.err);
     if (rc == BKT_ENOENT) /* of a list, an odd server's way to say that the bucket isn't there */
         rc = BKT_EINVAL;
     BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
     bkt_buf_move(&last, &p->page.token);
-    BKT_PASS(bkt_s3_parse_list(p->req.body.ptr, p->req.body.len, each_below, &u, &p->page, err));
+    BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
     if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
         BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", s->http.base.uri, p->prefix);
     return BKT_OK;
@@ -94,8 +106,7 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
 
 static void part_fini(struct part *p)
 {
-    wait_page(p);
-    bkt_req_fini(&p->req);
+    bkt_s3_asked_fini(&p->asked);
     bkt_buf_fini(&p->query);
     bkt_buf_fini(&p->page.token);
 }
@@ -144,7 +155,7 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, struct until *u
             if (more && begin_page(s, &p[i]) < 0)
                 BKT_NOMEM(err);
         }
-        bkt_buf_fini(&p[i].req.body);
+        bkt_buf_fini(&p[i].asked.req.body);
     }
     return BKT_OK;
 }

@@ -6,22 +6,6 @@
 #include "s3_impl.h"
 #include "s3_xml.h"
 
-/* One request of ours, waited for. */
-static int call(struct bkt_s3 *s, struct bkt_req *req, const char *query, bool bucket)
-{
-    struct bkt_batch     batch;
-    struct bkt_http_call c = {.query = query, .bucket = bucket};
-    bkt_batch_init(&batch, 1);
-    req->len   = BKT_WHOLE;
-    req->size  = UINT64_MAX;
-    req->batch = &batch;
-    bkt_http_start(&s->http, req, &c);
-    bkt_batch_wait(&batch, false);
-    bkt_batch_fini(&batch);
-    req->batch = NULL;
-    return req->rc;
-}
-
 static int page_query(const char *prefix, const struct bkt_s3_uploads_page *page, struct bkt_buf *q)
 {
     bkt_buf_clear(q); /* names in the order that signing wants */
@@ -61,14 +45,16 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const s
     BKT_CLEANUP(page_fini) struct bkt_s3_uploads_page page = {.truncated = true};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          query = {0}, last = {0};
     while (page.truncated) {
-        BKT_CLEANUP(bkt_req_fini) struct bkt_req req = {.op = BKT_GET, .key = prefix};
+        BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a = {.req = {.op = BKT_GET}};
         if (page_query(prefix, &page, &query) < 0)
             BKT_NOMEM(err);
-        if (call(s, &req, bkt_buf_str(&query), true) < 0) {
-            int rc = bkt_err_copy(err, req.rc == BKT_ENOENT ? BKT_EINVAL : req.rc, req.err);
+        bkt_s3_ask(s, &a, BKT_GET, prefix, bkt_buf_str(&query), true);
+        int rc = bkt_s3_answer(&a);
+        if (rc < 0) {
+            rc = bkt_err_copy(err, rc == BKT_ENOENT ? BKT_EINVAL : rc, a.req.err);
             BKT_TRY(err, rc, "list of the uploads of %s/%.200s", st->uri, prefix);
         }
-        BKT_PASS(bkt_s3_parse_uploads(req.body.ptr, req.body.len, each_below, &b, &page, err));
+        BKT_PASS(bkt_s3_parse_uploads(a.req.body.ptr, a.req.body.len, each_below, &b, &page, err));
         if (page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0))
             BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server says there is more, but not where", st->uri, prefix);
         bkt_buf_move(&last, &query);
@@ -78,13 +64,14 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const s
 
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     query = {0};
-    BKT_CLEANUP(bkt_req_fini) struct bkt_req     req   = {.op = BKT_DELETE, .key = key};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           query = {0};
+    BKT_CLEANUP(bkt_s3_asked_fini) struct bkt_s3_asked a     = {.req = {.op = BKT_DELETE}};
     if (bkt_s3_add_query(&query, "uploadId", id) < 0)
         BKT_NOMEM(err);
-    int rc = call((struct bkt_s3 *)st, &req, bkt_buf_str(&query), false);
+    bkt_s3_ask((struct bkt_s3 *)st, &a, BKT_DELETE, key, bkt_buf_str(&query), false);
+    int rc = bkt_s3_answer(&a);
     if (rc == BKT_OK || rc == BKT_ENOENT)
         return BKT_OK;
-    BKT_TRY(err, bkt_err_copy(err, rc, req.err), "upload of %s/%.200s", st->uri, key);
+    BKT_TRY(err, bkt_err_copy(err, rc, a.req.err), "upload of %s/%.200s", st->uri, key);
     return BKT_OK;
 }
