@@ -139,7 +139,6 @@ int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void
     struct engine     *e  = arg;
     struct epoll_event ev = {.data.fd = fd};
     struct bkt_leg    *leg = NULL;
-    (void)known;
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&leg);
     if (leg && what != CURL_POLL_REMOVE)
         leg->x->fd = (int)fd;
@@ -150,8 +149,11 @@ int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void
         return 0;
     }
     ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
-    if (epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) < 0 && errno == ENOENT)
-        (void)epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev);
+    if (known && epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev) == 0)
+        return 0;
+    if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 && errno == EEXIST)
+        (void)epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev);
+    (void)curl_multi_assign(e->multi, fd, e); /* known from now on, until libcurl has it removed */
     return 0;
 }
 
