@@ -401,6 +401,17 @@ static int copy_references(const struct job *j)
 
 /* ---- all of it ---- */
 
+/* Where a PUT goes without its condition (setting writers) it would succeed whatever is there. */
+static int look_first(const struct job *j, const char *key, struct bkt_err *err)
+{
+    if (strcmp(bkt_domain_settings(j->src)->writers, "one") != 0)
+        return BKT_OK;
+    int rc = bkt_store_head(j->to, key, NULL, err);
+    if (rc == BKT_ENOENT)
+        bkt_err_clear(err);
+    return rc == BKT_OK ? BKT_EPRECOND : rc == BKT_ENOENT ? BKT_OK : rc;
+}
+
 /* The old ids, where the store has nothing under the old root; its group, stored first, keeps others from choosing them, too. */
 static int claim(struct job *j, bool *mine)
 {
@@ -413,7 +424,9 @@ static int claim(struct job *j, bool *mine)
     if (bkt_id_key(root, &key) < 0)
         return no_memory(j);
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&key), 0, BKT_WHOLE, &json, j->err));
-    int rc = bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
+    int rc = look_first(j, bkt_buf_str(&key), &why);
+    if (rc == BKT_OK)
+        rc = bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
     *mine  = rc == BKT_OK;
     return rc == BKT_OK || rc == BKT_EPRECOND ? BKT_OK : bkt_err_copy(j->err, rc, &why);
 }

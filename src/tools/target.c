@@ -65,8 +65,9 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
     }
     BKT_PASS(rc);
     /* a second name of the source's own objects (linked domains) has nothing that may go */
-    if (g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) != 0)
-        BKT_TRY(err, bkt_domain_delete_objects(g->old, err), "%s is there, but not all of what it replaces was deleted", g->to.path);
+    bool second = g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) == 0;
+    if (g->old && !second && bkt_domain_delete_objects(g->old, err) < 0) /* its code would say that the document isn't stored */
+        BKT_FAIL(err, BKT_EIO, "%s is there, but not all of what it replaces was deleted", g->to.path);
     return BKT_OK;
 }
 

@@ -238,3 +238,24 @@ def test_ctrl_c_leaves_no_part_of_a_file(b):
                 os.remove(to)
     finally:
         shutil.rmtree(folder)
+
+
+@dir_only
+def test_what_cp_replaces_may_refuse_to_go(b):
+    """The copy is there by then, and stays."""
+    if not b.no_delete:
+        return
+    a, to = b.copy("groups.h5"), b.copy("acl.h5")
+    keep = os.path.dirname(b.json("stat", to, "/")["key"])
+    fails(b.run("cp", "--force", a, to, env={"LD_PRELOAD": b.no_delete, "BKT_TEST_KEEP": keep}), "is there, but", keep)
+    assert b.json("verify", "--deep", to)[0]["n_problems"] == 0
+    assert b.json("info", to)[0]["num_groups"] == b.json("info", a)[0]["num_groups"]
+
+
+def test_cp_has_objects_of_its_own_where_no_condition_is_sent(b):
+    """writers=one: no PUT of the copy's may take the place of what the original has."""
+    a, to = b.copy("groups.h5"), b.new("_one")
+    ok(b.run("cp", "--set", "writers=one", a, to))
+    assert b.json("stat", a, "/")["id"] != b.json("stat", to, "/")["id"]
+    ok(b.run("rm", "--yes", a))
+    ok(b.run("verify", "--deep", to))
