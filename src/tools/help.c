@@ -59,10 +59,21 @@ void bkt_help_verb(FILE *to, const struct bkt_verb *v)
         print_option(to, bkt_verb_opt(v, i));
 }
 
+/* A bar would end the table's cell, also in code. */
+static void put_cell(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        fprintf(to, *text == '|' ? "\\%c" : "%c", *text);
+}
+
 void bkt_help_markdown(FILE *to)
 {
     fputs("| command | what it does |\n|---|---|\n", to);
-    for (size_t i = 0; i < bkt_n_verbs; i++)
-        fprintf(to, "| `h5bucket %s%s%s` | %s |\n", bkt_verbs[i]->name, *bkt_verbs[i]->args ? " " : "", bkt_verbs[i]->args,
-                bkt_verbs[i]->help);
+    for (size_t i = 0; i < bkt_n_verbs; i++) {
+        fprintf(to, "| `h5bucket %s%s", bkt_verbs[i]->name, *bkt_verbs[i]->args ? " " : "");
+        put_cell(to, bkt_verbs[i]->args);
+        fputs("` | ", to);
+        put_cell(to, bkt_verbs[i]->help);
+        fputs(" |\n", to);
+    }
 }
