@@ -90,7 +90,8 @@ static void fetch(struct file_job *f)
         if (!(e[n] = bkt_centry_new((size_t)(x->end - x->off))))
             break;
         reqs[n] = (struct bkt_req){.op = BKT_GET, .key = f->file->key, .off = x->off, .len = x->end - x->off, .dst = e[n]->data,
-                                   .may_be_short = true, .if_match = f->file->etag, .cancel = &f->job->cancel};
+                                   .may_be_short = true, .if_match = f->file->etag, .version = f->file->version,
+                                   .cancel = &f->job->cancel};
     }
     (void)bkt_store_run(f->file->store, reqs, n, NULL); /* what failed shows again when the program comes to it */
     for (size_t i = 0; i < n; i++) {

@@ -28,6 +28,7 @@ struct bkt_chunk_file {
     struct bkt_store *store; /* the domain's */
     bool              own_store; /* pieces of several files, joined */
     char             *etag;  /* If-Match for every range, where one is recorded; NULL: none */
+    struct bkt_version *version; /* compared where no ETag is recorded; NULL: not */
     uint64_t          space; /* of its ranges in the cache */
     struct bkt_cache *cache; /* that of `hold`; NULL: none */
     struct bkt_cname *hold;  /* of `space` */

@@ -23,9 +23,10 @@ void bkt_chunk_file_free(void *p)
 }
 
 /* A file of this machine has no ETag that a copy of its folder would keep: size and time of change stand for it. */
-static int check_stamp(struct bkt_store *st, const char *uri, const char *key, const char *stamp, struct bkt_err *err)
+static int check_stamp(struct bkt_store *st, const char *uri, const char *key, struct bkt_version *version, const char *stamp,
+                       struct bkt_err *err)
 {
-    struct bkt_req req = {.op = BKT_HEAD, .key = key};
+    struct bkt_req req = {.op = BKT_HEAD, .key = key, .version = version};
     char           now[BKT_ETAG_MAX];
     int            rc = bkt_store_run(st, &req, 1, err);
     bkt_stamp(req.size, req.mtime, now);
@@ -35,12 +36,15 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, c
     return rc;
 }
 
-static int set_etag(struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
+static int set_etag(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
 {
-    if (!etag || !*etag)
+    bool recorded = etag && *etag;
+    if (!recorded || bkt_is_stamp(etag))
+        BKT_PASS(bkt_domain_version(io->dom, f->store, f->key, &f->version, err));
+    if (!recorded)
         return BKT_OK;
-    if (bkt_is_stamp(etag))
-        return check_stamp(f->store, f->uri, f->key, etag, err);
+    if (f->version)
+        return check_stamp(f->store, f->uri, f->key, f->version, etag, err);
     f->etag = strdup(etag);
     return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
@@ -58,9 +62,12 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
         if (!s->file_uri)
             continue;
         rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
-        if (rc == BKT_OK && s->etag && bkt_is_stamp(s->etag))
-            rc = check_stamp(parts[i].store, s->file_uri, keys[i], s->etag, err);
-        else
+        bool stamp = s->etag && bkt_is_stamp(s->etag);
+        if (rc == BKT_OK && (stamp || (!s->etag && !l->may_change)))
+            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], &parts[i].version, err);
+        if (rc == BKT_OK && stamp)
+            rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, s->etag, err);
+        if (!stamp)
             parts[i].etag = s->etag;
         parts[i].key = keys[i];
     }
@@ -109,7 +116,7 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
     }
     int  rc     = joined ? join(io, f, err) : bkt_domain_resolve_uri(io->dom, uri, &f->store, &f->key, err);
     if (rc == BKT_OK && !joined)
-        rc = set_etag(f, etag, err);
+        rc = set_etag(io, f, etag, err);
     if (rc == BKT_OK && io->cache)
         set_file_space(io, f, etag);
     f->rank = (unsigned)bkt_map_count(io->files);

@@ -180,6 +180,7 @@ static struct bkt_req *add_req(struct bkt_task *k, uint64_t off, uint64_t len, v
     q->dst            = dst;
     q->may_be_short   = len != BKT_WHOLE; /* our own message says more */
     q->if_match       = k->etag;
+    q->version        = k->version;
     q->cancel         = k->run->cancel;
     q->done           = part_done;
     q->arg            = k;
@@ -277,6 +278,7 @@ static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
     k->store    = f->store;
     k->key      = f->key;
     k->etag     = f->etag;
+    k->version  = f->version;
     k->space    = f->space;
     k->base     = f->base;
     k->off      = s->off;

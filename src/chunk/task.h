@@ -78,6 +78,7 @@ struct bkt_task {
     bool                   missing; /* chunk object that isn't stored */
     struct bkt_store      *store;
     const char            *key, *etag;
+    struct bkt_version    *version;
     struct bkt_buf         key_buf;
     uint64_t               off, len;  /* what is fetched */
     uint64_t               need_end;  /* the last byte needed lies before it: more is fetched where neighbours are expected */

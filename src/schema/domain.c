@@ -185,6 +185,7 @@ void bkt_domain_destroy(struct bkt_domain *d)
     while (d->stores && bkt_map_next(d->stores, &pos, &key, &n, &v))
         bkt_store_close(v);
     bkt_map_free(d->stores, NULL);
+    bkt_map_free(d->versions, free);
     bkt_map_free(d->usage, free);
     bkt_links_count_free(d->links);
     bkt_store_close(d->store);
@@ -204,11 +205,12 @@ int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
         BKT_NOMEM(err);
     }
     d->stores  = bkt_map_new();
+    d->versions = bkt_map_new();
     d->usage   = bkt_map_new();
     d->links   = bkt_links_count_new(d);
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, d->set.max_object, bkt_links_count_note, d->links);
     d->edits   = bkt_edits_new();
-    if (!d->stores || !d->usage || !d->links || !d->objects || !d->edits)
+    if (!d->stores || !d->versions || !d->usage || !d->links || !d->objects || !d->edits)
         BKT_NOMEM(err);
     return BKT_OK;
 }

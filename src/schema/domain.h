@@ -87,6 +87,13 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
 BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
                                          struct bkt_err *err);
 
+/** What is known of the version of such a file, for struct bkt_req: all that read it while the domain is open read the same one, or
+ *  fail.  Borrowed from the domain. */
+BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, struct bkt_version **out,
+                                     struct bkt_err *err);
+/** After what was cached of them is dropped: whoever reads on reads what there is now. */
+void bkt_domain_forget_versions(struct bkt_domain *d);
+
 /** Whether an external link of the domain may lead to @p uri, a domain's name with a scheme: one in the domain's own store
  *  or in one that setting `allow` admits; from a local domain, any on this machine.  BKT_OK; BKT_EACCES: not allowed, the
  *  message says what to put into allow=; BKT_ENOENT: a scheme that no store has. */

@@ -174,6 +174,7 @@ struct bkt_layout {
                                                     "hdf5", a key of ours), not HSDS's reading of the filters */
     bool                  external;              /* CHUNKED: there are no chunk objects, the data lie in the raw files that the
                                                     creation list names (h5external, a key of ours) */
+    bool                  may_change;            /* segments: their files may be written while they are read; not stored */
     enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
     unsigned              user_rank;
     unsigned              chunk_opts;            /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */

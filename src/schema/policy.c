@@ -249,6 +249,33 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     return resolve(d, file_uri, &t, store, key, err);
 }
 
+int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, struct bkt_version **out,
+                       struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
+    if (bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 || bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
+        BKT_NOMEM(err);
+    (void)pthread_mutex_lock(&d->lock);
+    *out = bkt_map_get(d->versions, name.ptr, name.len);
+    if (!*out && (*out = calloc(1, sizeof **out)) && bkt_map_put(d->versions, name.ptr, name.len, *out, NULL) < 0) {
+        free(*out);
+        *out = NULL;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+}
+
+void bkt_domain_forget_versions(struct bkt_domain *d)
+{
+    const void *key;
+    void       *v;
+    size_t      pos = 0, n;
+    (void)pthread_mutex_lock(&d->lock);
+    while (bkt_map_next(d->versions, &pos, &key, &n, &v))
+        bkt_version_forget(v);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
 int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char             *copy  = strdup(strncasecmp(uri, "hsds+s3://", 10) == 0 ? uri + 5 : uri);

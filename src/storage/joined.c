@@ -10,6 +10,7 @@ struct part {
     struct bkt_store *store;
     char             *key, *etag;
     uint64_t          start, off, size; /* start: in the joined object */
+    struct bkt_version *version;
 };
 struct joined {
     struct bkt_store base;
@@ -82,7 +83,7 @@ static void split(const struct joined *j, struct gather *g, uint64_t off, unsign
         uint64_t           in = off - p->start, n = bkt_min_u64(len, p->size - in);
         if (p->store)
             g->inner[g->n++] = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = p->off + in, .len = n, .dst = to,
-                                                .if_match = p->etag, .cancel = g->outer->cancel, .done = part_done, .arg = g};
+                                                .if_match = p->etag, .version = p->version, .cancel = g->outer->cancel, .done = part_done, .arg = g};
         else
             memset(to, 0, (size_t)n);
         off += n, len -= n, to += n;
@@ -155,7 +156,7 @@ static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size
         struct part *p = &j->parts[j->n];
         if (!parts[i].size)
             continue;
-        *p = (struct part){parts[i].store, NULL, NULL, j->size, parts[i].off, parts[i].size};
+        *p = (struct part){parts[i].store, NULL, NULL, j->size, parts[i].off, parts[i].size, parts[i].version};
         j->n++;
         if (!bkt_add_u64(j->size, p->size, &j->size) || j->size > INT64_MAX || p->off > INT64_MAX)
             BKT_FAIL(err, BKT_EINVAL, "parts of files that are longer than 2^63 bytes");

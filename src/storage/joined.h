@@ -8,6 +8,7 @@ struct bkt_joined_part {
     struct bkt_store *store;      /* borrowed, must outlive the joined store; NULL: zeros */
     const char       *key, *etag; /* etag: If-Match for every range; NULL: none.  Copied */
     uint64_t          off, size;
+    struct bkt_version *version;  /* as in struct bkt_req, must outlive the joined store; NULL: none */
 };
 /** A read-only store with one object, whatever the key: the parts in order.  Requests become one for each part touched.
  * @return BKT_OK; BKT_EINVAL: longer than 2^63 bytes; BKT_ENOMEM */

@@ -16,6 +16,7 @@
 #include "cred.h"
 #include "engine.h"
 #include "file_impl.h"
+#include "http_reply.h"
 #include "num.h"
 #include "pool.h"
 #include "s3.h"
@@ -249,6 +250,36 @@ static void note(const struct bkt_store *st, const struct bkt_req *req)
                   req->op == BKT_PUT ? (uint64_t)req->put_len : req->n);
 }
 
+void bkt_version_forget(struct bkt_version *v)
+{
+    bkt_state_lock();
+    v->known = false;
+    bkt_state_unlock();
+}
+
+/* An ETag says it all.  Where there is none, a change shows in size and time, if the server tells these. */
+static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
+{
+    if (v->etag[0] && req->etag[0])
+        return bkt_http_same_etag(v->etag, req->etag);
+    return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
+           (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);
+}
+
+static void compare_version(const struct bkt_store *st, struct bkt_req *req)
+{
+    struct bkt_version *v = req->version;
+    bkt_state_lock();
+    bool same = !v->known || same_version(v, req);
+    if (!v->known) {
+        *v = (struct bkt_version){.known = true, .size = req->size, .mtime = req->mtime};
+        memcpy(v->etag, req->etag, sizeof v->etag);
+    }
+    bkt_state_unlock();
+    if (!same)
+        (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s was replaced while being read; open again", st->uri, req->key);
+}
+
 static _Thread_local struct {
     bool            busy;
     struct bkt_req *head, *tail;
@@ -262,6 +293,8 @@ static void deliver(struct bkt_store *st, struct bkt_req *req)
 
 void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
 {
+    if (req->version && req->rc == BKT_OK)
+        compare_version(st, req);
     note(st, req);
     if (req->batch) {
         bkt_batch_end_one(req->batch);

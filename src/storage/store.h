@@ -28,13 +28,22 @@
 #include "err.h"
 #include "settings.h"
 
+#define BKT_WHOLE    UINT64_MAX
+#define BKT_ETAG_MAX 96
+
+/** Which version of an object answers came from, for who reads it in several requests and has no ETag of it.  Zero it first; the
+ *  store fills it in and guards it. */
+struct bkt_version {
+    bool     known;
+    uint64_t size;  /* UINT64_MAX: not said */
+    double   mtime; /* 0: not said */
+    char     etag[BKT_ETAG_MAX];
+};
+
 struct bkt_batch; /* store_impl.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
 enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };
-
-#define BKT_WHOLE    UINT64_MAX
-#define BKT_ETAG_MAX 96
 
 /** One request.  The caller owns it and everything it points to, unchanged until done() is called.
  *  Zero it first; free what came out with bkt_req_fini(). */
@@ -46,6 +55,8 @@ struct bkt_req {
     uint64_t          len;           /* GET: bytes, > 0; BKT_WHOLE: the whole object from off = 0 */
     bool              may_be_short;  /* GET range: reaching the object's end is no error; n tells how much came */
     const char       *if_match;      /* ETag as bkt_req.etag gave it; GET, PUT, DELETE; NULL: no condition */
+    struct bkt_version *version;     /* GET, HEAD: the first answer notes its version here, and one of another version ends as
+                                        BKT_EPRECOND; NULL: not compared */
     const char       *if_none_match; /* ETag, or "*" for PUT: only when absent; NULL: no condition */
     void             *dst;           /* GET range: the body goes straight here (room for len bytes); NULL: into body */
     /** GET range, instead of dst: takes the body piece by piece: n bytes that lie `at` behind off.  In ascending order,
@@ -116,6 +127,9 @@ void bkt_store_cancelled(void);
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
 
 void bkt_req_fini(struct bkt_req *req);
+
+/** The next answer's version counts, whichever it is: what was read before is void. */
+void bkt_version_forget(struct bkt_version *v);
 
 /** Blocking conveniences over bkt_store_run(). */
 BKT_NODISCARD int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len,

@@ -83,6 +83,7 @@ int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
     if (o->native_id >= 0)
         return PASS_ON(err, H5Orefresh(o->native_id), "H5Orefresh");
     bkt_chunk_cache_drop(o->file->dom);
+    bkt_domain_forget_versions(o->file->dom);
     o->has_chunks = false;
     return bkt_domain_refresh(o->file->dom, &o->obj->id, err);
 }

@@ -317,6 +317,7 @@ static int refer(const struct bkt_vobj *o, const struct raws *r, struct bkt_obje
     BKT_PASS(bkt_space_count(&d->space, &n, err));
     l->cls         = BKT_D_CONTIGUOUS_REF;
     l->external    = false;
+    l->may_change  = true;
     l->hdf5_chunks = false;
     l->rank        = d->space.rank ? d->space.rank : 1;
     l->dims[0]     = 1;

@@ -196,6 +196,42 @@ static void between_openings(void)
     now.unpinned = false;
 }
 
+/* Nobody wrote it down, and the file is replaced while it is open: the first version's bytes, or an error. */
+static void while_open(void)
+{
+    struct bkt_settings set;
+    struct bkt_err      err = {0};
+    now.version  = 1;
+    now.unpinned = true;
+    struct bkt_domain *d = open_domain(&set, "near=1K;merge_gap=0");
+    struct bkt_dsetio *io = open_io(d, 0), *far = open_io(d, N_SETS - 1);
+    CHECK(read_one(io, 0, &err) == 1, "%s", first_line(&err));
+    now.version = 2;
+    CHECK(read_one(far, (N_SETS - 1) * (size_t)N, &err) == 0 && err.code == BKT_EPRECOND && says(&err, "data.h5 was replaced"),
+          "another dataset's bytes are of the other version: %s", first_line(&err));
+    CHECK(read_one(io, 0, &err) == 1, "what was read before is still what it was");
+    bkt_chunk_cache_drop(d);
+    bkt_domain_forget_versions(d);
+    CHECK(read_one(far, (N_SETS - 1) * (size_t)N, &err) == 2 && read_one(io, 0, &err) == 2, "refreshed, it is read as it is now");
+
+    int32_t         v[2][N];
+    struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
+    struct bkt_read r[] = {{.io = io, .file = &sel, .dst = v[0]}, {.io = far, .file = &sel, .dst = v[1]}};
+    bkt_chunk_cache_drop(d);
+    bkt_domain_forget_versions(d);
+    now.version   = 1;
+    now.gets      = 0;
+    now.change_at = 1;
+    err           = (struct bkt_err){0};
+    CHECK(bkt_read_run(r, 2, &err) == BKT_EPRECOND && now.gets == 2, "in one read, of two requests: %u, %s", now.gets, first_line(&err));
+    now.change_at = 0;
+    now.unpinned  = false;
+    bkt_dsetio_close(io);
+    bkt_dsetio_close(far);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+}
+
 /* As H5Dopen, H5Dread, H5Dclose of each member in turn, which are fetched together, while the file changes. */
 static void while_siblings_are_fetched(unsigned after)
 {
@@ -243,6 +279,7 @@ int main(void)
     now.url = server_url(s);
     two_versions();
     between_openings();
+    while_open();
     while_siblings_are_fetched(0);
     while_siblings_are_fetched(1);
     while_siblings_are_fetched(2);

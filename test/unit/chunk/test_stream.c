@@ -139,6 +139,7 @@ static void one(const struct script *s, struct bkt_dsetio *io, const struct arra
     struct bkt_err  err      = {0};
     player->script           = s;
     player->n_requests = player->n_streamed = 0;
+    bkt_domain_forget_versions(io->dom); /* of the file that the last script told of */
     int rc                                  = bkt_read_run(&r, 1, &err);
     CHECK(player->n_requests == 1 && player->n_streamed == 1, "%s: %u requests, %u streamed", s->what, player->n_requests, player->n_streamed);
     CHECK((rc == BKT_OK) == !s->message && (s->ends == BKT_OK || rc == s->ends), "%s: %d %s", s->what, rc, story(&err));

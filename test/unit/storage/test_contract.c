@@ -103,6 +103,28 @@ static int collect(const struct bkt_listed *e, void *arg)
     return BKT_OK;
 }
 
+static int get_same(struct bkt_store *st, uint64_t off, struct bkt_version *v)
+{
+    char           byte;
+    struct bkt_req r  = {.op = BKT_GET, .key = "v/x", .off = off, .len = 1, .dst = &byte, .version = v};
+    int            rc = bkt_store_run(st, &r, 1, NULL);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* Who reads in several requests has bytes of one version, or an error. */
+static void versions(struct bkt_store *st)
+{
+    struct bkt_version v = {.known = false}, other = v;
+    CHECK(put(st, "v/x", "one", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
+    CHECK(get_same(st, 0, &v) == BKT_OK && get_same(st, 1, &v) == BKT_OK, "%s: the same one", which);
+    CHECK(put(st, "v/x", "two", NULL, NULL, NULL) == BKT_OK, "%s: put", which);
+    CHECK(get_same(st, 2, &v) == BKT_EPRECOND && get_same(st, 0, &v) == BKT_EPRECOND, "%s: replaced, of the same length", which);
+    CHECK(get_same(st, 0, &other) == BKT_OK, "%s: who begins now has the new one", which);
+    bkt_version_forget(&v);
+    CHECK(get_same(st, 0, &v) == BKT_OK && get_same(st, 1, &v) == BKT_OK, "%s: begun anew", which);
+}
+
 static void lists(struct bkt_store *st)
 {
     static const char *const keys[] = {"l/a", "l/b/c", "l/b/d", "l/b.x", "l/b0", "l/z/y/x", "m"};
@@ -331,6 +353,7 @@ static void all(const char *uri, bool is_file)
     CHECK(uri[strlen(uri) - 1] != '/' || bkt_store_uri(st)[strlen(bkt_store_uri(st)) - 1] != '/', "%s", bkt_store_uri(st));
     ranges(st);
     conditions(st);
+    versions(st);
     conveniences(st);
     lists(st);
     keys(st, is_file);
