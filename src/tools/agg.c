@@ -8,6 +8,7 @@
 #include "h5.h"
 #include "load_one.h"
 #include "num.h"
+#include "store.h"
 #include "tree_impl.h"
 
 #define SMALL     ((uint64_t)64 << 10) /* datasets below this are copied: one object instead of a range of each file */
@@ -141,10 +142,10 @@ static int make_table(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_d
     BKT_PASS(load_file_uri(a->l, a->l->src->parts[0].uri, &uri, err));
     size_t                                   n = bkt_max_u64(strlen(uri), a->longest) + NAME_ROOM;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf wide = {0}, etag = {0};
-    if (bkt_buf_resize(&wide, n) < 0 || bkt_buf_resize(&etag, 64) < 0)
+    if (bkt_buf_resize(&wide, n) < 0 || bkt_buf_resize(&etag, BKT_ETAG_MAX - 1) < 0)
         BKT_NOMEM(err);
     memset(wide.ptr, 'x', n);
-    memset(etag.ptr, 'x', 64);
+    memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* of the files to come, too */
     BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id, &d->table, err));
     struct bkt_layout *lay = &ds->layout;
     lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;

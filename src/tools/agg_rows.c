@@ -67,7 +67,10 @@ static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_e
     bkt_put_le(to + f->size, (unsigned)f->size_n, c->size);
     memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
     n = strlen(p->etag);
-    if (f->has_etag && n <= f->etag_n)
+    if (f->has_etag && n > f->etag_n) /* without it, bytes of another version would do */
+        BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; gather the files anew",
+                 f->etag_n);
+    if (f->has_etag)
         memcpy(to + f->etag, p->etag, n);
     if (f->has_mask)
         bkt_put_le(to + f->mask, 4, c->mask);

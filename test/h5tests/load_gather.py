@@ -5,9 +5,11 @@
 
 What h5dump shows of the domain must be the files' values one after the other.
 """
+import http.server
 import os
 import re
 import sys
+import threading
 
 from load_bench import check, run_parts
 
@@ -45,6 +47,48 @@ def many(b, files=1000):
     for k in (0, 1, files // 2, files - 1):
         out = b.dump_domain("many.h5", "-d", "/v", "-y", "-s", f"{k * 10},0", "-S", "1,200", "-c", "10,10")[1].split("DATA {")[-1]
         check(f"file {k} is in its place", [int(v) for v in re.findall(r"\d+", out)] == list(range(k * 100, k * 100 + 100)), out)
+
+
+class Web(http.server.BaseHTTPRequestHandler):
+    """Files by ranges, of versions with long names."""
+    folder, version = None, 1
+
+    def do_GET(self):
+        body = open(os.path.join(Web.folder, os.path.basename(self.path)), "rb").read()
+        whole = "Range" not in self.headers
+        first, last = (0, len(body) - 1) if whole else map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        last, etag = min(last, len(body) - 1), f'"{"x" * 80}{Web.version}"'
+        self.send_response(412 if self.headers.get("If-Match", etag) != etag else 200 if whole else 206)
+        self.send_header("ETag", etag)
+        self.send_header("Content-Length", str(last + 1 - first))
+        if not whole:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(body)}")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body[first:last + 1])
+
+    do_HEAD = do_GET
+
+    def log_message(self, *args):
+        pass
+
+
+def long_etags(b):
+    """What a table's rows name is the version that was gathered, however long its ETag is."""
+    Web.folder = b.files
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    b.env["H5BUCKET_ALLOW"] = url
+    rc, _, err = b.load("--link", "--extend", "0", f"{url}/step0.h5", f"{url}/step1.h5", b.domain("etags.h5"))
+    check("files with long ETags are gathered", rc == 0, err)
+    want = b.values("step0.h5", "/v", "-s", "0,3", "-c", "4,2")
+    check("and read", b.values("etags.h5", "/v", "-s", "0,3", "-c", "4,2", domain=True) == want)
+    Web.version = 2
+    rc, _, err = b.dump_domain("etags.h5", "-d", "/v")
+    check("other versions of them are told", rc != 0, err)
+    b.env.pop("H5BUCKET_ALLOW")
+    server.shutdown()
 
 
 DRIVERS = {"parts%04d.h5": ("-f", "family"), "halves": ("-f", "split")}
@@ -150,4 +194,4 @@ if __name__ == "__main__":
         rc, _, err = b.run(b.o.gather, b.files)
         check("files to gather are made", rc == 0, err)
 
-    sys.exit(run_parts((aggregation, by_scale, by_offset, misfits, leading, many), more=("gather",), prepare=gather_files))
+    sys.exit(run_parts((aggregation, long_etags, by_scale, by_offset, misfits, leading, many), more=("gather",), prepare=gather_files))
