@@ -250,6 +250,14 @@ static void note(const struct bkt_store *st, const struct bkt_req *req)
                   req->op == BKT_PUT ? (uint64_t)req->put_len : req->n);
 }
 
+bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out)
+{
+    bkt_state_lock();
+    *out = *v;
+    bkt_state_unlock();
+    return out->known;
+}
+
 void bkt_version_forget(struct bkt_version *v)
 {
     bkt_state_lock();

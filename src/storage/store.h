@@ -128,6 +128,8 @@ int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct b
 
 void bkt_req_fini(struct bkt_req *req);
 
+/** What is known of it: copied to @p out, so that it can be looked at while answers come.  false: nothing yet. */
+bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out);
 /** The next answer's version counts, whichever it is: what was read before is void. */
 void bkt_version_forget(struct bkt_version *v);
 

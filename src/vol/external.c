@@ -242,9 +242,11 @@ static int transfer_local(struct bkt_vobj *o, const struct raws *r, const struct
 /* ---- elsewhere ---- */
 
 struct at {
-    struct bkt_store *st;
-    char             *key;
-    struct bkt_req    req;
+    struct bkt_store   *st;
+    char               *key;
+    struct bkt_version *known; /* what the file was when it was looked at last; NULL: one of this machine */
+    bool                ask;
+    struct bkt_req      req;
 };
 
 static void ats_fini(struct at *a, size_t n)
@@ -281,22 +283,71 @@ static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *
     return rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK;
 }
 
-static int head_all(const struct bkt_vobj *o, const struct raws *r, struct at *a, struct bkt_err *err)
+/* Where a file is, and what is remembered of it: apart from what is known of it as a file that references name, of which all is of
+ * one version. */
+static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at *a, struct bkt_err *err)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        BKT_PASS(bkt_domain_resolve_uri(o->file->dom, r->v[i].name, &a[i].st, &a[i].key, err));
-        a[i].req = (struct bkt_req){.op = BKT_HEAD, .key = a[i].key};
-        (void)bkt_store_run(a[i].st, &a[i].req, 1, NULL);
+    struct bkt_version             was;
+    BKT_CLEANUP(bkt_freep) char *name = NULL;
+    BKT_PASS(bkt_domain_resolve_uri(o->file->dom, uri, &a->st, &a->key, err));
+    a->ask = true;
+    a->req = (struct bkt_req){.op = BKT_HEAD, .key = a->key};
+    if (bkt_store_is_local(a->st))
+        return BKT_OK;
+    if (asprintf(&name, "/%s", a->key) < 0) { /* no key begins so */
+        name = NULL;
+        BKT_NOMEM(err);
+    }
+    BKT_PASS(bkt_domain_version(o->file->dom, a->st, name, &a->known, err));
+    a->ask = anew || !bkt_version_get(a->known, &was) || !was.etag[0];
+    if (a->ask) {
+        bkt_version_forget(a->known);
+        a->req.version = a->known;
+    } else {
+        a->req.size = was.size;
+        memcpy(a->req.etag, was.etag, sizeof a->req.etag);
     }
     return BKT_OK;
 }
 
-static int set_segments(const struct bkt_vobj *o, const struct raws *r, struct bkt_layout *l, struct bkt_err *err)
+/* All that are in the store of the first. */
+static int ask_store(struct at *a, size_t n, struct bkt_err *err)
+{
+    const struct bkt_store                *st   = a->st;
+    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
+    size_t                                 m    = 0;
+    if (!reqs)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++)
+        if (a[i].ask && a[i].st == st)
+            reqs[m++] = a[i].req;
+    (void)bkt_store_run(a->st, reqs, m, NULL);
+    for (size_t i = 0, k = 0; i < n && k < m; i++)
+        if (a[i].ask && a[i].st == st) {
+            a[i].req = reqs[k++];
+            a[i].ask = false;
+        }
+    return BKT_OK;
+}
+
+/* What the files are: as they were when they were first looked at since the domain was opened, unless they are of this machine, have
+ * no ETag, or are wanted `anew`. */
+static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew, struct at *a, struct bkt_err *err)
+{
+    for (size_t i = 0; i < r->n; i++)
+        BKT_PASS(place(o, r->v[i].name, anew, &a[i], err));
+    for (size_t i = 0; i < r->n; i++)
+        if (a[i].ask)
+            BKT_PASS(ask_store(a + i, r->n - i, err));
+    return BKT_OK;
+}
+
+static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_layout *l, struct bkt_err *err)
 {
     uint64_t   left = l->size;
     struct at *a    = calloc(r->n + 1, sizeof *a);
     l->segments     = calloc(2 * r->n + 2, sizeof *l->segments);
-    int rc          = a && l->segments ? head_all(o, r, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc          = a && l->segments ? look_at_all(o, r, anew, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < r->n && rc == BKT_OK && left; i++) {
         uint64_t want = r->v[i].size == H5F_UNLIMITED ? left : bkt_min_u64(r->v[i].size, left);
         rc            = add_file(l, &r->v[i], &a[i], want, err);
@@ -309,7 +360,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, struct b
 }
 
 /* The same dataset, as one that refers to pieces of files. */
-static int refer(const struct bkt_vobj *o, const struct raws *r, struct bkt_object *obj, struct bkt_err *err)
+static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_object *obj, struct bkt_err *err)
 {
     struct bkt_dset   *d = &obj->dset;
     struct bkt_layout *l = &d->layout;
@@ -325,7 +376,7 @@ static int refer(const struct bkt_vobj *o, const struct raws *r, struct bkt_obje
         l->dims[i] = bkt_max_u64(d->space.dims[i], 1);
     if (!bkt_mul_u64(n, d->type->size, &l->size))
         BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
-    return set_segments(o, r, l, err);
+    return set_segments(o, r, anew, l, err);
 }
 
 static void pieces_fini(struct pieces *p)
@@ -334,7 +385,7 @@ static void pieces_fini(struct pieces *p)
     bkt_object_release(p->obj);
 }
 
-static int open_pieces(struct bkt_vobj *o, const struct raws *r, struct pieces *p, struct bkt_err *err)
+static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p, struct bkt_err *err)
 {
     static double version; /* what is cached of joined pieces is known by it */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
@@ -345,24 +396,33 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, struct pieces *
     BKT_PASS(bkt_object_emit(o->obj, &json, err));
     BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
     p->obj->modified = version += 1;
-    BKT_PASS(refer(o, r, p->obj, err));
+    BKT_PASS(refer(o, r, anew, p->obj, err));
     return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
 }
 
-/* The files are looked at anew by each call, as HDF5 does it: others may have written them. */
-static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const struct transfer *t, struct bkt_err *err)
+static int read_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, const struct transfer *t, struct bkt_err *err)
 {
     BKT_CLEANUP(pieces_fini) struct pieces p = {.io = NULL};
-    if (t->write)
-        BKT_FAIL(err, BKT_EUNSUP, "its data lie in external raw files (H5Pset_external), %s: they can be written only where the domain and "
-                 "all of them are in folders of this machine; without H5Pset_external a dataset's elements are stored in the domain",
-                 r->v[0].name);
-    BKT_PASS(open_pieces(o, r, &p, err));
+    BKT_PASS(open_pieces(o, r, anew, &p, err));
     struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that nothing new is left in the copy */
     void           *buf = t->buf;
     as.obj              = p.obj;
     as.io               = p.io;
     return bkt_dataset_read(1, &one, &t->mem_type, &t->mem_space, &t->file_space, t->dxpl, &buf, err);
+}
+
+/* Others may have written the files since they were looked at, and HDF5 would see that: then they are looked at anew. */
+static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const struct transfer *t, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    if (t->write)
+        BKT_FAIL(err, BKT_EUNSUP, "its data lie in external raw files (H5Pset_external), %s: they can be written only where the domain and "
+                 "all of them are in folders of this machine; without H5Pset_external a dataset's elements are stored in the domain",
+                 r->v[0].name);
+    int rc = read_pieces(o, r, false, t, &why);
+    if (rc == BKT_EPRECOND || rc == BKT_ENOENT)
+        return read_pieces(o, r, true, t, err);
+    return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
 /* Raw files in a bucket can't be written, so that a program which means to make them would have no place for its elements. */
@@ -373,7 +433,7 @@ static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
     if (list(at, dapl, dcpl, &r, &err) < 0 || r.local)
         return false;
     struct at *a    = calloc(r.n + 1, sizeof *a);
-    bool       none = a && head_all(at, &r, a, &err) == BKT_OK;
+    bool       none = a && look_at_all(at, &r, true, a, &err) == BKT_OK;
     for (size_t i = 0; i < r.n && none; i++)
         none = a[i].req.rc == BKT_ENOENT;
     ats_fini(a, a ? r.n : 0);

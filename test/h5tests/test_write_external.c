@@ -431,6 +431,15 @@ static void elsewhere(const struct out *o)
     const char *all[3] = {beside, rooted, uri};
     hid_t       p      = new_pieces(f, "pieces", all, 50);
     expect_pieces(p);
+    for (int i = 0; i < N; i++)
+        v[i] = i + 1000;
+    CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    CHECK(H5Dread(p, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && v[0] == 1010, "written meanwhile: %d, %s", v[0],
+          error_text());
+    for (int i = 0; i < N; i++)
+        v[i] = i;
+    CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    expect_pieces(p);
     refused(f, "refused0", "missing.raw", beside, "missing.raw");
     refused(f, "refused1", "s3://another-bucket/x.raw", NULL, "H5BUCKET_ALLOW");
     refused(f, "refused2", "file:///etc/passwd", NULL, "never leads to a file on it");

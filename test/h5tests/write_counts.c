@@ -1,4 +1,4 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial N: writes a new file in one of some ways, as
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|external N: writes a new file in one of some ways, as
  * a program that knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
@@ -153,6 +153,30 @@ static int refused(hid_t file, long n)
            H5Fflush(file, H5F_SCOPE_LOCAL) < 0;
 }
 
+/* A dataset in n raw files, each of which is there, read twice. */
+static int external(hid_t file, long n)
+{
+    hid_t   p = H5Pcreate(H5P_DATASET_CREATE), d;
+    hsize_t all = (hsize_t)n;
+    int    *v = calloc((size_t)n, sizeof *v);
+    for (long i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "raw%ld", i);
+        MUST(H5Pset_external(p, name, 0, sizeof *v));
+    }
+    hid_t s = H5Screate_simple(1, &all, NULL);
+    MUST(d = H5Dcreate2(file, "x", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    for (int k = 0; k < 2; k++) {
+        MUST(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        for (long i = 0; i < n; i++)
+            if (v[i] != i)
+                return fprintf(stderr, "element %ld is %d\n", i, v[i]), 1;
+    }
+    MUST(H5Dclose(d));
+    free(v);
+    return H5Pclose(p) < 0 || H5Sclose(s) < 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -160,7 +184,8 @@ int main(int argc, char **argv)
         int (*run)(hid_t file, long n);
     } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
                 {"chunks", chunks}, {"partial", partial},       {"append", append},
-                {"deflate", deflate}, {"large", chunks},       {"refused", refused}};
+                {"deflate", deflate}, {"large", chunks},       {"refused", refused},
+                {"external", external}};
     if (argc != 4)
         return 2;
     hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

@@ -20,6 +20,7 @@ import xml.sax.saxutils
 
 OBJECTS, LOG, LOCK = {}, [], threading.Lock()
 HOLD = None  # (expression, event, expression): PUTs of keys that the first finds are answered after one that the last finds
+GATE = None  # a barrier: HEADs of raw files are answered once so many came
 REFUSE = False  # DELETE of anything but the probe is answered 403
 CHUNK = 65536 * 4
 
@@ -65,6 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         held = HOLD if self.command == "PUT" else None
         if held and re.search(held[0], key):
             held[1].wait(60)
+        if GATE and self.command == "HEAD" and key.startswith("raw"):
+            GATE.wait(60)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body)))
             if held and re.search(held[2], key):
@@ -113,8 +116,9 @@ class Tests:
         print(("ok   " if ok else "FAIL ") + text)
         self.failed += not ok
 
-    def run(self, way, n, **more):
+    def run(self, way, n, there=None, **more):
         OBJECTS.clear()
+        OBJECTS.update(there or {})
         LOG.clear()
         done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env={**self.env, **more},
                               capture_output=True, timeout=200)
@@ -178,6 +182,16 @@ class Tests:
         self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
 
 
+    def external(self, n):
+        """Raw files are looked at once in an open file, all at the same time."""
+        global GATE
+        GATE = threading.Barrier(n)
+        log = self.run("external", n, {f"raw{i}": i.to_bytes(4, "little") for i in range(n)})
+        GATE = None
+        heads = collections.Counter(entry[1] for entry in log if entry[0] == "HEAD")
+        self.check(len(heads) == n and set(heads.values()) == {1}, f"external: {sum(heads.values())} HEADs, {n} wanted")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin", required=True)
@@ -198,6 +212,7 @@ def main():
     tests.beside("large", 32)
     tests.append(1000)
     tests.refused(20)
+    tests.external(8)
     server.shutdown()
     sys.exit(tests.failed != 0)
 
