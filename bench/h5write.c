@@ -2,7 +2,8 @@
  *   HOW        bucket: through the connector; native: a local file; synced: a local file that is on disk at the end (fsync)
  *   raw, zip   MIB of float32 in chunks of 1 MiB, STEP of them with each H5Dwrite; zip: deflate level 1
  *   rows       1,000 rows of 4 KiB, appended one by one, flushed every 100
- * Prints seconds from H5Fcreate to H5Fclose, CPU seconds of that time, and peak memory in MiB without the program's own data. */
+ * Prints seconds from H5Fcreate to H5Fclose, CPU seconds of that time, peak memory in MiB without the program's own data, and
+ * when H5Fcreate began and ended, and H5Fclose began and ended, by the clock of the server's log. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
@@ -34,6 +35,16 @@ static double peak_mib(void)
     struct rusage u;
     (void)getrusage(RUSAGE_SELF, &u);
     return (double)u.ru_maxrss / 1024;
+}
+
+static double marks[4];
+static int    n_marks;
+
+static void mark(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    marks[n_marks++] = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Of all threads. */
@@ -137,18 +148,25 @@ int main(int argc, char **argv)
     float      *data = field((size_t)(bulk ? n : 4) * SIDE * SIDE);
     hid_t       fapl = access_list(how);
     double      before = peak_mib(), worked = cpu(), begin = now();
-    hid_t  file   = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    mark();
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     must(file, "H5Fcreate");
+    mark();
     if (bulk)
         write_field(file, !strcmp(what, "zip"), n, step, data);
     else if (!strcmp(what, "rows"))
         write_rows(file, data);
     else
         make_many(file, !strcmp(what, "groups"), (int)n);
+    mark();
     must(H5Fclose(file), "H5Fclose");
+    mark();
     if (strcmp(how, "synced") == 0)
         to_disk(name);
-    printf("%.3f %.3f %.0f\n", now() - begin, cpu() - worked, peak_mib() - before);
+    printf("%.3f %.3f %.0f", now() - begin, cpu() - worked, peak_mib() - before);
+    for (int i = 0; i < n_marks; i++)
+        printf(" %.4f", marks[i]);
+    printf("\n");
     free(data);
     H5Pclose(fapl);
     return 0;
