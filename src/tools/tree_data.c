@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "buf.h"
 #include "interrupt.h"
-#include "num.h"
 #include "tree_impl.h"
 
 #define BLOCK_BYTES ((uint64_t)16 << 20)
@@ -81,39 +81,6 @@ static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
 
 /* ---- blocks of elements ---- */
 
-struct block {
-    unsigned rank;
-    hsize_t  dims[H5S_MAX_RANK], step[H5S_MAX_RANK], at[H5S_MAX_RANK];
-};
-
-/* As many whole chunks as fit; the last dimension grows first. */
-static void choose_block(struct block *b, const hsize_t *chunk, uint64_t elems)
-{
-    uint64_t n = 1;
-    for (unsigned d = 0; d < b->rank; d++) {
-        b->step[d] = chunk ? (hsize_t)bkt_min_u64(chunk[d], b->dims[d]) : 1;
-        n *= b->step[d];
-    }
-    for (unsigned d = b->rank; n && d-- > 0 && n < elems;) {
-        uint64_t times = bkt_min_u64(elems / n, bkt_ceil_div(b->dims[d], b->step[d]));
-        if (times > 1) {
-            n          = n * times;
-            b->step[d] = bkt_min_u64(b->step[d] * times, b->dims[d]);
-        }
-    }
-}
-
-static bool next_block(struct block *b)
-{
-    for (unsigned d = b->rank; d-- > 0;) {
-        b->at[d] += b->step[d];
-        if (b->at[d] < b->dims[d])
-            return true;
-        b->at[d] = 0;
-    }
-    return false;
-}
-
 struct io {
     struct tree     *t;
     hid_t            src, dst, space, block; /* block: the memory's */
@@ -142,29 +109,24 @@ static int move_block(const struct io *io, struct bkt_err *err)
 
 static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
 {
-    struct block b = {.rank = 0};
-    hsize_t      chunk[H5S_MAX_RANK];
-    int          rank = H5Sget_simple_extent_dims(io->space, b.dims, NULL);
+    struct bkt_blocks b;
+    hsize_t           dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    int               rank = H5Sget_simple_extent_dims(io->space, dims, NULL);
     if (rank < 0)
         return h5_fail(err, "asking for an extent");
-    b.rank = (unsigned)rank;
-    for (unsigned d = 0; d < b.rank; d++)
-        if (b.dims[d] == 0)
+    for (int d = 0; d < rank; d++)
+        if (dims[d] == 0)
             return BKT_OK;
-    bool     chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
-    uint64_t elems   = BLOCK_BYTES / H5Tget_size(io->mem.in);
-    choose_block(&b, chunked ? chunk : NULL, elems ? elems : 1);
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
+    bkt_blocks_begin(&b, (unsigned)rank, dims, chunked ? chunk : NULL, BLOCK_BYTES / H5Tget_size(io->mem.in));
     do {
-        hsize_t count[H5S_MAX_RANK], n = 1;
         BKT_PASS(interrupt_check(err));
-        for (unsigned d = 0; d < b.rank; d++)
-            n *= count[d] = bkt_min_u64(b.step[d], b.dims[d] - b.at[d]);
-        BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
-        if (mem < 0 || (b.rank && H5Sselect_hyperslab(io->space, H5S_SELECT_SET, b.at, NULL, count, NULL) < 0))
+        BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple(1, &(hsize_t){b.n}, NULL);
+        if (mem < 0 || (rank && H5Sselect_hyperslab(io->space, H5S_SELECT_SET, b.at, NULL, b.count, NULL) < 0))
             return h5_fail(err, "selecting a block");
-        io->n = (size_t)n, io->block = mem;
+        io->n = (size_t)b.n, io->block = mem;
         BKT_PASS(move_block(io, err));
-    } while (next_block(&b));
+    } while (bkt_blocks_next(&b));
     return BKT_OK;
 }
 

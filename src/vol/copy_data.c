@@ -5,6 +5,7 @@
 #include <H5VLconnector.h>
 
 #include "bkt_config.h"
+#include "blocks.h"
 #include "copy_impl.h"
 #include "dataset.h"
 #include "external.h"
@@ -214,22 +215,18 @@ static int move_elements(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t
     return rc;
 }
 
-/* In strips of whole rows of the slowest dimension. */
-static int copy_rows(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, int rank, const hsize_t *dims)
+/* All of it.  @p k: the chunks, of rank 0 where there are none */
+static int copy_blocks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, unsigned rank, const hsize_t *dims,
+                       const struct chunks *k)
 {
-    hsize_t start[BKT_MAX_RANK] = {0}, count[BKT_MAX_RANK], row = 1;
-    for (int i = 1; i < rank; i++)
-        row *= dims[i];
-    size_t  bytes = (size_t)row * H5Tget_size(type);
-    hsize_t rows  = bytes ? STRIP / bytes : dims[0];
-    rows          = rows ? rows : 1;
-    memcpy(count, dims, sizeof *dims * (size_t)rank);
-    for (start[0] = 0; start[0] < dims[0]; start[0] += rows) {
-        count[0] = dims[0] - start[0] < rows ? dims[0] - start[0] : rows;
-        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0)
+    struct bkt_blocks b;
+    size_t            size = H5Tget_size(type);
+    bkt_blocks_begin(&b, rank, dims, k->rank ? k->shape : NULL, STRIP / (size ? size : 1));
+    do {
+        if (rank && H5Sselect_hyperslab(space, H5S_SELECT_SET, b.at, NULL, b.count, NULL) < 0)
             return bkt_copy_failed(c, "H5Sselect_hyperslab");
-        BKT_PASS(move_elements(c, from, to, type, space, count[0] * row));
-    }
+        BKT_PASS(move_elements(c, from, to, type, space, b.n));
+    } while (bkt_blocks_next(&b));
     return BKT_OK;
 }
 
@@ -289,7 +286,7 @@ int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
         if (!are_all(&k))
             return copy_boxes(c, from, to, mem, space, &k);
     }
-    return rank > 0 ? copy_rows(c, from, to, mem, space, rank, dims) : move_elements(c, from, to, mem, space, (hsize_t)n);
+    return rank < 0 ? bkt_copy_failed(c, "asking for an extent") : copy_blocks(c, from, to, mem, space, (unsigned)rank, dims, &k);
 }
 
 /* ---- attributes ---- */

@@ -1,0 +1,24 @@
+/* An extent in blocks of bounded size, for who moves its elements through memory. */
+#ifndef BKT_BLOCKS_H
+#define BKT_BLOCKS_H
+
+#include <hdf5.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** The block at hand is `count` elements from `at` on, `n` in all. */
+struct bkt_blocks {
+    unsigned rank;
+    hsize_t  dims[H5S_MAX_RANK], step[H5S_MAX_RANK], at[H5S_MAX_RANK], count[H5S_MAX_RANK];
+    uint64_t n;
+};
+
+/** Begin with the first block.  Blocks are whole chunks, as many as have @p elems elements, and one at least.
+ *  @param dims   @p rank entries, none of them 0; rank 0: one block of one element
+ *  @param chunk  their shape; NULL: there are none */
+void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk, uint64_t elems);
+/** Go on to the next one; false: that was the last. */
+bool bkt_blocks_next(struct bkt_blocks *b);
+
+#endif
