@@ -55,6 +55,30 @@ static int domain_of(const char *source, const char *target, bool folder, struct
                   : bkt_buf_add_str(out, target);
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* One would replace the other. */
+static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
+{
+    int    rc    = -1;
+    char **names = calloc((size_t)n + 1, sizeof *names);
+    for (int i = 0; names && i < n && rc < 0; i++) {
+        struct bkt_buf domain = {0};
+        if (domain_of(t->args[i], target, folder, &domain) < 0)
+            rc = bkt_tool_fail(t, "out of memory");
+        names[i] = bkt_buf_steal(&domain);
+    }
+    if (names && rc < 0)
+        qsort(names, (size_t)n, sizeof *names, by_text);
+    for (int i = 1; names && i < n && rc < 0; i++)
+        if (strcmp(names[i], names[i - 1]) == 0)
+            rc = bkt_tool_usage(t, "two sources would become %s", names[i]);
+    for (int i = 0; names && i < n; i++)
+        free(names[i]);
+    free(names);
+    return names ? rc : bkt_tool_fail(t, "out of memory");
+}
+
 static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
                const char *domain, hid_t fapl)
 {
@@ -155,8 +179,9 @@ static int run(struct bkt_tool *t)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
     if (t->n_args > 1 && !o.extend) {
-        struct each e = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
-        return each_of(&e, &o);
+        struct each e  = {t, &o, o.chunk_map ? &map : NULL, target, info, folder, H5I_INVALID_HID};
+        int         rc = check_names(t, t->n_args - 1, target, folder);
+        return rc < 0 ? each_of(&e, &o) : rc;
     }
     if (h5_start(info, &fapl, &err) < 0)
         return bkt_tool_error(t, NULL, &err);

@@ -266,8 +266,16 @@ def jobs(b):
         check(f"--jobs {j}: the others are there", made == [n for n in names if n != "job3.h5"], made)
         for n in ("job0.h5", "job6.h5"):
             b.same(f"--jobs {j}: {n} dumps alike", "plain.h5", f"jobs{j}/{n}")
+    os.mkdir(b.domain("twins"))
+    os.makedirs(os.path.join(b.files, "other"), exist_ok=True)
+    shutil.copy(os.path.join(b.files, "plain.h5"), os.path.join(b.files, "other", "job0.h5"))
+    rc, _, err = b.load("job0.h5", "job1.h5", "other/job0.h5", b.domain("twins/"))
+    check("two sources of one name: nothing is loaded", rc == 2 and "job0.h5" in err and os.listdir(b.domain("twins")) == [], err)
     os.mkdir(b.domain("jobs2"))
-    p = subprocess.Popen([b.o.tool, "load", "--jobs", "2", *names * 20, b.domain("jobs2/")], cwd=b.files, env=b.env, stderr=subprocess.PIPE)
+    names = [f"many{k}.h5" for k in range(140)]
+    for n in names:
+        os.link(os.path.join(b.files, "plain.h5"), os.path.join(b.files, n))
+    p = subprocess.Popen([b.o.tool, "load", "--jobs", "2", *names, b.domain("jobs2/")], cwd=b.files, env=b.env, stderr=subprocess.PIPE)
     time.sleep(0.2)
     p.send_signal(signal.SIGTERM)
     err = p.communicate(timeout=60)[1].decode()
