@@ -63,6 +63,13 @@ void show_difference(const char *twin, const char *domain);
 
 /** HDF5's error stack as one text, innermost entry first; static buffer.  Clears the stack. */
 const char *error_text(void);
+/** The call fails, and HDF5's stack has these words. */
+#define FAILS(call, words)                                                                                   \
+    do {                                                                                                     \
+        bool        failed_ = (call) < 0;                                                                    \
+        const char *said_   = error_text();                                                                  \
+        CHECK(failed_ && strstr(said_, words), "%s: %s", #call, failed_ ? said_ : "succeeds");               \
+    } while (0)
 unsigned    open_fds(void);
 unsigned    live_threads(void);
 

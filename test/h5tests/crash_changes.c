@@ -19,17 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "must_file.h"
 
 enum { PHASES = 6, FILL = -7, CHUNK = 32, SIDE = 10, FIELD = 100 };
-
-static void expect_connector(hid_t file)
-{
-    char        name[64] = "native";
-    const char *want     = getenv("BKT_CONNECTOR");
-    TRY(H5VLget_connector_name(file, name, sizeof name));
-    WANT(!want || strcmp(name, want) == 0, "the connector is %s", name);
-}
 
 static const char *log_name;
 
@@ -74,27 +66,6 @@ static hid_t new_dataset(hid_t at, const char *name, int rank, const hsize_t *di
     TRY(H5Pclose(p));
     TRY(H5Sclose(s));
     return d;
-}
-
-static void set_attr(hid_t at, const char *name, int value)
-{
-    hid_t s = TRY(H5Screate(H5S_SCALAR));
-    hid_t a = H5Aexists(at, name) > 0 ? TRY(H5Aopen(at, name, H5P_DEFAULT))
-                                      : TRY(H5Acreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Awrite(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    TRY(H5Sclose(s));
-}
-
-static int get_attr(hid_t at, const char *name) /* -1: there is none */
-{
-    int value = -1;
-    if (TRY(H5Aexists(at, name)) == 0)
-        return -1;
-    hid_t a = TRY(H5Aopen(at, name, H5P_DEFAULT));
-    TRY(H5Aread(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    return value;
 }
 
 static bool exists(hid_t at, const char *name) { return TRY(H5Lexists(at, name, H5P_DEFAULT)) > 0; }

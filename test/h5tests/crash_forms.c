@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "must_file.h"
 
 enum { PHASES = 6, WORDS = 20, MORE = 30, LISTS = 12, TYPED = 30, TINY = 4096, OLD = 24, BIG = 16384, VIEW = 2000, OUT = 100 };
 
@@ -25,14 +25,6 @@ struct kind {
     int    a;
     double b;
 };
-
-static void expect_connector(hid_t file)
-{
-    char        name[64] = "native";
-    const char *want     = getenv("BKT_CONNECTOR");
-    TRY(H5VLget_connector_name(file, name, sizeof name));
-    WANT(!want || strcmp(name, want) == 0, "the connector is %s", name);
-}
 
 static void note(const char *log, const char *what, int phase)
 {

@@ -18,41 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "must_file.h"
 
 enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
-
-static void expect_connector(hid_t file)
-{
-    char        name[64] = "native";
-    const char *want     = getenv("BKT_CONNECTOR");
-    TRY(H5VLget_connector_name(file, name, sizeof name));
-    WANT(!want || strcmp(name, want) == 0, "the connector is %s", name);
-}
 
 /* ---- values, by phase ---- */
 
 static double series_at(int row) { return row * 0.5 + 1; }
 static int    data_at(int phase, int i) { return phase * 1000 + i; }
-
-static void set_attr(hid_t at, const char *name, int value)
-{
-    hid_t s = TRY(H5Screate(H5S_SCALAR));
-    hid_t a = H5Aexists(at, name) > 0 ? TRY(H5Aopen(at, name, H5P_DEFAULT))
-                                      : TRY(H5Acreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Awrite(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    TRY(H5Sclose(s));
-}
-
-static int get_attr(hid_t at, const char *name)
-{
-    int   value = -1;
-    hid_t a     = TRY(H5Aopen(at, name, H5P_DEFAULT));
-    TRY(H5Aread(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    return value;
-}
 
 static hid_t new_dataset(hid_t at, const char *name, int rank, const hsize_t *dims, const hsize_t *max, const hsize_t *chunk,
                          hid_t type, bool deflate)

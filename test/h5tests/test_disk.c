@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "compare.h"
-#include "must.h"
+#include "must_file.h"
 
 enum { N = 40000, CHUNK = 10000 }; /* ints: 160 KB in chunks of 40 KB */
 
@@ -23,13 +23,6 @@ static const char *in_dir(const char *name)
     (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     return path;
 }
-
-#define FAILS(call, words)                                                                                   \
-    do {                                                                                                     \
-        bool        failed_ = (call) < 0;                                                                    \
-        const char *said_   = error_text();                                                                  \
-        CHECK(failed_ && strstr(said_, words), "%s: %s", #call, failed_ ? said_ : "succeeds");               \
-    } while (0)
 
 static void put(hid_t d, int base)
 {
@@ -47,14 +40,6 @@ static void holds(hid_t d, int base)
     for (int i = 0; i < N; i++)
         wrong += v[i] != base + i;
     CHECK(!wrong, "%u of %d values are not those that were written last", wrong, N);
-}
-
-static void set_attr(hid_t at, const char *name, int value)
-{
-    hid_t s = TRY(H5Screate(H5S_SCALAR)), a = TRY(H5Acreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Awrite(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    TRY(H5Sclose(s));
 }
 
 static void make(const char *name, int base)

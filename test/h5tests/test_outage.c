@@ -9,21 +9,11 @@
 #include <string.h>
 
 #include "../http/fake_s3.h"
-#include "must.h"
+#include "compare.h"
+#include "must_file.h"
 
 #define NAME "s3://buck/out.h5"
 enum { N = 40000, CHUNK = 10000 };
-
-static int failures;
-#define CHECK(ok, ...)                                                                                       \
-    do {                                                                                                     \
-        if (!(ok)) {                                                                                         \
-            failures++;                                                                                      \
-            (void)printf("%d: %s: ", __LINE__, #ok);                                                         \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-        }                                                                                                    \
-    } while (0)
 
 /* ---- the server ---- */
 
@@ -46,32 +36,6 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
             break;
     }
 }
-
-/* ---- a call that must fail, and what it says ---- */
-
-static char said[4000];
-
-static herr_t add_said(unsigned n, const H5E_error2_t *e, void *arg)
-{
-    (void)n, (void)arg;
-    size_t len = strlen(said);
-    (void)snprintf(said + len, sizeof said - len, "%s | ", e->desc ? e->desc : "");
-    return 0;
-}
-
-/* Whether it failed, with HDF5's stack in `said`. */
-static bool failed(int64_t rc)
-{
-    said[0] = 0;
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, add_said, NULL);
-    return rc < 0;
-}
-
-#define FAILS(call, words)                                                                                   \
-    do {                                                                                                     \
-        bool failed_ = failed((int64_t)(call));                                                              \
-        CHECK(failed_ && strstr(said, words), "%s", failed_ ? said : "succeeded");                           \
-    } while (0)
 
 /* ---- what is written and read ---- */
 
@@ -100,23 +64,6 @@ static hid_t new_dataset(hid_t f, const char *name)
     TRY(H5Pclose(p));
     TRY(H5Sclose(s));
     return d;
-}
-
-static void set_attr(hid_t at, const char *name, int value)
-{
-    hid_t s = TRY(H5Screate(H5S_SCALAR)), a = TRY(H5Acreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Awrite(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    TRY(H5Sclose(s));
-}
-
-static int get_attr(hid_t at, const char *name)
-{
-    int   value = -1;
-    hid_t a     = TRY(H5Aopen(at, name, H5P_DEFAULT));
-    TRY(H5Aread(a, H5T_NATIVE_INT, &value));
-    TRY(H5Aclose(a));
-    return value;
 }
 
 static void all_there(const char *name, int base)
@@ -223,5 +170,5 @@ int main(void)
     TRY(H5close());
     server_stop(server);
     fake_s3_fini(&fake);
-    return failures != 0;
+    return check_failures != 0;
 }

@@ -4,17 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "made_domain.h"
 #include "server.h"
 
 #include "ahead_jobs.h"
-#include "chunk.h"
-#include "domain.h"
 #include "domain_impl.h"
 #include "pool.h"
 
-#define ROOT    "g-00000001-00000002-8888-888988-88888a"
-#define DB      "/db/00000001-00000002"
 #define N_TINY  600
 #define CHUNK   2048 /* elements */
 #define N_SLABS 64
@@ -22,28 +18,6 @@
 static unsigned asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
 static unsigned slab_chunks[N_SLABS];
 static atomic_uint slow_ms; /* how late chunks are from now on */
-
-static void id_of(unsigned n, struct bkt_id *id)
-{
-    memset(id, 0, sizeof *id);
-    (void)snprintf(id->text, sizeof id->text, "d-00000001-00000002-0000-%06x-abcdef", n);
-}
-
-static char *root_json(void)
-{
-    size_t n = 0, cap = 200 + (N_TINY + 1) * 120;
-    char  *s = malloc(cap);
-    n += (size_t)snprintf(s + n, cap - n, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,"
-                          "\"attributes\":{},\"links\":{");
-    for (unsigned i = 0; i <= N_TINY; i++) {
-        struct bkt_id id;
-        id_of(i, &id);
-        n += (size_t)snprintf(s + n, cap - n, "%s\"%s%04u\":{\"id\":\"%s\",\"class\":\"H5L_TYPE_HARD\",\"created\":%u}", i ? "," : "",
-                              i ? "t" : "a", i, id.text, i + 1);
-    }
-    (void)snprintf(s + n, cap - n, "}}");
-    return s;
-}
 
 static char *dataset_json(unsigned n)
 {
@@ -72,9 +46,9 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     (void)arg;
     a->delay_ms = 3; /* so that the program comes to what is still on its way */
     if (strcmp(r->target, "/x.h5/.domain.json") == 0)
-        body = strdup("{\"root\":\"" ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}");
+        body = domain_json();
     else if (strcmp(r->target, DB "/.group.json") == 0)
-        body = root_json();
+        body = root_json(N_TINY + 1, "a0000");
     else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/%u", &n, &chunk) == 2 && n <= N_TINY && chunk < N_SLABS) {
         body = (char *)values(n, chunk, n ? 4 : CHUNK);
         len  = (n ? 4 : CHUNK) * sizeof(int32_t);
@@ -93,35 +67,13 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     a->len  = len ? len : strlen(body);
 }
 
-static struct bkt_domain *open_domain(struct server *s, struct bkt_settings *set, const char *info)
+static struct bkt_domain *begin(struct server *s, struct bkt_settings *set, const char *info)
 {
-    struct bkt_err     err = {0};
-    struct bkt_domain *d   = NULL;
-    char               name[100];
-    (void)snprintf(name, sizeof name, "%s/x.h5", server_url(s));
-    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 ||
-        bkt_domain_open(name, set, &d, &err) < 0) {
-        printf("%s: %s\n", name, first_line(&err));
-        exit(1);
-    }
+    struct bkt_domain *d = open_domain(server_url(s), set, info);
     memset(asked, 0, sizeof asked);
     memset(slab_chunks, 0, sizeof slab_chunks);
     (void)stats_since();
     return d;
-}
-
-static struct bkt_dsetio *open_io(struct bkt_domain *d, unsigned n)
-{
-    const struct bkt_object *o  = NULL;
-    struct bkt_dsetio       *io = NULL;
-    struct bkt_id            id;
-    id_of(n, &id);
-    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, NULL, &io, NULL) < 0) {
-        printf("dataset %u can't be opened\n", n);
-        exit(1);
-    }
-    bkt_object_release(o);
-    return io;
 }
 
 static void read_slab(struct bkt_dsetio *io, unsigned first, unsigned n)
@@ -143,7 +95,7 @@ static void read_slab(struct bkt_dsetio *io, unsigned first, unsigned n)
 static void steps_bring_the_next_ones(struct server *s, unsigned step, const char *info, bool ahead)
 {
     struct bkt_settings set;
-    struct bkt_domain  *d  = open_domain(s, &set, info);
+    struct bkt_domain  *d  = begin(s, &set, info);
     struct bkt_dsetio  *io = open_io(d, 0);
     unsigned            n  = 0;
     for (unsigned at = 0; at + step <= N_SLABS * CHUNK; at += step)
@@ -165,7 +117,7 @@ static void no_pattern_no_reading_ahead(struct server *s)
 {
     static const unsigned at[] = {5, 60, 17, 33, 2, 48, 21, 9, 55, 40};
     struct bkt_settings   set;
-    struct bkt_domain    *d  = open_domain(s, &set, "");
+    struct bkt_domain    *d  = begin(s, &set, "");
     struct bkt_dsetio    *io = open_io(d, 0);
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         read_slab(io, at[i] * CHUNK, CHUNK);
@@ -198,7 +150,7 @@ static void no_pattern_no_reading_ahead(struct server *s)
 static void walk(struct server *s, const char *info, unsigned most)
 {
     struct bkt_settings      set;
-    struct bkt_domain       *d    = open_domain(s, &set, info);
+    struct bkt_domain       *d    = begin(s, &set, info);
     const struct bkt_object *root = NULL;
     unsigned                 bad = 0, twice = 0;
     CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK && root->group.links.n == N_TINY + 1, "the root");
@@ -233,7 +185,7 @@ static void nobody_holds_what_is_closed(struct server *s)
     const struct bkt_object *root = NULL;
     unsigned                 held = 0;
     for (unsigned round = 0; round < 60; round++) {
-        struct bkt_domain *d  = open_domain(s, &set, "");
+        struct bkt_domain *d  = begin(s, &set, "");
         char              *id = strdup(d->id);
         CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
         for (unsigned i = 1; i <= 3; i++) {
@@ -261,7 +213,7 @@ static void nobody_holds_what_is_closed(struct server *s)
 static void no_job_runs_while_it_forks(struct server *s)
 {
     struct bkt_settings set;
-    struct bkt_domain  *d  = open_domain(s, &set, "");
+    struct bkt_domain  *d  = begin(s, &set, "");
     struct bkt_dsetio  *io = open_io(d, 0);
     int                 status = -1;
     read_slab(io, 0, CHUNK);

@@ -1,15 +1,11 @@
 /* Files that datasets refer to and that change: bytes of one version are never taken for another's. */
 #include <stdatomic.h>
 
-#include "check.h"
+#include "made_domain.h"
 #include "server.h"
 
-#include "chunk.h"
-#include "domain.h"
 #include "pool.h"
 
-#define ROOT   "g-00000001-00000002-8888-888988-88888a"
-#define DB     "/db/00000001-00000002"
 #define N_SETS 400
 #define N      64 /* elements of each */
 #define BYTES  (N_SETS * N * sizeof(int32_t))
@@ -21,28 +17,6 @@ static struct {
     atomic_uint gets, change_at;
     const char *url;
 } now;
-
-static void id_of(unsigned n, struct bkt_id *id)
-{
-    memset(id, 0, sizeof *id);
-    (void)snprintf(id->text, sizeof id->text, "d-00000001-00000002-0000-%06x-abcdef", n);
-}
-
-static char *root_json(void)
-{
-    size_t n = 0, cap = 200 + N_SETS * 120;
-    char  *s = malloc(cap);
-    n += (size_t)snprintf(s, cap, "{\"id\":\"" ROOT "\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},"
-                          "\"links\":{");
-    for (unsigned i = 0; i < N_SETS; i++) {
-        struct bkt_id id;
-        id_of(i, &id);
-        n += (size_t)snprintf(s + n, cap - n, "%s\"t%04u\":{\"id\":\"%s\",\"class\":\"H5L_TYPE_HARD\",\"created\":%u}", i ? "," : "", i,
-                              id.text, i + 1);
-    }
-    (void)snprintf(s + n, cap - n, "}}");
-    return s;
-}
 
 static char *dataset_json(unsigned n)
 {
@@ -83,9 +57,9 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         return;
     }
     if (strcmp(r->target, "/x.h5/.domain.json") == 0)
-        body = strdup("{\"root\":\"" ROOT "\",\"owner\":\"me\",\"acls\":{},\"created\":1,\"lastModified\":1}");
+        body = domain_json();
     else if (strcmp(r->target, DB "/.group.json") == 0)
-        body = root_json();
+        body = root_json(N_SETS, NULL);
     else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/.d", &n) == 1 && n < N_SETS)
         body = dataset_json(n);
     if (!body) {
@@ -94,34 +68,6 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     }
     a->body = a->owned = body;
     a->len             = strlen(body);
-}
-
-static struct bkt_domain *open_domain(struct bkt_settings *set, const char *info)
-{
-    struct bkt_err     err = {0};
-    struct bkt_domain *d   = NULL;
-    char               name[100];
-    (void)snprintf(name, sizeof name, "%s/x.h5", now.url);
-    if (bkt_settings_init(set, info, &err) < 0 || bkt_settings_set(set, "hedge", "0", "this test", &err) < 0 ||
-        bkt_domain_open(name, set, &d, &err) < 0) {
-        printf("%s: %s\n", name, first_line(&err));
-        exit(1);
-    }
-    return d;
-}
-
-static struct bkt_dsetio *open_io(struct bkt_domain *d, unsigned n)
-{
-    const struct bkt_object *o  = NULL;
-    struct bkt_dsetio       *io = NULL;
-    struct bkt_id            id;
-    id_of(n, &id);
-    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, NULL, &io, NULL) < 0) {
-        printf("dataset %u can't be opened\n", n);
-        exit(1);
-    }
-    bkt_object_release(o);
-    return io;
 }
 
 /* All of a dataset; the version whose bytes came, 0: it failed, -1: they are mixed */
@@ -154,7 +100,7 @@ static void two_versions(void)
     struct bkt_err      err = {0};
     now.version = 1;
     now.both    = true;
-    struct bkt_domain *d = open_domain(&set, "");
+    struct bkt_domain *d = open_domain(now.url, &set, "");
     struct bkt_dsetio *old = open_io(d, 0), *new = open_io(d, 1);
     CHECK(read_one(old, 0, &err) == 1, "%s", first_line(&err));
     CHECK(read_one(new, 0, &err) == 0 && err.code == BKT_EPRECOND, "what was linked later isn't there yet");
@@ -186,7 +132,7 @@ static void between_openings(void)
     for (now.version = 1; now.version < 4; now.version++) {
         struct bkt_settings set;
         struct bkt_err      err = {0};
-        struct bkt_domain  *d   = open_domain(&set, "");
+        struct bkt_domain  *d   = open_domain(now.url, &set, "");
         struct bkt_dsetio  *io  = open_io(d, 7);
         CHECK(read_one(io, 7 * (size_t)N, &err) == now.version, "version %d: %s", now.version, first_line(&err));
         bkt_dsetio_close(io);
@@ -203,7 +149,7 @@ static void while_open(void)
     struct bkt_err      err = {0};
     now.version  = 1;
     now.unpinned = true;
-    struct bkt_domain *d = open_domain(&set, "near=1K;merge_gap=0");
+    struct bkt_domain *d = open_domain(now.url, &set, "near=1K;merge_gap=0");
     struct bkt_dsetio *io = open_io(d, 0), *far = open_io(d, N_SETS - 1);
     CHECK(read_one(io, 0, &err) == 1, "%s", first_line(&err));
     now.version = 2;
@@ -241,7 +187,7 @@ static void while_siblings_are_fetched(unsigned after)
     now.version   = 1;
     now.gets      = 0;
     now.change_at = after;
-    struct bkt_domain *d = open_domain(&set, "near=1K"); /* so that it takes more than one request */
+    struct bkt_domain *d = open_domain(now.url, &set, "near=1K"); /* so that it takes more than one request */
     CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
     for (unsigned i = 0; root && i < N_SETS; i++) {
         char           name[20];
