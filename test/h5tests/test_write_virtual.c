@@ -293,11 +293,11 @@ static void read_shapes(hid_t f, struct out *o)
     say_dataset(f, "joined", H5P_DEFAULT, o);
 }
 
-/* A source that is smaller than what is mapped of it, one that was made later, and one that grows.  What a source doesn't reach is the
+/* A source that is smaller than what is mapped of it, one that was made later, one that grows, and one that ends before it.  What a source doesn't reach is the
  * virtual dataset's fill value; HDF5 1.14 reads the source's own there, which is why both are 0. */
 static void write_later(hid_t f, struct out *o)
 {
-    const hsize_t dims[] = {3, 10}, ten[] = {10}, six[] = {6}, end[] = {H5S_UNLIMITED}, zero[] = {0, 0};
+    const hsize_t dims[] = {4, 10}, ten[] = {10}, twenty[] = {20}, six[] = {6}, end[] = {H5S_UNLIMITED}, zero[] = {0, 0};
     const char *const names[] = {"small.h5", "late.h5", "grown.h5"};
     hid_t             p = list_with_fill(0), v = H5Screate_simple(2, dims, NULL);
     source_file(o, "small.h5", "x", 1, six, NULL, 10);
@@ -305,6 +305,8 @@ static void write_later(hid_t f, struct out *o)
     for (hsize_t i = 0; i < 3; i++)
         map(o, p, select_in(2, dims, (hsize_t[]){i, 0}, NULL, (hsize_t[]){1, 10}, NULL), names[i], "x",
             select_in(1, ten, zero, NULL, ten, NULL));
+    map(o, p, select_in(2, dims, (hsize_t[]){3, 0}, NULL, (hsize_t[]){1, 10}, NULL), "small.h5", "x",
+        select_in(1, twenty, ten, NULL, ten, NULL));
     say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, v, H5P_DEFAULT, p, H5P_DEFAULT));
     H5Pclose(p);
     H5Sclose(v);
