@@ -249,8 +249,8 @@ const struct bkt_verb bkt_verb_diff = {
     .name = "diff", .args = "FIRST SECOND [OBJECT]", .min_args = 2, .max_args = 3,
     .help = "compare two domains, or a domain with an HDF5 file",
     .text = "Everything is compared: links, attributes, types, shapes, and all data, exactly. OBJECT: only that, and what is in it.\n"
-            "References are equal when they lead to objects of the same name. How data are stored (layout, chunks, filters) is not\n"
-            "compared; h5bucket ls -v and h5dump -p show it.\n\n"
+            "References are equal when they lead to the same part of objects of the same name. How data are stored (layout, chunks,\n"
+            "filters) is not compared; h5bucket ls -v and h5dump -p show it.\n\n"
             "Exit status: 0 no difference, 1 there are some, 2 trouble.\n\n"
             "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\" or \"data\", \"text\"}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

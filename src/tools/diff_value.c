@@ -26,7 +26,65 @@ static bool is_named(const H5R_ref_t *ref, const char *name)
     return cmp == 0;
 }
 
-/* References: the same kind to a place of the same name. */
+/* Elements in the same sequence. */
+static bool same_points(hid_t a, hid_t b, hssize_t n)
+{
+    int                            rank = H5Sget_simple_extent_ndims(a);
+    size_t                         size = rank > 0 ? (size_t)n * (size_t)rank : 0;
+    BKT_CLEANUP(bkt_freep) hsize_t *x   = calloc(size + 1, sizeof *x);
+    BKT_CLEANUP(bkt_freep) hsize_t *y   = calloc(size + 1, sizeof *y);
+    return x && y && rank == H5Sget_simple_extent_ndims(b) && H5Sget_select_elem_pointlist(a, 0, (hsize_t)n, x) >= 0 &&
+           H5Sget_select_elem_pointlist(b, 0, (hsize_t)n, y) >= 0 && memcmp(x, y, size * sizeof *x) == 0;
+}
+
+/* A hyperslab of all, where all is selected. */
+static herr_t as_slab(hid_t space)
+{
+    hsize_t zero[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK];
+    if (H5Sget_select_type(space) != H5S_SEL_ALL)
+        return 0;
+    return H5Sget_simple_extent_dims(space, dims, NULL) <= 0 ? -1 : H5Sselect_hyperslab(space, H5S_SELECT_SET, zero, NULL, dims, NULL);
+}
+
+/* The same elements, however the selections came to be. */
+static bool same_region(const H5R_ref_t *a, const H5R_ref_t *b)
+{
+    BKT_CLEANUP(h5_closep) hid_t x = H5Ropen_region((H5R_ref_t *)(uintptr_t)a, H5P_DEFAULT, H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep) hid_t y = H5Ropen_region((H5R_ref_t *)(uintptr_t)b, H5P_DEFAULT, H5P_DEFAULT);
+    hssize_t                     n = x < 0 || y < 0 ? -1 : H5Sget_select_npoints(x);
+    if (n < 0 || n != H5Sget_select_npoints(y))
+        return n < 0 && x < 0 && y < 0; /* neither can be opened: their names have to do */
+    bool points = H5Sget_select_type(x) == H5S_SEL_POINTS;
+    if (points != (H5Sget_select_type(y) == H5S_SEL_POINTS))
+        return false;
+    if (points)
+        return same_points(x, y, n);
+    if (n == 0 || (H5Sget_select_type(x) == H5S_SEL_ALL && H5Sget_select_type(y) == H5S_SEL_ALL))
+        return true;
+    if (as_slab(x) < 0 || as_slab(y) < 0)
+        return false;
+    BKT_CLEANUP(h5_closep) hid_t both = H5Sselect_project_intersection(x, x, y); /* H5Scombine_select() crashes where it is empty */
+    return both >= 0 && H5Sget_select_npoints(both) == n;
+}
+
+static bool same_attr(const H5R_ref_t *a, const H5R_ref_t *b)
+{
+    char x[1024] = "", y[1024] = "";
+    return H5Rget_attr_name(a, x, sizeof x) >= 0 && H5Rget_attr_name(b, y, sizeof y) >= 0 && strcmp(x, y) == 0;
+}
+
+/* What of the object they lead to. */
+static bool same_part(const H5R_ref_t *a, const H5R_ref_t *b)
+{
+    switch (H5Rget_type(a)) {
+    case H5R_DATASET_REGION1:
+    case H5R_DATASET_REGION2: return same_region(a, b);
+    case H5R_ATTR: return same_attr(a, b);
+    default: return true;
+    }
+}
+
+/* References: the same kind to a place of the same name, and the same part of it. */
 static bool same_reference(const char *a, const char *b)
 {
     static const H5R_ref_t none;
@@ -41,7 +99,7 @@ static bool same_reference(const char *a, const char *b)
         return false;
     (void)H5Rget_obj_name(&ra, H5P_DEFAULT, na, sizeof na);
     (void)H5Rget_obj_name(&rb, H5P_DEFAULT, nb, sizeof nb);
-    bool is = strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb);
+    bool is = (strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb)) && same_part(&ra, &rb);
     (void)H5Eclear2(H5E_DEFAULT);
     return is;
 }

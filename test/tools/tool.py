@@ -18,6 +18,7 @@ def main():
     p.add_argument("--bin", help="where HDF5's tools are, to try the connector too")
     p.add_argument("--plugin")
     p.add_argument("--rights", help="the program rights.c")
+    p.add_argument("--refs", help="the program make_refs.c")
     p.add_argument("--no-delete", help="the library no_delete.c")
     args = p.parse_args()
     bad = n = 0

@@ -1,7 +1,7 @@
 """Claims about h5bucket: diff.  Run by tool.py."""
 import json, os
 
-from bed import dir_only, fails
+from bed import dir_only, fails, ok
 
 
 def test_diff_finds_sample_domains_equal_to_their_twins(b):
@@ -38,3 +38,14 @@ def test_diff_tells_what_differs(b):
     assert b.run("diff", a, d, "/a/b/ds2").stdout == "/a/b/ds2: 1 of 6 elements differ, first at (0, 1)\n"
     assert b.run("diff", "-n", a, d, "/a/b/ds2").returncode == 0
     fails(b.run("diff", a, b.fx("nothing.h5")), "nothing.h5", rc=2)
+
+
+def test_diff_looks_at_what_references_select(b):
+    if not b.refs:
+        return
+    f, g, d = os.path.join(b.tmp, "refs1.h5"), os.path.join(b.tmp, "refs2.h5"), b.new()
+    ok(b.run_any(b.refs, f, "1"))
+    ok(b.run_any(b.refs, g, "2"))
+    ok(b.run("load", f, d))
+    assert b.json("diff", d, f) == []
+    assert [x["path"] for x in b.json("diff", d, g, rc=1)] == ["/ref0", "/ref1", "/ref2", "/ref3"]
