@@ -17,7 +17,13 @@ local function range_of(size)
     return tonumber(from), math.min(tonumber(to) or size - 1, size - 1), true
 end
 
-function serve_paced(root, bytes_a_second)
+-- Whether the object makes trouble now: one in 64 does, each other time that it is asked for, the first time too.
+function is_trouble()
+    return ngx.crc32_short(ngx.var.uri) % 64 == 7 and ngx.shared.asked:incr(ngx.var.uri, 1, 0) % 2 == 1
+end
+
+-- pause: seconds that it stops after the first piece; nil: none
+function serve_paced(root, bytes_a_second, pause)
     local f = io.open(root .. ngx.var.uri, "rb")
     local size = f and f:seek("end")
     if not size then return ngx.exit(404) end -- a folder can be opened, too
@@ -36,6 +42,7 @@ function serve_paced(root, bytes_a_second)
         ngx.print(piece)
         if not ngx.flush(true) then break end
         sent, left = sent + #piece, left - #piece
+        if left > 0 and pause then ngx.sleep(pause) pause = nil end
         keep_pace(begin, sent, bytes_a_second)
     end
     f:close()

@@ -80,6 +80,11 @@ def tables(rows, first, who_head, columns):
     return "\n".join(lines)
 
 
+def comparison(title, by):
+    """Numbers without a goal"""
+    return tables({"": {"title": title, "by": by, "goals": ""}}, "program", "with", READ_COLUMNS).split("\n\n", maxsplit=1)[0]
+
+
 def measured_on(about, rows):
     dates = sorted({row["date"] for row in rows.values()})
     return f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {about.get('machine', machine())}, client and server on the same machine"

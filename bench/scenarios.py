@@ -21,6 +21,7 @@ class Scenario:
     local: bool = False    # from the directory
     tool: list = dataclasses.field(default_factory=list)  # an HDF5 tool instead of h5read
     same_as: str = ""      # compare the wall time with that scenario's ("wall_of")
+    extra: bool = False    # only when --only names it
 
 
 def over_http(path, paged=""):
@@ -84,6 +85,10 @@ def table(mib):
                  "ref_raw.list", server="far", mib=mib),
         Scenario("far_obj", f"{mib} MiB slab of chunk objects, 100 ms and 50 MB/s a request", "native_raw.h5", ["field", "whole"], whole,
                  "native_raw.list", server="far", mib=mib),
+        Scenario("late_same", "chunk objects, the same four a second late each time", "native_raw.h5", ["field", "whole"], {}, server="late_same",
+                 mib=mib, extra=True),
+        Scenario("stuck", "chunk objects, the same four stop half-way for 2 s each time", "native_raw.h5", ["field", "whole"], {},
+                 server="stuck", mib=mib, extra=True),
         Scenario("slabs", "16 MiB slabs, 50 ms of work on each", "native_raw.h5", ["field", "slabs", "512", "50"],
                  {"phase": 1.2 * max(mib / 16 * 0.05, 0.5), "rss_over": 160}, mib=16),
     ]

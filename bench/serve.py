@@ -38,6 +38,15 @@ http {{
         listen 127.0.0.1:{late} backlog=4096;
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
     }}
+    lua_shared_dict asked 1m;
+    server {{ # the same objects are a second late each time
+        listen 127.0.0.1:{late_same} backlog=4096;
+        location / {{ access_by_lua_block {{ ngx.sleep({delay} + (is_trouble() and 1 or 0)) }} root {dir}; }}
+    }}
+    server {{ # the same bodies stop for two seconds each time
+        listen 127.0.0.1:{stuck} backlog=4096;
+        location / {{ content_by_lua_block {{ ngx.sleep({delay}) serve_paced("{dir}", 1e10, is_trouble() and 2 or nil) }} }}
+    }}
     server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request; a PUT's answer 100 ms after its body
         listen 127.0.0.1:{far} backlog=4096; client_max_body_size 0;
         location / {{
@@ -121,7 +130,8 @@ class Server:
                 sys.exit("nginx does not start: " + f.read())
 
     def configure(self, conf):
-        ports = dict(zip(("port", "late", "busy", "far", "making"), free_ports(5)))
+        names = ("port", "late", "late_same", "stuck", "busy", "far", "making")
+        ports = dict(zip(names, free_ports(len(names))))
         self.port, self.ports = ports["port"], ports
         # a descriptor for each file that stays open and two for each connection; nginx answers 500 when it has too few
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
