@@ -6,27 +6,9 @@
 #include "stats.h"
 #include "trace.h"
 
-CURL *bkt_engine_take_easy(struct engine *e)
-{
-    if (!e->n_spare)
-        return curl_easy_init();
-    CURL *h = e->spare[--e->n_spare];
-    curl_easy_reset(h);
-    return h;
-}
-
-void bkt_engine_put_easy(struct engine *e, CURL *h)
-{
-    (void)curl_easy_setopt(h, CURLOPT_PRIVATE, NULL); /* the exchange is gone, and libcurl may still name the handle in callbacks */
-    if (e->n_spare < BKT_ENGINE_SPARE)
-        e->spare[e->n_spare++] = h;
-    else
-        curl_easy_cleanup(h);
-}
-
 static void hedge(struct engine *e, struct bkt_xfer *x)
 {
-    CURL *easy = bkt_engine_take_easy(e);
+    CURL *easy = curl_easy_init();
     if (!easy)
         return;
     bkt_trace(BKT_TRACE_HTTP, "%s %s: no answer for %llu ms, sent again", x->method, x->host->origin,
@@ -76,7 +58,7 @@ void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
     if (*at)
         *at = x->next_decided;
     (void)curl_multi_remove_handle(e->multi, x->twin);
-    bkt_engine_put_easy(e, x->twin);
+    curl_easy_cleanup(x->twin);
     x->host->twins--;
     x->twin    = NULL;
     x->decided = false;

@@ -9,9 +9,7 @@
 #include "delay.h"
 #include "engine.h"
 
-#define BKT_ENGINE_SPARE 128 /* easy handles kept */
-
-#define BKT_PACE_SAMPLES 256
+#define BKT_PACE_SAMPLES 256 /* lately: the time of late answers is the same with 64 and with 1024 */
 
 /* How the answers to one kind of request have been lately; engine_pace.c */
 struct lane {
@@ -58,8 +56,6 @@ struct engine {
     struct bkt_xfer *active;  /* doubly linked */
     struct bkt_delay delayed;
     uint64_t         look_at; /* the next time to look for cancelled ones among the delayed */
-    CURL            *spare[BKT_ENGINE_SPARE];
-    size_t           n_spare;
 };
 
 /** Set up one leg of the exchange: callbacks, limits, method and body. */
@@ -91,8 +87,6 @@ bool     bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64
 uint64_t bkt_pace_look_at(const struct host *h, uint64_t now);
 
 /* ---- engine_hedge.c ---- */
-CURL *bkt_engine_take_easy(struct engine *e);
-void  bkt_engine_put_easy(struct engine *e, CURL *h);
 /** Send a second time what is late. */
 void  bkt_hedge_late(struct engine *e);
 /** End the leg that isn't the exchange (any more); none: nothing happens. */
