@@ -14,6 +14,8 @@
 #include "thread.h"
 #include "trace.h"
 
+/* So that neither a program that asks again and again nor a server that refuses everything makes a source (a process, a web
+ * service with limits) run more than once a second. */
 #define FAILURE_MS   1000  /* a failure is reported for so long before anyone asks again */
 #define MIN_AGE_MS   1000  /* younger credentials are not fetched again on a server's word */
 #define RENEW_GAP_MS 10000 /* between renewals in the background */

@@ -13,7 +13,7 @@
 #include "stats.h"
 #include "trace.h"
 
-#define MAX_ANSWER (1U << 20)
+#define MAX_ANSWER (1U << 20) /* credentials take a few KiB */
 
 struct exchange {
     const struct bkt_cred_place *place;

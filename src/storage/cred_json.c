@@ -4,7 +4,7 @@
 
 #include "cred_impl.h"
 
-#define MAX_DEPTH 32
+#define MAX_DEPTH 32 /* what AWS answers is flat */
 
 struct reader {
     const unsigned char *p, *begin, *end;

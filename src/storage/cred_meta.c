@@ -13,7 +13,7 @@
 #define IMDS_HOST  "http://169.254.169.254"
 #define IMDS_HOST6 "http://[fd00:ec2::254]"
 #define ROLES      "/latest/meta-data/iam/security-credentials/"
-#define TTL        "X-aws-ec2-metadata-token-ttl-seconds: 21600"
+#define TTL        "X-aws-ec2-metadata-token-ttl-seconds: 21600" /* the longest that EC2 grants */
 
 /* What a server says when it refuses, on one line. */
 static void first_words(const struct bkt_buf *b, char *to, size_t room)
@@ -91,7 +91,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
                           &(struct bkt_cred_http){.method = "GET",
                                                   .url = bkt_buf_str(&url),
                                                   .headers = headers,
-                                                  .timeout_ms = 2000,
+                                                  .timeout_ms = 2000, /* as botocore: 2 s, three times */
                                                   .connect_ms = 1000,
                                                   .tries = 3,
                                                   .direct = true},
@@ -137,7 +137,7 @@ static int imds_init(struct imds *m, struct bkt_err *err)
     const char *url = choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT, "ec2_metadata_service_endpoint");
     const char *mode =
         choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE, "ec2_metadata_service_endpoint_mode");
-    m->timeout_ms =
+    m->timeout_ms = /* where nothing is set: once, for a second, as the AWS CLI does */
         1000 * number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_TIMEOUT, "metadata_service_timeout"), 1, 60);
     m->tries =
         number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_NUM_ATTEMPTS, "metadata_service_num_attempts"), 1, 3);

@@ -17,8 +17,9 @@
 #include "stats.h"
 #include "trace.h"
 
-#define TIMEOUT_MS 60000U
-#define MAX_OUTPUT 65536U
+#define TIMEOUT_MS 60000U /* it may ask its user for a code; botocore waits for ever, which a program in the background must not */
+#define END_MS     5000U  /* after it closed its output */
+#define MAX_OUTPUT 65536U /* credentials take a few KiB */
 
 /* ---- splitting ---- */
 
@@ -174,7 +175,7 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
 /* Its exit status; -1 when the application reaps all children itself. */
 static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_it)
 {
-    uint64_t until = bkt_engine_now() + 5000;
+    uint64_t until = bkt_engine_now() + END_MS;
     for (;;) {
         int status;
         pid_t r = waitpid(c->pid, &status, WNOHANG);

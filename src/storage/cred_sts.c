@@ -16,7 +16,7 @@
 #include "s3_xml.h"
 
 #define MAX_PAIRS 8
-#define MAX_DEPTH 16
+#define MAX_DEPTH 16 /* its answers nest 4 deep */
 
 /* ---- the answer ---- */
 
@@ -298,7 +298,7 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
                                                   .url = t.url,
                                                   .headers = headers,
                                                   .body = bkt_buf_str(&body),
-                                                  .timeout_ms = 10000,
+                                                  .timeout_ms = 10000, /* it is far away, maybe: no limit of AWS's own */
                                                   .connect_ms = 3000,
                                                   .tries = 3},
                           &status, &reply, err),

@@ -13,7 +13,8 @@
 #include "cred_impl.h"
 #include "cred_json.h"
 
-#define MAX_FILE (1U << 20)
+#define MAX_FILE  (1U << 20) /* of a config file or a token: what is longer is neither */
+#define RENEW_S   300        /* before they expire: EC2 has new ones at least five minutes before */
 
 /* ---- secrets ---- */
 
@@ -163,7 +164,7 @@ int64_t bkt_cred_now(void)
 
 bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now)
 {
-    return c->expires && c->expires - now <= 300;
+    return c->expires && c->expires - now <= RENEW_S;
 }
 
 static bool digits(const char **p, int n, int *out)

@@ -10,7 +10,8 @@
 #include "num.h"
 #include "stats.h"
 
-/* 256 objects of 1 MiB over loopback take 0.29 s and 0.29 s of CPU; with 16 KiB, libcurl's default, 0.30 s and 0.33 s. */
+/* 256 MiB over loopback in 36 ranges: 0.33 s and 0.25 s of CPU; with 128 KiB 0.37 s and 0.32 s, with 64 KiB 0.39 s and 0.33 s.  In
+ * objects of 1 MiB 0.37 s with all from 16 KiB to 1 MiB, and memory grows from 277 to 328 MiB (315). */
 #define RECEIVE_BUFFER (512L * 1024)
 #define UPLOAD_BUFFER  (256L * 1024)
 

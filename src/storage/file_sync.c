@@ -13,7 +13,7 @@
 
 #include "file_impl.h"
 
-#define LEVELS 16 /* above an object that are remembered; of more the rest is synchronised each time */
+#define LEVELS 16 /* above an object that are remembered, the schema has 5; of more the rest is synchronised each time */
 
 void bkt_file_sync_init(struct bkt_file_store *st)
 {

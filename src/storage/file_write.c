@@ -19,8 +19,8 @@
 #define TURN_PAUSE_NS 2000000 /* asked for again so often, */
 #define TURN_PATIENCE 5       /* seconds with one and the same holder, */
 #define TURN_MOST     120     /* and in all */
-#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename */
-#define STALE       86400 /* seconds after which a temporary file has no writer any more */
+#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */
+#define STALE       86400 /* seconds after which a temporary file has no writer any more; a PUT takes no day */
 
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
 {

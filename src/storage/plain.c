@@ -5,7 +5,7 @@
 
 #include "http.h"
 
-#define MAX_REDIRECTS 5
+#define MAX_REDIRECTS 5 /* the number that HTTP once recommended (RFC 9110, 15.4); more is a loop */
 
 struct plain {
     struct bkt_http http;

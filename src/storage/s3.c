@@ -14,7 +14,7 @@
 #include "s3_sign.h"
 #include "s3_xml.h"
 
-#define MAX_DETOURS    3
+#define MAX_DETOURS    3 /* of one request: to the bucket's region, and what S3 wants sent again; more is a loop */
 #define DEFAULT_REGION "us-east-1"
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)

