@@ -16,10 +16,10 @@
 #include "reroot.h"
 #include "scan.h"
 #include "snapshot.h"
+#include "tool.h"
 #include "walk.h"
 #include "write.h"
 
-#define BATCH 256 /* objects copied at once, fewer when they are large */
 
 struct item {
     struct bkt_id id;      /* the object, or the chunk's dataset */
@@ -34,7 +34,7 @@ struct job {
     struct bkt_reroot       map;
     bool                    rerooted;
     struct bkt_clone       *c;
-    struct item             v[BATCH];
+    struct item             v[BKT_TOOL_BATCH];
     size_t                  n;
     uint64_t                bytes; /* of v */
     struct bkt_id          *last;  /* groups, copied after all else */
@@ -67,8 +67,8 @@ static int change(const struct job *j, const struct item *it, const struct bkt_r
 
 static int put_all(struct job *j, struct bkt_req *in)
 {
-    struct bkt_req out[BATCH];
-    struct bkt_buf changed[BATCH];
+    struct bkt_req out[BKT_TOOL_BATCH];
+    struct bkt_buf changed[BKT_TOOL_BATCH];
     int            rc = BKT_OK;
     size_t         n  = 0;
     memset(out, 0, sizeof out);
@@ -84,7 +84,7 @@ static int put_all(struct job *j, struct bkt_req *in)
     }
     if (rc == BKT_OK)
         rc = bkt_store_run(j->to, out, n, j->err);
-    for (size_t i = 0; i < BATCH; i++) {
+    for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
         bkt_req_fini(&out[i]);
         bkt_buf_fini(&changed[i]);
     }
@@ -103,7 +103,7 @@ static void items_clear(struct job *j)
 
 static int flush(struct job *j)
 {
-    struct bkt_req in[BATCH];
+    struct bkt_req in[BKT_TOOL_BATCH];
     int            rc = interrupt_check(j->err);
     if (rc < 0)
         return rc;
@@ -143,7 +143,7 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
     if (!it->from || !it->to)
         return no_memory(j);
     j->bytes += size;
-    return j->n == BATCH || j->bytes >= bkt_domain_settings(j->src)->in_flight ? flush(j) : BKT_OK;
+    return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_domain_settings(j->src)->in_flight ? flush(j) : BKT_OK;
 }
 
 /* ---- which objects ---- */
@@ -204,7 +204,7 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     struct item *it = &of->j->v[of->j->n++];
     *it             = (struct item){id, bkt_buf_steal(&from), bkt_buf_steal(&to), false};
     of->j->bytes += info->size;
-    return of->j->n == BATCH || of->j->bytes >= bkt_domain_settings(of->j->src)->in_flight ? flush(of->j) : BKT_OK;
+    return of->j->n == BKT_TOOL_BATCH || of->j->bytes >= bkt_domain_settings(of->j->src)->in_flight ? flush(of->j) : BKT_OK;
 }
 
 static int copy_chunks(struct job *j, const struct bkt_object *o)

@@ -8,7 +8,6 @@
 #include "show.h"
 #include "tool.h"
 
-#define MAX_TRIES 20 /* changes that others may make between reading and writing */
 
 /* Letters to bits; false: told */
 static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
@@ -64,7 +63,7 @@ static int change(const struct bkt_tool *t, const struct bkt_place *p, const str
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
     for (unsigned tries = 1;; tries++) {
         int rc = change_once(t, p, c, n, err);
-        if (rc != BKT_EPRECOND || tries == MAX_TRIES)
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
             return rc;
         bkt_err_clear(err);
     }

@@ -15,7 +15,6 @@
 #include "utf8.h"
 #include "walk.h"
 
-#define BATCH 128
 
 static const char *const lists[] = {[BKT_GROUP] = ".groups.txt", [BKT_DATASET] = ".datasets.txt", [BKT_DATATYPE] = ".datatypes.txt"};
 
@@ -24,7 +23,7 @@ static const char *const lists[] = {[BKT_GROUP] = ".groups.txt", [BKT_DATASET] =
 struct outbox {
     struct bkt_store *st;
     const char       *folder; /* a local one in place of the store; NULL */
-    struct bkt_buf    key[BATCH], text[BATCH];
+    struct bkt_buf    key[BKT_TOOL_BATCH], text[BKT_TOOL_BATCH];
     size_t            n;
     uint64_t          n_written;
     struct bkt_err   *err;
@@ -45,7 +44,7 @@ static int write_local(const struct outbox *o, size_t i)
 
 static int send(struct outbox *o)
 {
-    struct bkt_req reqs[BATCH];
+    struct bkt_req reqs[BKT_TOOL_BATCH];
     int            rc = BKT_OK;
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < o->n; i++)
@@ -71,7 +70,7 @@ static int post(struct outbox *o, const char *path, const char *name, struct bkt
     if (bkt_buf_addf(&o->key[o->n], "%s%s%s", path, *path ? "/" : "", name) < 0)
         BKT_NOMEM(o->err);
     bkt_buf_move(&o->text[o->n], text);
-    return ++o->n == BATCH ? send(o) : BKT_OK;
+    return ++o->n == BKT_TOOL_BATCH ? send(o) : BKT_OK;
 }
 
 /* ---- what is listed ---- */
@@ -99,7 +98,7 @@ struct catalog {
     struct bkt_domain *d;
     const char        *path;
     struct outbox      out;
-    struct listed      v[BATCH];
+    struct listed      v[BKT_TOOL_BATCH];
     size_t             n;
     struct bkt_buf     text[3];                  /* of lists */
     struct bkt_buf     chunks;                   /* of the dataset at hand */
@@ -138,7 +137,7 @@ static int md5_etag(const struct bkt_buf *b, char out[BKT_ETAG_MAX])
 
 static int read_etags(struct catalog *c)
 {
-    struct bkt_req reqs[BATCH];
+    struct bkt_req reqs[BKT_TOOL_BATCH];
     struct bkt_store *st = bkt_domain_store(c->d);
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < c->n; i++)
@@ -234,7 +233,7 @@ static int take_one(struct catalog *c, const struct listed *l)
 /* Version 1 isn't listed: each object is asked for. */
 static int head_all(struct catalog *c)
 {
-    struct bkt_req reqs[BATCH];
+    struct bkt_req reqs[BKT_TOOL_BATCH];
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < c->n; i++)
         reqs[i] = (struct bkt_req){.op = BKT_HEAD, .key = c->v[i].key};
@@ -280,7 +279,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     c->n++;
     if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
         return no_memory(c);
-    return c->n == BATCH ? take_batch(c) : BKT_OK;
+    return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
 }
 
 /* Version 1: an object, and a dataset's chunks behind it. */
@@ -293,7 +292,7 @@ static int add_known(struct catalog *c, enum bkt_scan_what what, const struct bk
     c->n++;
     if (!l->key || (chunk && (!l->chunk || !l->tail)))
         return no_memory(c);
-    return c->n == BATCH ? take_batch(c) : BKT_OK;
+    return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
 }
 
 struct chunks_of {
@@ -354,10 +353,10 @@ static int measure(struct catalog *c, struct dset *d)
 
 static int measure_all(struct catalog *c)
 {
-    struct bkt_id ids[BATCH];
+    struct bkt_id ids[BKT_TOOL_BATCH];
     for (size_t i = 0; i < c->n_dsets; i++) {
         size_t n = 0;
-        for (; i % BATCH == 0 && n < BATCH && i + n < c->n_dsets; n++)
+        for (; i % BKT_TOOL_BATCH == 0 && n < BKT_TOOL_BATCH && i + n < c->n_dsets; n++)
             ids[n] = c->dsets[i + n].id;
         bkt_domain_prefetch(c->d, ids, n);
         struct dset *d = &c->dsets[i];
@@ -446,7 +445,7 @@ static void catalog_fini(struct catalog *c)
     }
     for (size_t i = 0; i < c->n_sums; i++)
         free(c->sums[i].id);
-    for (size_t i = 0; i < BATCH; i++) {
+    for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
         bkt_buf_fini(&c->out.key[i]);
         bkt_buf_fini(&c->out.text[i]);
     }

@@ -7,7 +7,6 @@
 #include "ls.h"
 #include "scan.h"
 
-#define BATCH 256 /* documents asked for at once */
 
 bool bkt_ls_wanted(const struct bkt_ls *ls, const char *path)
 {
@@ -129,20 +128,18 @@ static void list_batch(struct bkt_ls *ls, struct bkt_store *st, char **paths, si
     free(docs);
 }
 
-#define MAX_DEPTH 200
-
 static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
     struct bkt_err                             err   = {.n = 0};
     if (bkt_place_list(st, path, on_name, &names, &err) < 0)
         ls->rc = bkt_tool_error(ls->t, path, &err);
-    if (depth > MAX_DEPTH) {
-        ls->rc = bkt_tool_fail(ls->t, "%s: folders are nested deeper than %d", path, MAX_DEPTH);
+    if (depth > BKT_TOOL_FOLDERS) {
+        ls->rc = bkt_tool_fail(ls->t, "%s: folders are nested deeper than %d", path, BKT_TOOL_FOLDERS);
         return;
     }
-    for (size_t i = 0; i < names.n; i += BATCH)
-        list_batch(ls, st, names.v + i, names.n - i < BATCH ? names.n - i : BATCH, depth);
+    for (size_t i = 0; i < names.n; i += BKT_TOOL_BATCH)
+        list_batch(ls, st, names.v + i, names.n - i < BKT_TOOL_BATCH ? names.n - i : BKT_TOOL_BATCH, depth);
 }
 
 /* ---- one argument ---- */

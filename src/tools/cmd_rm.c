@@ -15,10 +15,7 @@
 #include "thread.h"
 #include "tool.h"
 
-#define BATCH     256 /* documents asked for at once */
 #define TEAM      16  /* domains removed at once: each takes a few requests, one after the other */
-#define MAX_DEPTH 200
-
 struct rm {
     struct bkt_tool  *t;
     struct bkt_store *st;
@@ -157,8 +154,8 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     BKT_PASS(interrupt_check(err));
     if (!*path)
         BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not removed");
-    if (depth > MAX_DEPTH)
-        BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", MAX_DEPTH);
+    if (depth > BKT_TOOL_FOLDERS)
+        BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", BKT_TOOL_FOLDERS);
     if (doc->what == BKT_IS_FOLDER)
         BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
     BKT_PASS(bkt_place_list(r->st, path, on_name, &in, err));
@@ -169,8 +166,8 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     if (in.n && depth == 0 && !confirmed(r, path, in.n))
         BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r wants --yes too, -n shows what would go", in.n);
     unsigned before = r->n_failed;
-    for (size_t i = 0; i < in.n; i += BATCH)
-        remove_batch(r, in.v + i, in.n - i < BATCH ? in.n - i : BATCH, depth);
+    for (size_t i = 0; i < in.n; i += BKT_TOOL_BATCH)
+        remove_batch(r, in.v + i, in.n - i < BKT_TOOL_BATCH ? in.n - i : BKT_TOOL_BATCH, depth);
     if (r->n_failed > before)
         BKT_FAIL(err, BKT_EEXIST, "it stays: not everything in it was removed");
     return doc->what == BKT_IS_FOLDER && !r->dry_run ? delete_doc(r->st, path, err) : BKT_OK;

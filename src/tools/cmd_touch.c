@@ -7,7 +7,6 @@
 #include "show.h"
 #include "tool.h"
 
-#define MAX_TRIES 20 /* changes that others may make between reading and writing */
 
 /* A folder that is there: its time only. */
 static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
@@ -28,7 +27,7 @@ static int refresh(const struct bkt_tool *t, const struct bkt_place *p, struct b
 {
     for (unsigned tries = 1;; tries++) {
         int rc = refresh_once(t, p, err);
-        if (rc != BKT_EPRECOND || tries == MAX_TRIES)
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
             return rc;
         bkt_err_clear(err);
     }

@@ -261,8 +261,6 @@ struct many {
 
 static int on_member(const char *path, void *arg);
 
-#define MAX_DEPTH 200
-
 static void check_member(struct many *m, const char *path)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
@@ -272,7 +270,7 @@ static void check_member(struct many *m, const char *path)
     if (rc == BKT_OK && doc.what == BKT_IS_DOMAIN) {
         int one = run_one(m->t, name, m->j);
         m->rc   = one ? one : m->rc;
-    } else if (rc == BKT_OK && m->depth < MAX_DEPTH) {
+    } else if (rc == BKT_OK && m->depth < BKT_TOOL_FOLDERS) {
         m->depth++;
         rc = bkt_place_list(m->st, path, on_member, m, &err);
         m->depth--;

@@ -13,7 +13,7 @@
 #include "acl.h"
 #include "pointer.h"
 
-#define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up */
+#define MAX_FLAT 20000 /* objects of version 1 at a bucket's top before its listing is given up: 20 lists, one after the other */
 
 /* ---- where ---- */
 

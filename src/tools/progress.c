@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define EVERY_TTY   0.2 /* seconds between two showings */
-#define EVERY_PLAIN 5.0
+#define EVERY_PLAIN 5.0 /* in a log file */
 
 static double now(void)
 {

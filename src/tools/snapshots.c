@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "scan.h"
+#include "tool.h"
 
-#define BATCH     256 /* objects read at once */
-#define MAX_TRIES 20  /* changes of the document that others may make meanwhile */
 
 struct gather {
     struct bkt_store         *st;
@@ -16,9 +15,9 @@ struct gather {
     uint64_t                  pays_for; /* objects; 0: however many keys there are */
     struct bkt_snapshot_out   out;
     size_t                    n_read;
-    struct bkt_req            req[BATCH];
-    struct bkt_id             id[BATCH];
-    char                     *key[BATCH];
+    struct bkt_req            req[BKT_TOOL_BATCH];
+    struct bkt_id             id[BKT_TOOL_BATCH];
+    char                     *key[BKT_TOOL_BATCH];
     size_t                    n;
     struct bkt_err           *err;
 };
@@ -69,7 +68,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     g->key[g->n] = strdup(s->entry->key);
     if (!g->key[g->n])
         return BKT_ERR(g->err, BKT_ENOMEM, "out of memory");
-    return ++g->n == BATCH ? read_batch(g) : BKT_OK;
+    return ++g->n == BKT_TOOL_BATCH ? read_batch(g) : BKT_OK;
 }
 
 /* Say in the domain's document that there is a snapshot, or (NULL) that there is none. */
@@ -94,7 +93,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
         if (json.len == req.body.len && memcmp(json.ptr, req.body.ptr, json.len) == 0)
             return BKT_OK;
         int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL, NULL, err);
-        if (rc != BKT_EPRECOND || tries == MAX_TRIES)
+        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
             return rc;
         bkt_err_clear(err);
     }

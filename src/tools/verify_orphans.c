@@ -115,9 +115,7 @@ int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *pr
         bkt_err_clear(v->err);
         return BKT_OK;
     }
-    for (size_t i = 0; rc == BKT_OK && i < r.keys.n; i += 256)
-        rc = bkt_store_delete(st, (const char *const *)r.keys.v + i, r.keys.n - i < 256 ? r.keys.n - i : 256, v->err);
-    return rc;
+    return rc < 0 ? rc : bkt_store_delete(st, (const char *const *)r.keys.v, r.keys.n, v->err);
 }
 
 /* ---- orphans ---- */

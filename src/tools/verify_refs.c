@@ -288,7 +288,7 @@ static void flush(struct deep *d)
             if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
                 bkt_verify_note(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
-        } else if (rc < 0 && d->bad++ < 100) {
+        } else if (rc < 0 && d->bad++ < MOST_TOLD) {
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
         }
     }

@@ -5,15 +5,14 @@
 #include "snapshots.h"
 #include "verify.h"
 
-#define BATCH 256 /* objects read at once */
 
 /* Objects of a snapshot that counts as current, with what is stored in their place. */
 struct compare {
     struct bkt_verify *v;
-    struct bkt_req     req[BATCH];
-    struct bkt_buf     key[BATCH];
-    const void        *json[BATCH];
-    size_t             n_json[BATCH], n;
+    struct bkt_req     req[BKT_TOOL_BATCH];
+    struct bkt_buf     key[BKT_TOOL_BATCH];
+    const void        *json[BKT_TOOL_BATCH];
+    size_t             n_json[BKT_TOOL_BATCH], n;
     size_t             n_wrong;
 };
 
@@ -54,7 +53,7 @@ static int compare_all(struct bkt_verify *v, struct bkt_snapshot *s, size_t *n_w
             continue;
         if (bkt_id_key(&one, &c->key[c->n++]) < 0)
             rc = BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
-        else if (c->n == BATCH)
+        else if (c->n == BKT_TOOL_BATCH)
             rc = compare_batch(c);
     }
     int last = compare_batch(c);
