@@ -9,7 +9,7 @@
 #include "delay.h"
 #include "engine.h"
 
-#define BKT_PACE_SAMPLES 256 /* lately: the time of late answers is the same with 64 and with 1024 */
+#define BKT_PACE_SAMPLES 256 /* the last ones; late_same takes as long with 64 */
 
 /* How the answers to one kind of request have been lately; engine_pace.c */
 struct lane {

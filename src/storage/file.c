@@ -12,7 +12,8 @@
 #include "pool.h"
 #include "stats.h"
 
-#define POUR_PIECE (UINT64_C(128) << 10) /* half of a usual L2 cache */
+/* Half of a usual L2 cache.  256 MiB, raw: 0.13 s; with 512 KiB and 2 MiB 0.14 s, with 32 KiB 0.15 s. */
+#define POUR_PIECE (UINT64_C(128) << 10)
 
 struct file_job {
     struct bkt_job         job;
