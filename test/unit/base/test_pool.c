@@ -160,6 +160,48 @@ static void a_forked_child_has_a_pool_of_its_own(void **state)
     check_all();
 }
 
+/* What the parent has queued behind jobs that hold all threads. */
+enum { HELD = 8 };
+static pid_t      parent;
+static atomic_int holding, let_go, foreign;
+static void       hold(struct bkt_job *job)
+{
+    (void)job;
+    atomic_fetch_add(&foreign, getpid() != parent);
+    atomic_fetch_add(&holding, 1);
+    while (getpid() == parent && !atomic_load(&let_go))
+        usleep(1000);
+}
+
+static void a_forked_child_runs_none_of_the_parents_jobs(void **state)
+{
+    static struct bkt_job jobs[HELD];
+    int                   status = -1;
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* ThreadSanitizer's runtime cannot start threads in a child of a process with threads */
+#endif
+    parent = getpid();
+    for (int i = 0; i < HELD; i++) {
+        jobs[i] = (struct bkt_job){.run = hold};
+        bkt_pool_submit(&jobs[i]);
+    }
+    while (atomic_load(&holding) < 4)
+        usleep(1000);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        submit_all();
+        bkt_pool_shutdown();
+        _exit(atomic_load(&foreign) ? 2 : atomic_load(&done) == N ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    atomic_store(&let_go, 1);
+    bkt_pool_shutdown();
+    assert_int_equal(status, 0);
+    assert_int_equal(atomic_load(&holding), HELD);
+}
+
 int main(void)
 {
     bkt_pool_size(4);
@@ -167,6 +209,7 @@ int main(void)
                                        cmocka_unit_test(small_jobs_are_left_to_one_thread),
                                        cmocka_unit_test(a_waiting_thread_can_help),
                                        cmocka_unit_test(idle_threads_are_not_counted_twice),
-                                       cmocka_unit_test(a_forked_child_has_a_pool_of_its_own)};
+                                       cmocka_unit_test(a_forked_child_has_a_pool_of_its_own),
+                                       cmocka_unit_test(a_forked_child_runs_none_of_the_parents_jobs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
