@@ -192,6 +192,7 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     (void)bkt_err_copy(err, rc, &why);
     if (rc == BKT_OK && bkt_object_set_etag(*out, l->json ? l->etag : l->req.etag) < 0) {
         bkt_object_free(*out);
+        *out = NULL;
         BKT_NOMEM(err);
     }
     BKT_TRY(err, rc, "%s in %s", key_of(l), bkt_store_uri(l->cache->store));
