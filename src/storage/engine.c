@@ -132,7 +132,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     x->legs[0] = (struct bkt_leg){x, easy};
     x->legs[1] = (struct bkt_leg){NULL, NULL};
     bkt_pace_begun(h, x);
-    bkt_engine_options(e, &x->legs[0]);
+    bool ok = bkt_engine_options(e, &x->legs[0]);
     x->prev = NULL;
     x->next = e->active;
     if (e->active)
@@ -145,7 +145,10 @@ static void begin(struct engine *e, struct bkt_xfer *x)
         e->scan_ms = every;
         e->scan_at = e->now + every;
     }
-    (void)curl_multi_add_handle(e->multi, easy);
+    if (ok && curl_multi_add_handle(e->multi, easy) == CURLM_OK)
+        return;
+    (void)snprintf(x->why, sizeof x->why, "out of memory");
+    bkt_engine_end(e, x, BKT_WIRE_FATAL);
 }
 
 static void pump(struct engine *e, struct host *h)
@@ -340,6 +343,24 @@ static void collect(struct engine *e)
     }
 }
 
+/* Libcurl ran out of memory and has lost track of a connection; 7.88 even divides by zero when it meets that one again.  So all that
+ * are in use are closed. */
+static void start_over(struct engine *e)
+{
+    for (struct bkt_xfer *x = e->active, *next; x; x = next) {
+        next = x->next;
+        (void)snprintf(x->why, sizeof x->why, "out of memory");
+        bkt_engine_end(e, x, BKT_WIRE_RESET);
+    }
+}
+
+static void act(struct engine *e, curl_socket_t fd, int what)
+{
+    int running;
+    if (curl_multi_socket_action(e->multi, fd, what, &running) == CURLM_OUT_OF_MEMORY)
+        start_over(e);
+}
+
 static int wait_ms(const struct engine *e)
 {
     uint64_t until = e->timer_at;
@@ -355,7 +376,6 @@ static int wait_ms(const struct engine *e)
 static void turn(struct engine *e)
 {
     struct epoll_event ev[MAX_EVENTS];
-    int                running;
     take_inbox(e);
     drop_cancelled(e);
     wake_delayed(e);
@@ -376,11 +396,11 @@ static void turn(struct engine *e)
         unsigned v    = ev[i].events;
         int      what = (v & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (v & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                    (v & EPOLLERR ? CURL_CSELECT_ERR : 0);
-        (void)curl_multi_socket_action(e->multi, ev[i].data.fd, what, &running);
+        act(e, ev[i].data.fd, what);
     }
     if (e->timer_at <= e->now) {
         e->timer_at = UINT64_MAX;
-        (void)curl_multi_socket_action(e->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+        act(e, CURL_SOCKET_TIMEOUT, 0);
     }
     while (e->decided)
         bkt_hedge_give_up(e, e->decided);

@@ -199,11 +199,12 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
     return BKT_WIRE_FATAL;
 }
 
-void bkt_engine_options(struct engine *e, struct bkt_leg *leg)
+bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
 {
     struct bkt_xfer *x = leg->x;
     CURL            *h = leg->easy;
-#define SET(option, value) (void)curl_easy_setopt(h, CURLOPT_##option, (value))
+    bool             ok = true; /* without its method a DELETE would be a GET */
+#define SET(option, value) ok = curl_easy_setopt(h, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY && ok
     SET(URL, x->url);
     SET(PRIVATE, leg);
     SET(SHARE, e->share);
@@ -250,4 +251,5 @@ void bkt_engine_options(struct engine *e, struct bkt_leg *leg)
         SET(CUSTOMREQUEST, x->method);
     }
 #undef SET
+    return ok;
 }

@@ -18,8 +18,8 @@ static void hedge(struct engine *e, struct bkt_xfer *x)
     x->twin    = easy;
     x->legs[1] = (struct bkt_leg){x, easy};
     bkt_stats_add(BKT_STAT(hedges), 1);
-    bkt_engine_options(e, &x->legs[1]);
-    (void)curl_multi_add_handle(e->multi, easy);
+    if (!bkt_engine_options(e, &x->legs[1]) || curl_multi_add_handle(e->multi, easy) != CURLM_OK)
+        bkt_hedge_give_up(e, x);
 }
 
 static void resume(struct engine *e, struct bkt_xfer *x)

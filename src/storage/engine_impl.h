@@ -58,8 +58,8 @@ struct engine {
     uint64_t         look_at; /* the next time to look for cancelled ones among the delayed */
 };
 
-/** Set up one leg of the exchange: callbacks, limits, method and body. */
-void bkt_engine_options(struct engine *e, struct bkt_leg *leg);
+/** Set up one leg of the exchange: callbacks, limits, method and body.  False: out of memory. */
+bool bkt_engine_options(struct engine *e, struct bkt_leg *leg);
 /** How libcurl's result reads. */
 enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 /** Callbacks of the multi handle: sockets are watched by e->epoll, its timer is e->timer_at; @p arg is the engine. */
