@@ -1,10 +1,11 @@
-/* The connector itself: its table of callbacks, what it can do, its info string and its life. */
+/* The connector itself: its table of callbacks, what it can do and its life. */
 #include <H5PLextern.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bkt_config.h"
+#include "info.h"
 #include "plugin.h"
 #include "pool.h"
 #include "shadow.h"
@@ -13,45 +14,6 @@
 #include "trace.h"
 #include "vfd.h"
 #include "vol.h"
-
-/* ---- info: the string after the connector's name; checked when it is parsed, read when a file is opened ---- */
-
-static void *info_copy(const void *info)
-{
-    return info ? strdup(info) : NULL;
-}
-
-static herr_t info_cmp(int *cmp, const void *a, const void *b)
-{
-    *cmp = strcmp(a ? a : "", b ? b : "");
-    return 0;
-}
-
-static herr_t info_free(void *info)
-{
-    free(info);
-    return 0;
-}
-
-static herr_t info_to_str(const void *info, char **str)
-{
-    *str = strdup(info ? info : "");
-    return *str ? 0 : -1;
-}
-
-static herr_t info_from_str(const char *str, void **info)
-{
-    struct bkt_err      err = {.n = 0};
-    struct bkt_settings set;
-    while (*str == ' ')
-        str++;
-    int rc = bkt_settings_init(&set, str, &err);
-    if (rc < 0)
-        return bkt_h5err_publish(&err);
-    bkt_settings_fini(&set);
-    *info = strdup(str);
-    return *info ? 0 : -1;
-}
 
 /* ---- introspection ---- */
 
@@ -201,11 +163,11 @@ const H5VL_class_t bkt_vol_class = {
     .info_cls =
         {
             .size     = sizeof(char),
-            .copy     = info_copy,
-            .cmp      = info_cmp,
-            .free     = info_free,
-            .to_str   = info_to_str,
-            .from_str = info_from_str,
+            .copy     = bkt_info_copy,
+            .cmp      = bkt_info_cmp,
+            .free     = bkt_info_free,
+            .to_str   = bkt_info_to_str,
+            .from_str = bkt_info_from_str,
         },
     .attr_cls =
         {

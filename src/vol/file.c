@@ -9,6 +9,7 @@
 #include "bkt_config.h"
 #include "change.h"
 #include "convert.h"
+#include "info.h"
 #include "native_data.h"
 #include "native.h"
 #include "pool.h"
@@ -161,7 +162,7 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
     if (fapl != H5P_DEFAULT && H5Pget_vol_info(fapl, &info) < 0)
         return bkt_h5err_capture(err, "asking the file access list for the connector's info");
     int rc = bkt_settings_init(set, info, err);
-    free(info);
+    (void)bkt_info_free(info);
     if (rc < 0)
         return rc;
     if (set->stats)
