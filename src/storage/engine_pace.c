@@ -8,7 +8,10 @@
  * are known to be small (JSON) have twice as many from the start, until it is seen that more don't help: h5dump -H of 10,101
  * objects takes 0.06 s less of 1.6.  Uploads are looked at likewise, their bodies being what goes out.  But the system
  * takes what it is given long before it is sent, and on a full line twice the connections have twice as long to wait: so they go
- * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter.
+ * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter.  Chunks that are uploaded have twice as many
+ * from the start, too: their bodies go out while the server makes the first ones wait, and there are never more than setting
+ * in_flight bytes of them.  256 MiB in one call, 1 MiB a chunk, took 0.29 s at 30 ms, and take 0.27; at 100 ms and 50 MB/s a
+ * request 0.68 and 0.67.
  *
  * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then, and one more
  * after every two rounds of answers.  256 objects of 1 MiB from a server 30 ms away that bears 16 at once took 1.4 s and 910
@@ -30,7 +33,7 @@
 #include "stats.h"
 
 #define START_CONNECTIONS 64u
-#define SMALL_TIMES       2u
+#define MORE_TIMES        2u
 /* late_same (1.31 s without hedging): 0.52 s, and no other to be told from it with MIN_SAMPLES 8 and 32, SLACK_MS 2 and 30, or a
  * fourth or a sixteenth of late_ms between looks; with LATE_HALVES 2 0.48 s, with 4 0.60 s. */
 #define MIN_SAMPLES       16
@@ -175,13 +178,19 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
         received(h, x);
 }
 
+/* Connections for such a request. */
+static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
+{
+    bool more = (x->small || x->put_len >= SHORT_BODY) && h->most >= UINT_MAX / 2;
+    return (unsigned)bkt_min_u64(more ? MORE_TIMES * (uint64_t)h->limit : h->limit, x->net->connections);
+}
+
 bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
 {
     if (h->window > 0 && h->active + h->twins >= (unsigned)h->window)
         return false;
     unsigned active = h->active + h->twins;
-    unsigned limit  = x->small && h->most >= UINT_MAX / 2 ? SMALL_TIMES * h->limit : h->limit;
-    if (active < (limit < x->net->connections ? limit : x->net->connections))
+    if (active < limit_of(h, x))
         return true;
     if (!h->wanted || h->limit >= x->net->connections)
         return false;

@@ -55,6 +55,16 @@ static void many_small_ones_get_more_connections(void)
     answer_ms = 0;
 }
 
+static void chunks_have_more_from_the_start(void)
+{
+    answer_ms     = 30;
+    unsigned most = put_many(100, 300000, "connections=256");
+    CHECK(most > 64 && most <= 100, "%u connections", most);
+    most = put_many(100, 300000, "connections=40");
+    CHECK(most <= 40, "%u connections where 40 are allowed", most);
+    answer_ms = 0;
+}
+
 /* Twice as many at once take twice as long each: that was no gain. */
 static void a_full_line_gets_no_more(void)
 {
@@ -117,6 +127,7 @@ int main(void)
     what_stops_is_not();
     a_trickle_ends_at_its_deadline();
     many_small_ones_get_more_connections();
+    chunks_have_more_from_the_start();
     a_full_line_gets_no_more();
     return failures != 0;
 }
