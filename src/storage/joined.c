@@ -83,7 +83,8 @@ static void split(const struct joined *j, struct gather *g, uint64_t off, unsign
         uint64_t           in = off - p->start, n = bkt_min_u64(len, p->size - in);
         if (p->store)
             g->inner[g->n++] = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = p->off + in, .len = n, .dst = to,
-                                                .if_match = p->etag, .version = p->version, .cancel = g->outer->cancel, .done = part_done, .arg = g};
+                                                .if_match = p->etag, .version = p->version, .cancel = g->outer->cancel,
+                                                .done = part_done, .arg = g};
         else
             memset(to, 0, (size_t)n);
         off += n, len -= n, to += n;

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROGRESS_OBJECT 4096 /* what an object counts in `total`: 0.4 ms, as in cp of 10,101 objects at 30 ms, are that many bytes at 10 MB/s */
+/* What an object counts in `total`: 0.4 ms, as in cp of 10,101 objects at 30 ms, are that many bytes at 10 MB/s. */
+#define PROGRESS_OBJECT 4096
 
 struct progress {
     bool     tty, verbose;
