@@ -521,6 +521,7 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
     op->bucket        = call && call->bucket;
     op->seen_id       = call ? call->seen_id : NULL;
     op->query         = call ? call->query : NULL;
+    op->md5           = call ? call->md5 : NULL;
     op->if_match      = req->if_match;
     op->if_none_match = req->if_none_match;
     op->x             = (struct bkt_xfer){.net     = &h->net,

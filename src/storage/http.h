@@ -26,6 +26,7 @@ struct bkt_http_call {
     bool        bucket; /* the bucket itself, whatever the key says (lists) */
     const char *put_id; /* sent with a PUT, which is judged as a caller's is (http_put.c), or the begin of an upload; NULL: none */
     char       *seen_id; /* gets the id of the PUT that the answer names, BKT_PUT_ID bytes; may be NULL */
+    const char *md5;    /* S3: the body's, as Content-MD5 says it; NULL: not said */
     const void *body;   /* what a POST sends; its answer comes as a GET's does */
     size_t      len;
 };
@@ -62,6 +63,7 @@ struct bkt_http_op {
     const char           *if_match, *if_none_match; /* what is sent: the site may want something else than the request says */
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
+    const char           *md5;      /* the call's */
     struct {                        /* http_put.c's */
         char id[BKT_PUT_ID];        /* "": none is sent */
         bool looking;               /* asking by HEAD what became of it */

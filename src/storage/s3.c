@@ -36,6 +36,8 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
                               .payload_hash   = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
                               .requester_pays = s->requester_pays,
                               .put_id         = op->put.id[0] && !op->put.looking ? op->put.id : NULL};
+    if (op->md5 && bkt_http_header(op, "Content-MD5", op->md5) < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     return bkt_s3_auth_sign(s->auth, op, &t);
 }
 
@@ -122,8 +124,8 @@ static void s3_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .start = bkt_s3_start, .list = bkt_s3_list,
-    .list_parts = bkt_s3_list_parts, .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .close = s3_close};
+    .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .start = bkt_s3_start, .delete_many = bkt_s3_delete,
+    .list = bkt_s3_list, .list_parts = bkt_s3_list_parts, .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {

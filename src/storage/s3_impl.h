@@ -15,6 +15,7 @@ struct bkt_s3 {
     char                region[40]; /* under bkt_state_lock() */
     bool                requester_pays, sign_payload, one_writer;
     uint64_t            upload_part;
+    atomic_bool         no_delete_many; /* the server doesn't know DeleteObjects */
     struct bkt_s3_kind *kind;
 };
 
@@ -46,6 +47,11 @@ BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const ch
 int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
+
+/* ---- s3_delete.c ---- */
+
+/** As bkt_store_ops.delete_many. */
+void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
 /* ---- s3_put.c ---- */
 

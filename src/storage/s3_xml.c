@@ -345,6 +345,54 @@ int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt
     return rc;
 }
 
+/* ---- many DELETEs ---- */
+
+struct deleted_parse {
+    int (*each)(const char *key, const struct bkt_s3_error *why, void *arg);
+    void               *arg;
+    bool                in_error;
+    struct bkt_buf      key;
+    struct bkt_s3_error why;
+};
+
+static void deleted_start(struct parse *p, const char *name)
+{
+    struct deleted_parse *d = p->arg;
+    if (p->depth == 1 && strcmp(name, "DeleteResult") != 0)
+        stop(p, BKT_EFORMAT, "it is no DeleteResult");
+    if (p->depth != 2)
+        return;
+    d->in_error = strcmp(name, "Error") == 0;
+    d->why      = (struct bkt_s3_error){0};
+    bkt_buf_clear(&d->key);
+}
+
+static void deleted_end(struct parse *p, const char *name)
+{
+    struct deleted_parse *d = p->arg;
+    if (!d->in_error)
+        return;
+    if (p->depth == 3 && strcmp(name, "Key") == 0 && decode(bkt_buf_str(&p->text), false, &d->key) < 0)
+        stop(p, BKT_ENOMEM, "out of memory");
+    else if (p->depth == 3 && strcmp(name, "Code") == 0)
+        take_text(p, d->why.code, sizeof d->why.code);
+    else if (p->depth == 3 && strcmp(name, "Message") == 0)
+        take_text(p, d->why.message, sizeof d->why.message);
+    int rc = p->depth == 2 ? d->each(bkt_buf_str(&d->key), &d->why, d->arg) : BKT_OK;
+    if (rc < 0)
+        stop(p, rc, NULL);
+}
+
+int bkt_s3_parse_deleted(const void *xml, size_t n, int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
+                         struct bkt_err *err)
+{
+    struct deleted_parse d  = {.each = each, .arg = arg};
+    struct parse         p  = {.start = deleted_start, .end = deleted_end, .arg = &d};
+    int                  rc = parse(&p, xml, n, err);
+    bkt_buf_fini(&d.key);
+    return rc;
+}
+
 /* ---- the begin of an upload ---- */
 
 static void upload_start(struct parse *p, const char *name)

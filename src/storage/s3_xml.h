@@ -34,6 +34,11 @@ struct bkt_s3_uploads_page {
 BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                                        struct bkt_s3_uploads_page *page, struct bkt_err *err);
 
+/** Parse a DeleteResult, calling @p each for every key that it says wasn't deleted, and why.  As bkt_s3_parse_list(). */
+BKT_NODISCARD int bkt_s3_parse_deleted(const void *xml, size_t n,
+                                       int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
+                                       struct bkt_err *err);
+
 /** The UploadId of an InitiateMultipartUploadResult.  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
 

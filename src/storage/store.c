@@ -212,7 +212,8 @@ void bkt_store_leave(struct bkt_store *st)
     (void)pthread_mutex_unlock(&st->lock);
 }
 
-void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
+/* Outputs are reset and arguments checked; false: that was its end. */
+static bool begin(struct bkt_store *st, struct bkt_req *req)
 {
     bkt_store_enter(st);
     free(req->err);
@@ -225,10 +226,15 @@ void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
     req->etag[0] = 0;
     req->impl    = NULL;
     req->next    = NULL;
-    if (check(st, req) < 0) {
+    if (check(st, req) < 0)
         bkt_store_finish(st, req);
+    return req->rc == BKT_OK;
+}
+
+void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
+{
+    if (!begin(st, req))
         return;
-    }
     if (!st->ops->decorator)
         bkt_stats_add(ops[req->op].stat, 1);
     if (req->cancel && atomic_load(req->cancel)) {
@@ -364,16 +370,38 @@ void bkt_batch_fini(struct bkt_batch *b)
     (void)pthread_mutex_destroy(&b->lock);
 }
 
+static bool plain_deletes(const struct bkt_req *reqs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (reqs[i].op != BKT_DELETE || reqs[i].if_match || reqs[i].if_none_match || reqs[i].cancel)
+            return false;
+    return true;
+}
+
+static void start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_req **v = NULL;
+    size_t                                  m = 0;
+    if (st->ops->delete_many && n > 1 && plain_deletes(reqs, n))
+        v = calloc(n, sizeof(struct bkt_req *));
+    for (size_t i = 0; i < n; i++)
+        if (!v)
+            bkt_store_start(st, &reqs[i]);
+        else if (begin(st, &reqs[i]))
+            v[m++] = &reqs[i];
+    if (m)
+        st->ops->delete_many(st, v, m);
+}
+
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
 {
     if (!n)
         return BKT_OK;
     struct bkt_batch b;
     bkt_batch_init(&b, n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         reqs[i].batch = &b;
-        bkt_store_start(st, &reqs[i]);
-    }
+    start_all(st, reqs, n);
     /* local work waits in the pool: this thread takes part, so that a pool thread may wait here, too */
     bkt_batch_wait(&b, st->ops->local);
     bkt_batch_fini(&b);

@@ -14,6 +14,9 @@ struct bkt_store_ops {
     /** Begin @p req, whose arguments are checked and whose outputs are reset.  Ends with bkt_store_finish(),
      *  on any thread, also before start() returns.  Never blocks on the network. */
     void (*start)(struct bkt_store *st, struct bkt_req *req);
+    /** Begin DELETEs without conditions that were asked for together, at least two; each ends as under start(), by itself.  They are
+     *  counted here.  @p reqs is borrowed for the call.  NULL: one by one. */
+    void (*delete_many)(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
     /** As bkt_store_list(); blocks.  NULL: not supported. */
     int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);

@@ -1,5 +1,5 @@
 /* Fuzz target for what servers say: S3's XML lists and errors, and header lines.
- * Input: kind (1: 'L' list, 'U' uploads, 'E' error, 'H' headers, "name: value" a line), then the text. */
+ * Input: kind (1: 'L' list, 'U' uploads, 'D' deletes, 'E' error, 'H' headers, "name: value" a line), then the text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +47,23 @@ static void uploads(const void *p, size_t n)
     bkt_buf_fini(&page.upload);
 }
 
+static int each_kept(const char *key, const struct bkt_s3_error *why, void *arg)
+{
+    size_t *n = arg;
+    if (!key || strpbrk(why->code, "\r\n") || strpbrk(why->message, "\r\n"))
+        abort();
+    return ++*n > 1000 ? BKT_ECANCEL : BKT_OK;
+}
+
+static void deletes(const void *p, size_t n)
+{
+    struct bkt_err err   = {0};
+    size_t         count = 0;
+    int            rc    = bkt_s3_parse_deleted(p, n, each_kept, &count, &err);
+    if (rc < 0 && rc != BKT_ECANCEL && err.n == 0)
+        abort();
+}
+
 static void error(const void *p, size_t n)
 {
     struct bkt_s3_error e;
@@ -78,6 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         list(data + 1, size - 1);
     else if (data[0] == 'U')
         uploads(data + 1, size - 1);
+    else if (data[0] == 'D')
+        deletes(data + 1, size - 1);
     else if (data[0] == 'E')
         error(data + 1, size - 1);
     else

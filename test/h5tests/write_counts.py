@@ -8,6 +8,7 @@ A small S3 server (GET, HEAD, PUT with conditions, DELETE, list of one bucket) c
 import argparse
 import collections
 import hashlib
+import html
 import http.server
 import os
 import re
@@ -59,17 +60,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, f"<?xml version='1.0'?><ListBucketResult><IsTruncated>false</IsTruncated>{text}</ListBucketResult>".encode(),
                     [("Content-Type", "application/xml")])
 
+    def delete_many(self, body):
+        """DeleteObjects; a key that may not be deleted is named in the answer."""
+        keys = [html.unescape(key) for key in re.findall(r"<Key>(.*?)</Key>", body.decode())]
+        text = "".join(f"<Error><Key>{xml.sax.saxutils.escape(key)}</Key><Code>AccessDenied</Code></Error>" for key in keys) if REFUSE else ""
+        with LOCK:
+            LOG.append(("DELETE", "?delete", len(body), keys))
+            for key in keys if not REFUSE else ():
+                OBJECTS.pop(key, None)
+        self.answer(200, f"<DeleteResult>{text}</DeleteResult>".encode(), [("Content-Type", "application/xml")])
+
     def serve(self):
         path, _, query = self.path.partition("?")
         key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.command == "POST" and query == "delete=":
+            return self.delete_many(body)
         held = HOLD if self.command == "PUT" else None
         if held and re.search(held[0], key):
             held[1].wait(60)
         if GATE and self.command == "HEAD" and key.startswith("raw"):
             GATE.wait(60)
         with LOCK:
-            LOG.append((self.command if key else "LIST", key, len(body)))
+            LOG.append((self.command if key else "LIST", key, len(body), [key]))
             if held and re.search(held[2], key):
                 held[1].set()
             have = OBJECTS.get(key)
@@ -177,7 +190,8 @@ class Tests:
         REFUSE = True
         log = self.run("refused", n)
         REFUSE = False
-        tried = collections.Counter(entry[1] for entry in log if entry[0] == "DELETE")
+        tried = collections.Counter(key for entry in log if entry[0] == "DELETE" for key in entry[3])
+        self.check(sum(entry[0] == "DELETE" for entry in log) == 1, f"refused: {n} objects in one request")
         self.check(len(tried) == n and set(tried.values()) == {1}, f"refused: {len(tried)} of {n} objects were to be deleted, once each")
         self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
 

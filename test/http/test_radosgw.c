@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "stats.h"
 
 static char prefix[40];
 
@@ -119,7 +120,13 @@ static void lists(struct bkt_store *st)
           "%d prefixes; %s", m[1], first_line(&err));
     CHECK(bkt_store_list(st, key_of("list a+/1/"), "/", count, k, &err) == BKT_OK && k[0] == N / 3 && k[1] == 0,
           "%d keys; %s", k[0], first_line(&err));
+    struct bkt_stats was, is;
+    bkt_stats_get(&was);
     run_all(st, BKT_DELETE);
+    bkt_stats_get(&is);
+    CHECK(is.del - was.del == (N + 249) / 250, "%d requests for %d keys", (int)(is.del - was.del), N);
+    n[0] = n[1] = 0;
+    CHECK(bkt_store_list(st, key_of("list a+/"), "", count, n, &err) == BKT_OK && n[0] == 0, "%d keys are left", n[0]);
 }
 
 static void refusals(const char *public_uri)

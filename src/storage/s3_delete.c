@@ -1,0 +1,169 @@
+/* DELETEs that were asked for together, as few requests: DeleteObjects, POST ?delete.
+ *
+ * What that can't do, or a server doesn't know, goes the usual way, one by one: keys that XML can't say; all of a request that is
+ * refused or answered with something else; what the answer says went wrong and may go right the next time.  Whether the server
+ * knows it is found out by using it, once per store. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "num.h"
+#include "s3_impl.h"
+#include "s3_xml.h"
+#include "stats.h"
+
+#define AT_ONCE 250 /* keys of a request: S3 takes 1,000, but several shorter ones are worked on side by side */
+
+struct group {
+    struct bkt_s3       *s;
+    struct bkt_req       post;
+    struct bkt_http_call call;
+    struct bkt_buf       xml, md5;
+    size_t               last; /* the request that the answer named last */
+    size_t               n;
+    struct bkt_req      *reqs[AT_ONCE]; /* impl: not NULL for those that are to be sent one by one */
+};
+
+static void one(struct bkt_s3 *s, struct bkt_req *req)
+{
+    req->impl = NULL;
+    bkt_stats_add(BKT_STAT(del), 1);
+    bkt_http_start(&s->http, req, NULL);
+}
+
+/* The store may be gone after the last one. */
+static void finish(struct group *g)
+{
+    struct bkt_s3 *s = g->s;
+    bkt_req_fini(&g->post);
+    bkt_buf_fini(&g->xml);
+    bkt_buf_fini(&g->md5);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->reqs[i]->impl)
+            one(s, g->reqs[i]);
+        else
+            bkt_store_finish(&s->http.base, g->reqs[i]);
+    free(g);
+}
+
+static void all_one_by_one(struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        g->reqs[i]->rc   = BKT_OK;
+        g->reqs[i]->impl = g;
+        if (g->reqs[i]->err)
+            bkt_err_clear(g->reqs[i]->err);
+    }
+}
+
+/* Servers tell of keys in the order that they were given in, or nearly so. */
+static struct bkt_req *find(struct group *g, const char *key)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        size_t at = (g->last + i) % g->n;
+        if (strcmp(g->reqs[at]->key, key) == 0) {
+            g->last = at;
+            return g->reqs[at];
+        }
+    }
+    return NULL;
+}
+
+static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
+{
+    struct group   *g   = arg;
+    struct bkt_req *req = find(g, key);
+    if (!req)
+        return BKT_EFORMAT;
+    if (strcmp(e->code, "AccessDenied") == 0)
+        (void)BKT_REQ_FAIL(req, BKT_EACCES, "DELETE %s/%.150s: %s (%.160s)", g->s->http.base.uri, key, e->code, e->message);
+    else if (strcmp(e->code, "NoSuchKey") != 0)
+        req->impl = g;
+    return BKT_OK;
+}
+
+static void posted(struct bkt_req *post)
+{
+    struct group *g  = post->arg;
+    int           rc = post->rc;
+    if (rc == BKT_OK)
+        rc = bkt_s3_parse_deleted(post->body.ptr, post->body.len, not_deleted, g, NULL);
+    if (rc == BKT_ENET || rc == BKT_ETIME || rc == BKT_ENOMEM) {
+        for (size_t i = 0; i < g->n; i++)
+            g->reqs[i]->rc = bkt_err_copy(bkt_req_err(g->reqs[i]), rc, post->err);
+    } else if (rc < 0) {
+        if (rc != BKT_EACCES) /* who may not do this may be let do that */
+            atomic_store(&g->s->no_delete_many, true);
+        all_one_by_one(g);
+    }
+    finish(g);
+}
+
+static bool xml_can_say(const char *key)
+{
+    while ((unsigned char)*key >= ' ')
+        key++;
+    return !*key;
+}
+
+static int add_key(struct bkt_buf *xml, const char *key)
+{
+    BKT_PASS(bkt_buf_add_str(xml, "<Object><Key>"));
+    for (; *key; key++)
+        if (*key == '&' || *key == '<' || *key == '>')
+            BKT_PASS(bkt_buf_addf(xml, "&#%d;", *key));
+        else
+            BKT_PASS(bkt_buf_add(xml, key, 1));
+    return bkt_buf_add_str(xml, "</Key></Object>");
+}
+
+/* What the request says, and its MD5, without which S3 takes none; false: it can't be had. */
+static bool say(struct group *g)
+{
+    unsigned char md[EVP_MAX_MD_SIZE];
+    unsigned      n  = 0;
+    int           rc = bkt_buf_add_str(&g->xml, "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
+    for (size_t i = 0; i < g->n && rc == BKT_OK; i++)
+        rc = add_key(&g->xml, g->reqs[i]->key);
+    return rc == BKT_OK && bkt_buf_add_str(&g->xml, "</Delete>") == BKT_OK &&
+           EVP_Digest(g->xml.ptr, g->xml.len, md, &n, EVP_md5(), NULL) == 1 && bkt_base64_encode(md, n, &g->md5) == BKT_OK;
+}
+
+static void send_group(struct group *g)
+{
+    if (g->n < 2 || !say(g)) {
+        all_one_by_one(g);
+        finish(g);
+        return;
+    }
+    g->call = (struct bkt_http_call){.method = "POST", .query = "delete=", .bucket = true, .body = g->xml.ptr, .len = g->xml.len,
+                                     .md5 = bkt_buf_str(&g->md5)};
+    g->post = (struct bkt_req){.op = BKT_GET, .key = "?delete", .len = BKT_WHOLE, .done = posted, .arg = g};
+    bkt_stats_add(BKT_STAT(del), 1);
+    bkt_s3_call(g->s, &g->post, &g->call);
+}
+
+void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n)
+{
+    struct bkt_s3 *s    = (struct bkt_s3 *)st;
+    struct group  *g    = NULL;
+    bool           many = !atomic_load(&s->no_delete_many);
+    for (size_t i = 0; i < n; i++) {
+        if (many && !g && (g = calloc(1, sizeof *g)))
+            g->s = s;
+        if (!many || !g || !xml_can_say(reqs[i]->key)) {
+            one(s, reqs[i]);
+            continue;
+        }
+        g->reqs[g->n++] = reqs[i];
+        if (g->n == AT_ONCE) {
+            send_group(g);
+            g = NULL;
+        }
+    }
+    if (g && g->n)
+        send_group(g);
+    else
+        free(g);
+}
