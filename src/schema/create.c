@@ -320,34 +320,50 @@ static int find_members(const struct bkt_object *o, struct found *f)
     return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0] ? find_one(f, &o->dset.layout.chunk_table) : BKT_OK;
 }
 
-/* One object of version 1, and what it leads to is found. */
-static int remove_v1_object(struct bkt_domain *d, const struct bkt_id *id, struct found *f, struct bkt_err *err)
+#define V1_WAVE 256 /* objects of version 1 that are fetched, and deleted, together */
+
+/* Some objects of version 1; what they lead to is found.  Those that aren't there any more are left out. */
+static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct found *f, struct bkt_err *err)
 {
-    const struct bkt_object *o   = NULL;
-    struct bkt_err           why = {.n = 0};
-    int                      rc  = bkt_domain_get(d, id, &o, &why);
-    if (rc == BKT_ENOENT)
-        return BKT_OK;
-    if (rc < 0)
-        return bkt_err_copy(err, rc, &why);
-    if (find_members(o, f) < 0)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    struct bkt_gone *gone = calloc(n, sizeof *gone);
+    size_t           m    = 0;
+    int              rc   = BKT_OK;
+    if (!gone)
+        BKT_NOMEM(err);
+    bkt_objects_prefetch(d->objects, ids, n);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        struct bkt_err why = {.n = 0};
+        gone[m]            = (struct bkt_gone){.id = &ids[i]};
+        rc                 = bkt_domain_get(d, &ids[i], &gone[m].o, &why);
+        if (rc == BKT_OK && find_members(gone[m++].o, f) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        else if (rc < 0)
+            rc = rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &why);
+    }
     if (rc == BKT_OK)
-        rc = bkt_remove_object(d->store, id, o, err);
-    bkt_object_release(o);
-    if (rc == BKT_OK)
-        bkt_objects_drop(d->objects, id, false);
+        bkt_remove_objects(d->store, gone, m);
+    for (size_t i = 0; i < m; i++) {
+        bool deleted = rc == BKT_OK && gone[i].rc == BKT_OK;
+        bkt_object_release(gone[i].o);
+        if (deleted)
+            bkt_objects_drop(d->objects, gone[i].id, false);
+        else if (rc == BKT_OK)
+            rc = bkt_err_copy(err, gone[i].rc, gone[i].err);
+    }
+    bkt_gone_fini(gone, m);
     return rc;
 }
 
-/* Objects lie scattered. */
+/* Objects lie scattered.  What leads to others goes before them. */
 int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
-    struct found f  = {.seen = bkt_map_new()};
-    int          rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (size_t i = 0; rc == BKT_OK && i < f.n; i++) {
-        struct bkt_id id = f.v[i]; /* the list may move */
-        rc               = remove_v1_object(d, &id, &f, err);
+    struct bkt_id ids[V1_WAVE]; /* the list may move */
+    struct found  f  = {.seen = bkt_map_new()};
+    int           rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    for (size_t i = 0, n; rc == BKT_OK && i < f.n; i += n) {
+        n = f.n - i < V1_WAVE ? f.n - i : V1_WAVE;
+        memcpy(ids, f.v + i, n * sizeof *ids);
+        rc = remove_v1_wave(d, ids, n, &f, err);
     }
     bkt_map_free(f.seen, NULL);
     free(f.v);
