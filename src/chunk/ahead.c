@@ -7,6 +7,7 @@
 #include "ahead_jobs.h"
 #include "dirty.h"
 #include "num.h"
+#include "plan.h"
 #include "stats.h"
 
 /* 16 steps of 16 MiB with 50 ms of work on each, at 30 ms, take 1.04 s one step ahead, 0.98 s with 2, 0.97 s with 4, 0.95 s with 8
@@ -32,7 +33,7 @@ struct box {
 
 static bool in_parts(const struct bkt_dsetio *io)
 {
-    return io->where == BKT_AT_OBJECTS ? bkt_stored_is_plain(io) && io->chunk_bytes > BKT_AHEAD_SMALL : !io->filtered;
+    return io->where == BKT_AT_OBJECTS ? bkt_stored_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN : !io->filtered;
 }
 
 static void box_of(const struct bkt_dsetio *io, const struct bkt_sel *s, struct box *out)
@@ -298,11 +299,12 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
     (void)bkt_ahead_post(job);
 }
 
-/* How many to be ahead by: what the cache takes of datasets like this one, and no more than MOST_AHEAD. */
+/* How many to be ahead by: what a quarter of the cache takes of datasets like this one, and no more than MOST_AHEAD. */
 static size_t siblings_ahead(const struct bkt_dsetio *io, const struct bkt_sel *now)
 {
     uint64_t bytes = bkt_max_u64(now->n_elems * bkt_max_u64(io->elem_size, 1), SIBLING_COST);
-    return (size_t)bkt_min_u64(bkt_max_u64(io->set->chunk_cache / 4 / bytes, JOB_MIN), MOST_AHEAD);
+    uint64_t room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / 4);
+    return (size_t)bkt_min_u64(bkt_max_u64(room / bytes, 1), MOST_AHEAD);
 }
 
 /* Several jobs are kept ahead of the program: some whose chunks come, others whose metadata do. */
@@ -311,13 +313,14 @@ static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, con
     BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;
     if (note->skip && note->skip--)
         return;
-    const size_t most = siblings_ahead(io, now), job = io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB;
+    const size_t most = siblings_ahead(io, now), full = io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB;
+    const size_t job  = bkt_min_u64(full, bkt_ceil_div(most, 4)); /* who comes to one that is under way waits for all of its job */
     ids      = malloc(N_SIBLINGS * sizeof *ids);
     size_t n = ids ? bkt_domain_siblings(io->dom, &io->obj->id, ids, N_SIBLINGS) : 0, have = 0;
     for (size_t i = 0; i < n && !have; i++)
         have = strcmp(ids[i].text, note->last.text) == 0 ? i + 1 : 0;
     while (have < n && have < most) {
-        size_t take = bkt_min_u64(n - have, have ? job : JOB_MIN);
+        size_t take = bkt_min_u64(n - have, have ? job : bkt_min_u64(job, JOB_MIN));
         post_siblings(io, note, ids + have, take);
         have += take;
     }
@@ -337,7 +340,7 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
         return;
     if (!io->var)
         slab_read(io, reads[0].file);
-    if (io->chunk_bytes <= BKT_AHEAD_SMALL)
+    if (io->chunk_bytes <= BKT_AHEAD_SIBLING)
         sibling_read(io, note, reads[0].file);
     atomic_flag_clear(&note->busy);
 }

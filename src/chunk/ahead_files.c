@@ -30,7 +30,7 @@ static bool fits(const struct file_job *f, const struct bkt_object *o)
     const struct bkt_layout *l = &o->dset.layout, *first = f->io ? &f->io->ds->layout : l;
     uint64_t                 end;
     return o->kind == BKT_DATASET && !o->dset.bad && l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri && !l->n_segments && l->size &&
-           l->size <= BKT_AHEAD_TOTAL && bkt_add_u64(l->offset, l->size, &end) && end <= INT64_MAX &&
+           l->size <= BKT_AHEAD_SIBLING && bkt_add_u64(l->offset, l->size, &end) && end <= INT64_MAX &&
            same(l->file_uri, first->file_uri) && same(l->file_etag, first->file_etag);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "num.h"
 #include "thread.h"
 #include "trace.h"
 
@@ -119,11 +120,12 @@ static void run_slab(struct bkt_ahead_job *job)
 
 static bool is_small(const struct bkt_dsetio *io)
 {
-    uint64_t n = 1;
+    uint64_t n    = io->elem_size;
+    bool     fits = true;
     for (unsigned d = 0; d < io->ds->space.rank; d++)
-        n *= io->ds->space.dims[d] < BKT_AHEAD_TOTAL ? io->ds->space.dims[d] : BKT_AHEAD_TOTAL;
-    return !io->bad.code && io->where != BKT_AT_NONE && !io->var && io->chunk_bytes <= BKT_AHEAD_SMALL &&
-           io->ds->space.cls == BKT_S_SIMPLE && n > 0 && n * io->elem_size <= BKT_AHEAD_TOTAL;
+        fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
+    return !io->bad.code && io->where != BKT_AT_NONE && !io->var && io->chunk_bytes <= BKT_AHEAD_SIBLING &&
+           io->ds->space.cls == BKT_S_SIMPLE && fits && n > 0 && n <= BKT_AHEAD_SIBLING;
 }
 
 static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)

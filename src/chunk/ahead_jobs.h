@@ -4,8 +4,10 @@
 
 #include "ahead.h"
 
-#define BKT_AHEAD_SMALL (64u << 10)  /* bytes of a chunk of datasets that are read ahead together */
-#define BKT_AHEAD_TOTAL (256u << 10) /* of one dataset among siblings */
+/* Bytes of a dataset, and of its chunk, up to which it is read ahead among its siblings.  100 datasets in order, each a chunk object:
+ * those of 256 KiB take 3.2, 0.34 and 0.36 s at 30 ms with 64 KiB, 256 KiB and 1 MiB here; those of 1 MiB 3.3, 3.4 and 0.49 s, and at
+ * 100 ms and 50 MB/s a request 12.3, 12.4 and 1.4 s.  Those of 4 MiB would gain a fifth. */
+#define BKT_AHEAD_SIBLING (1u << 20)
 
 struct bkt_ahead_job {
     struct bkt_ahead_job *next;

@@ -18,6 +18,8 @@
 static unsigned asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
 static unsigned slab_chunks[N_SLABS];
 static atomic_uint slow_ms; /* how late chunks are from now on */
+static atomic_uint n_chunks; /* asked for */
+static unsigned each = 4;    /* elements of a tiny dataset */
 
 static char *dataset_json(unsigned n)
 {
@@ -26,7 +28,7 @@ static char *dataset_json(unsigned n)
     id_of(n, &id);
     (void)snprintf(s, 600, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
                    "\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[%u]},\"layout\":{\"class\":"
-                   "\"H5D_CHUNKED\",\"dims\":[%u]},\"creationProperties\":{}}", id.text, n ? 4 : N_SLABS * CHUNK, n ? 4 : CHUNK);
+                   "\"H5D_CHUNKED\",\"dims\":[%u]},\"creationProperties\":{}}", id.text, n ? each : N_SLABS * CHUNK, n ? each : CHUNK);
     return s;
 }
 
@@ -50,8 +52,9 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     else if (strcmp(r->target, DB "/.group.json") == 0)
         body = root_json(N_TINY + 1, "a0000");
     else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/%u", &n, &chunk) == 2 && n <= N_TINY && chunk < N_SLABS) {
-        body = (char *)values(n, chunk, n ? 4 : CHUNK);
-        len  = (n ? 4 : CHUNK) * sizeof(int32_t);
+        body = (char *)values(n, chunk, n ? each : CHUNK);
+        len  = (n ? each : CHUNK) * sizeof(int32_t);
+        (void)atomic_fetch_add(&n_chunks, 1);
         asked[n][1]++;
         slab_chunks[chunk] += n == 0;
         a->delay_ms += chunk > 1 ? atomic_load(&slow_ms) : 0;
@@ -146,7 +149,26 @@ static void no_pattern_no_reading_ahead(struct server *s)
     bkt_settings_fini(&set);
 }
 
-/* As H5Dopen, H5Dread, H5Dclose of each member in turn. */
+/* As H5Dopen, H5Dread, H5Dclose of a member; how many values are wrong. */
+static unsigned read_member(struct bkt_domain *d, const struct bkt_object *root, unsigned i)
+{
+    char     name[20];
+    unsigned bad = 0;
+    (void)snprintf(name, sizeof name, "t%04u", i);
+    bkt_domain_walked(d, root, bkt_links_find(&root->group.links, name));
+    struct bkt_dsetio *io  = open_io(d, i);
+    int32_t           *v   = calloc(each, sizeof *v);
+    struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {each}, .n_elems = each};
+    struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
+    CHECK(v && bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
+    for (unsigned k = 0; v && k < each; k++)
+        bad += v[k] != (int32_t)(i * 1000003 + k);
+    bkt_dsetio_close(io);
+    free(v);
+    return bad;
+}
+
+/* Each member in turn. */
 static void walk(struct server *s, const char *info, unsigned most)
 {
     struct bkt_settings      set;
@@ -155,18 +177,7 @@ static void walk(struct server *s, const char *info, unsigned most)
     unsigned                 bad = 0, twice = 0;
     CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK && root->group.links.n == N_TINY + 1, "the root");
     for (unsigned i = 1; i <= most; i++) {
-        char name[20];
-        (void)snprintf(name, sizeof name, "t%04u", i);
-        const struct bkt_link *l = bkt_links_find(&root->group.links, name);
-        bkt_domain_walked(d, root, l);
-        struct bkt_dsetio *io  = open_io(d, i);
-        int32_t            v[4] = {0};
-        struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {4}, .n_elems = 4};
-        struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
-        CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
-        for (unsigned k = 0; k < 4; k++)
-            bad += v[k] != (int32_t)(i * 1000003 + k);
-        bkt_dsetio_close(io);
+        bad += read_member(d, root, i);
     }
     CHECK(!bad, "%s: %u wrong values", info, bad);
     bkt_ahead_shutdown(); /* its threads hold the domain for a moment longer, and the next test is to open another */
@@ -176,6 +187,27 @@ static void walk(struct server *s, const char *info, unsigned most)
     bkt_object_release(root);
     bkt_domain_close(d);
     bkt_settings_fini(&set);
+}
+
+/* Members of 128 KiB come before they are asked for too: as many as there is room for, @p n. */
+static void larger_members_come_as_far_as_there_is_room(struct server *s, const char *info, unsigned n)
+{
+    struct bkt_settings      set;
+    const struct bkt_object *root = NULL;
+    each                 = 32768;
+    struct bkt_domain *d = begin(s, &set, info);
+    CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
+    atomic_store(&n_chunks, 0);
+    for (unsigned i = 1; i <= 3; i++)
+        CHECK(read_member(d, root, i) == 0, "dataset %u of 128 KiB", i);
+    while (atomic_load(&n_chunks) < 3 + n)
+        (void)sched_yield();
+    bkt_ahead_stop(d);
+    CHECK(atomic_load(&n_chunks) == 3 + n, "%s: %u chunks, %u wanted", info, atomic_load(&n_chunks), 3 + n);
+    bkt_object_release(root);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+    each = 4;
 }
 
 /* Whoever closes a domain may replace or delete it at once: no thread holds it for a moment longer. */
@@ -188,17 +220,8 @@ static void nobody_holds_what_is_closed(struct server *s)
         struct bkt_domain *d  = begin(s, &set, "");
         char              *id = strdup(d->id);
         CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
-        for (unsigned i = 1; i <= 3; i++) {
-            char name[20];
-            (void)snprintf(name, sizeof name, "t%04u", i);
-            bkt_domain_walked(d, root, bkt_links_find(&root->group.links, name));
-            struct bkt_dsetio *io  = open_io(d, i);
-            int32_t            v[4] = {0};
-            struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {4}, .n_elems = 4};
-            struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
-            CHECK(bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
-            bkt_dsetio_close(io);
-        }
+        for (unsigned i = 1; i <= 3; i++)
+            CHECK(read_member(d, root, i) == 0, "dataset %u", i);
         bkt_object_release(root);
         bkt_ahead_stop(d);
         bkt_domain_close(d);
@@ -249,6 +272,8 @@ int main(void)
     walk(s, "", N_TINY);
     walk(s, "", 40);
     walk(s, "read_ahead=0;prefetch=no", 30);
+    larger_members_come_as_far_as_there_is_room(s, "read_ahead=1M", 8);
+    larger_members_come_as_far_as_there_is_room(s, "chunk_cache=16M", 32);
     nobody_holds_what_is_closed(s);
     no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();
