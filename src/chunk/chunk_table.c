@@ -11,7 +11,8 @@
 #define FIELD_MASK "filter_mask"
 #define FIELD_ETAG "file_etag"
 
-/* Rows that a bounding box may hold for each one wanted before they are picked one by one. */
+/* Rows, of 16 bytes mostly, that a bounding box may hold for each one wanted before they are picked one by one: some more bytes cost
+ * less than another range. */
 #define BOX_WASTE 4
 
 struct rows {

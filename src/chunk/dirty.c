@@ -12,8 +12,8 @@
 #include "num.h"
 #include "trace.h"
 
-#define STORED_BITS (1u << 19)
-#define FEW_MAX     2048 /* hashes in a list: as long as the bits' price is higher */
+#define STORED_BITS (1u << 19) /* 64 KiB: of 10,000 chunks stored, one in fifty others is looked for in vain */
+#define FEW_MAX     2048       /* hashes in a list, 8 KiB, before the bits: most datasets never have so many chunks */
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
 struct dirty { /* what is attached to the cache */

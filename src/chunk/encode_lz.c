@@ -4,7 +4,7 @@
 
 #include "filter_impl.h"
 
-#define HASH_BITS 14
+#define HASH_BITS 14 /* 64 KiB of table, as snappy's own encoder has at most */
 
 static unsigned hash4(uint32_t v) { return v * 2654435761u >> (32 - HASH_BITS); }
 

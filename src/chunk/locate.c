@@ -7,7 +7,7 @@
 #include "map.h"
 #include "num.h"
 
-#define FILTER_MORE (1u << 20)
+#define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit for documents that lie, no tuning */
 
 void bkt_chunk_file_free(void *p)
 {

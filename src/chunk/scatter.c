@@ -88,13 +88,11 @@ static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
         t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
 }
 
-#define SOME 4096 /* bytes */
-
 /* Fill values that become something else on their way */
 static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
 {
-    unsigned char some[SOME];
-    uint64_t      most = SOME / t->io->elem_size; /* no recast has longer elements */
+    unsigned char some[BKT_RECAST_ELEM]; /* no recast has longer elements */
+    uint64_t      most = BKT_RECAST_ELEM / t->io->elem_size;
     for (uint64_t k; n; n -= k, first += k, dst += (size_t)k * t->out_size) {
         k = bkt_min_u64(n, most);
         bkt_fill_run(t->io, coord, first, k, some);

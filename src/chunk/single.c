@@ -9,8 +9,8 @@
 #include "list.h"
 #include "num.h"
 
-#define TABLE_BATCH 65536u /* chunks whose places are looked up at once */
-#define MAX_HEADS   4096u  /* objects asked for one by one where they can't be listed */
+#define TABLE_BATCH 65536u /* chunks whose places are looked up at once: 1 MiB of a table */
+#define MAX_HEADS   4096u  /* objects asked for one by one where they can't be listed, 0.5 s at 30 ms; as in schema/usage.c */
 
 static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
 {
@@ -48,7 +48,7 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
 }
 
 /* Chunk objects with what HDF5's filters made may begin with a header (stored.c). */
-#define HEADS 256 /* asked for at once */
+#define HEADS 256 /* asked for at once: as many as setting connections allows; measured in schema/links.c */
 
 static int look_at(const struct bkt_dsetio *io, const uint64_t *coords, struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
 {

@@ -13,7 +13,7 @@
 #include "scratch.h"
 #include "task.h"
 
-#define ROUND (UINT64_C(64) << 10) /* so that memory of one chunk does for the next, which is a bit longer */
+#define ROUND (UINT64_C(64) << 10) /* so that memory of one chunk does for the next, which is a bit longer; 4 KiB and 1 MiB do as well */
 
 bool bkt_stream_fits(const struct bkt_seg *segs, size_t n)
 {

@@ -7,7 +7,7 @@
 #include "dirty.h"
 #include "num.h"
 
-#define VAR_COST (1u << 20)   /* a chunk of unknown length */
+#define VAR_COST (1u << 20)   /* a chunk of unknown length: as long as those that are stored together (schema/layout_choose.c) */
 
 /* ---- ends ---- */
 

@@ -6,8 +6,11 @@
 #include "scratch.h"
 #include "task.h"
 
-#define INLINE_MAX (16u << 10) /* copying so little is cheaper than waking a worker */
-#define COPY_MIN   (64u << 10) /* of the calling thread, which has nothing better to do */
+/* Copying so little is cheaper than waking a worker, though not by much: 4,000 boxes of 64 x 64 elements from a directory take 0.32,
+ * 0.32, 0.31 s of CPU with 1 KiB, 16 KiB, 1 MiB. */
+#define INLINE_MAX (16u << 10)
+/* By the calling thread, likewise: 60 boxes of 1 MiB of deflated chunks take 0.58 s of CPU with 4 KiB, 0.59 with 64 KiB and 8 MiB. */
+#define COPY_MIN   (64u << 10)
 
 /* ---- chunks decoded, and what becomes of them ---- */
 

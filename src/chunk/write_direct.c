@@ -10,7 +10,7 @@
 #include "num.h"
 #include "trace.h"
 
-#define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number */
+#define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number; 16 and 256 KiB make no difference to 3,000 of 4 KiB */
 
 struct task {
     struct bkt_job          job;

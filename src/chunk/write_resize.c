@@ -17,7 +17,7 @@
 #include "num.h"
 #include "write_plan.h"
 
-#define BATCH 256 /* requests under way at once */
+#define BATCH 256 /* requests under way at once: as many as setting connections allows; measured in schema/links.c */
 
 struct resize {
     struct bkt_dsetio *io;

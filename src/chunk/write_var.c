@@ -6,7 +6,7 @@
 #include "num.h"
 #include "write_plan.h"
 
-#define SLACK_MIN (64u << 10) /* bytes of elements overwritten that are not worth a copy */
+#define SLACK_MIN (64u << 10) /* bytes of elements overwritten that are not worth a copy: from there on half may be slack at most */
 
 static int over_of(struct bkt_dchunk *c, struct bkt_over **out, struct bkt_err *err)
 {

@@ -15,7 +15,7 @@
 #include "parse.h"
 #include "trace.h"
 
-#define LINGER_SECONDS 5 /* how long the domain that a probe found waits for the open that follows */
+#define LINGER_SECONDS 5 /* how long the domain that a probe found waits for the open that follows, which HDF5 makes at once */
 
 static pthread_mutex_t    registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following and all refs */
 static struct bkt_domain *registry;

@@ -5,10 +5,17 @@
 
 #include "num.h"
 
-#define PIECE     (4u << 20)  /* bytes of a piece of a dataset that isn't chunked */
-#define SMALL     (64u << 10) /* chunks below this are stored together */
+/* Bytes of a piece of a dataset that isn't chunked.  256 MiB in pieces of 1, 4, 16 MiB are read at 100 ms and 50 MB/s a request in
+ * 0.75, 0.44, 0.46 s, at 30 ms in 0.31, 0.30, 0.19 s; 64 random points take 0.11, 0.18, 0.54 s at 100 ms, and 0.5, 4.5, 97 MiB. */
+#define PIECE     (4u << 20)
+/* Chunks below SMALL are stored together.  64 MiB in chunks of 32 KiB are read in 0.38 s at 30 ms by themselves and in 0.15 s together,
+ * at 100 ms and 50 MB/s a request in 1.10 and 0.23 s.  Those of 128 KiB would gain as well (0.19 to 0.10 s), but whoever made them so
+ * large may mean to write them one by one. */
+#define SMALL     (64u << 10)
+/* 64 MiB in chunks of 4 KiB, in objects of 256 KiB, 1 MiB, 4 MiB: read in 0.43, 0.21, 0.22 s at 100 ms and 50 MB/s a request, 64 points
+ * of them in 0.11, 0.12, 0.19 s and 0.6, 1.6, 17 MiB. */
 #define TOGETHER  (1u << 20)
-#define VAR_GUESS 128u        /* bytes of an element of variable length */
+#define VAR_GUESS 128u        /* bytes of an element of variable length; strings of 20 and of 400 are read as fast with 32 or 512 */
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
 
 /* ---- filters ---- */

@@ -6,7 +6,9 @@
 #include "edit_impl.h"
 #include "list.h"
 
-#define WAVE 256 /* groups asked for ahead of the one that is counted */
+/* Groups asked for ahead of the one that is counted, as many as there are connections.  3,000 groups take 1.49 s at 30 ms with 64,
+ * 0.45 s with 256, 0.44 s with 1024. */
+#define WAVE 256
 
 struct bkt_links_count {
     pthread_mutex_t lock; /* guards all; held while the groups are walked */

@@ -15,7 +15,7 @@
 #include "settings.h"
 #include "store.h"
 
-#define BKT_SNAPSHOT_MAX  (64u << 20) /* bytes of JSON: what is read is kept in memory */
+#define BKT_SNAPSHOT_MAX  (64u << 20) /* bytes of JSON: what is read is kept in memory, no more than meta_cache is by default */
 #define BKT_SNAPSHOT_PAGE 1000u       /* keys that S3 lists in one answer */
 
 struct bkt_snapshot; /* parsed; not locked */

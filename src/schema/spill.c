@@ -19,7 +19,7 @@
 #include "object.h"
 #include "trace.h"
 
-#define LIMIT_MIN (1u << 20)
+#define LIMIT_MIN (1u << 20) /* as of write_cache: with less each change would be a PUT */
 
 static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
 

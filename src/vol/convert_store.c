@@ -11,7 +11,9 @@
 #include "token.h"
 #include "value.h"
 
-#define BATCH 16384 /* elements that one H5Tconvert takes at most */
+/* Elements that one H5Tconvert takes at most.  256 MiB of long double stored as float take 0.45, 0.43, 0.46 s of CPU with 1024, 16384,
+ * 262144. */
+#define BATCH 16384
 
 struct run {
     struct bkt_vobj *in_file;
