@@ -373,13 +373,14 @@ static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t there = H5Scopy(*src);
     if (there < 0 || H5Sselect_hyperslab(there, H5S_SELECT_SET, zero, NULL, dims, NULL) < 0)
         return bkt_h5err_capture(err, "selecting what a source has");
+    hid_t part_mem = H5Sselect_project_intersection(*src, *mem, there), part_src = H5Scopy(*src);
     /* not by H5Scombine_select(): HDF5 1.14 crashes in it where the two have nothing in common */
-    hid_t part_mem = H5Sselect_project_intersection(*src, *mem, there), part_src = H5Sselect_project_intersection(*src, *src, there);
+    herr_t cut = part_src < 0 ? -1 : H5Sselect_hyperslab(part_src, H5S_SELECT_AND, zero, NULL, dims, NULL);
     bkt_hid_closep(mem);
     bkt_hid_closep(src);
     *mem = part_mem;
     *src = part_src;
-    return part_mem < 0 || part_src < 0 ? bkt_h5err_capture(err, "selecting what a source has") : BKT_OK;
+    return part_mem < 0 || cut < 0 ? bkt_h5err_capture(err, "selecting what a source has") : BKT_OK;
 }
 
 static int transfer_source(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
