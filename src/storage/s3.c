@@ -75,7 +75,7 @@ static const struct {
     {403, "RequestTimeTooSkewed", BKT_EACCES, "this machine's clock is wrong"},
     {403, "SignatureDoesNotMatch", BKT_EACCES, "the secret key is wrong"},
     {403, "InvalidAccessKeyId", BKT_EACCES, "the server does not know the access key"},
-    {403, NULL, BKT_EACCES, "without permission to list the bucket a missing key answers so, too"},
+    {403, NULL, BKT_EACCES, NULL}, /* denied_hint() */
     {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials"},
     {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
     {301, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
@@ -84,6 +84,20 @@ static const struct {
     {409, NULL, BKT_EPRECOND, NULL},
     {501, NULL, BKT_EUNSUP, "the server does not know this kind of request; setting writers=one sends no conditions"},
 };
+
+/* What the user's or the bucket's policy has to allow. */
+static const char *denied_hint(const char *method)
+{
+    static const struct {
+        const char *method, *hint;
+    } hints[] = {{"PUT", "the policy must allow s3:PutObject here"},
+                 {"POST", "the policy must allow s3:PutObject here"},
+                 {"DELETE", "the policy must allow s3:DeleteObject here"}};
+    for (size_t i = 0; i < BKT_COUNT(hints); i++)
+        if (strcmp(method, hints[i].method) == 0)
+            return hints[i].hint;
+    return "without permission to list the bucket a missing key answers so, too";
+}
 
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
@@ -101,6 +115,8 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     int         rc   = i < BKT_COUNT(meanings) ? meanings[i].rc : bkt_http_code(op->x.status);
     const char *hint = i < BKT_COUNT(meanings) ? meanings[i].hint : NULL;
     char        source[100], text[240];
+    if (op->x.status == 403 && !hint)
+        hint = denied_hint(op->x.method);
     if (rc == BKT_EACCES) {
         bkt_s3_auth_source(s->auth, source, sizeof source);
         (void)snprintf(text, sizeof text, "%s%s; %s", source[0] ? "signed with credentials from " : "sent unsigned",
