@@ -25,7 +25,8 @@ CHECK = {"close": "check-closed", "replace": "check-replaced"}.get(args.session,
 base = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", BKT_CONNECTOR="bucket")
 preload = os.environ.get("BKT_PRELOAD", "")
 problems = []
-prepared = tempfile.TemporaryDirectory(prefix="bkt-crash-") # the domain that a session changes
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder goes
+prepared = tempfile.TemporaryDirectory(prefix="bkt-crash-")  # the domain that a session changes, and a folder for each case
 os.mkdir(prepared.name + "/b")
 
 
@@ -42,7 +43,7 @@ class Case:
 
     def __init__(self, what, n):
         self.what, self.n = what, n
-        self.work = tempfile.mkdtemp(prefix="bkt-crash-")
+        self.work = tempfile.mkdtemp(dir=prepared.name)
         self.log = self.work + "/log"
         if args.store == "dir":
             os.mkdir(self.work + "/b")
