@@ -4,13 +4,15 @@
 #
 #   radosgw.sh start DIR [BUCKET=FOLDER...]   start, make the buckets, upload the folders; DIR/env tells how to reach it
 #   radosgw.sh stop DIR                       end exactly those processes and remove DIR
+#   radosgw.sh away DIR, back DIR             kill the gateway; start it again on its ports, with all that was stored
 #   radosgw.sh user DIR UID ACCESSKEY SECRET  one more user
 #
 # start exits with 77 when radosgw is not installed.  Debian: radosgw ceph-mon ceph-osd openssl curl python3
+# ENDS_WITH_CALLER=yes: it is stopped when the process that called start has ended, if it wasn't before.
 # STORE=bluestore keeps data in files; RGW_OPTIONS="line" adds to the [client.rgw] section.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-verb=${1:?start, stop or user}
+verb=${1:?start, stop, away, back or user}
 dir=$(readlink -m "${2:?folder}")
 access=testaccesskey
 secret=testsecretkey
@@ -25,6 +27,31 @@ stop() {
         grep -qzF "$dir" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid" 2>/dev/null || true
     done
     rm -rf "$dir"
+}
+
+# Whoever started it may be killed, and the daemons are nobody's children: something that waits for the caller's end stops them then.
+stop_with_caller() {
+    (setsid sh -c 'tail --pid="$1" -f /dev/null; [ "$(cat "$3/serial" 2>/dev/null)" != "$4" ] || exec "$2" stop "$3"' sh "$PPID" \
+        "$here/radosgw.sh" "$dir" "$$" < /dev/null > /dev/null 2>&1 &)
+}
+
+away() {
+    local pid
+    pid=$(cat "$dir/run/client.rgw.pid")
+    grep -qzF "$dir" "/proc/$pid/environ" && kill -9 "$pid"
+    tail --pid="$pid" -f /dev/null
+    rm -f "$dir/run/client.rgw.pid"
+}
+
+back() {
+    # shellcheck disable=SC1091
+    . "$dir/env"
+    radosgw -n client.rgw 2>/dev/null
+    for ((i = 0; i < 1200; i++)); do
+        [ "$(curl -s -o /dev/null -w '%{http_code}' "$BKT_S3_ENDPOINT/")" = 200 ] && return 0
+        sleep .05
+    done
+    return 1
 }
 
 free_port() { # below the range from which the kernel picks outgoing ports
@@ -175,9 +202,12 @@ start)
     . "$dir/env.part"
     [ $# = 0 ] || python3 "$here/upload.py" "$@" || { stop; exit 1; }
     mv "$dir/env.part" "$dir/env" # its presence says: ready
+    [ -z "${ENDS_WITH_CALLER:-}" ] || { echo $$ > "$dir/serial"; stop_with_caller; }
     echo "radosgw serves at $BKT_S3_ENDPOINT"
     ;;
+away) away ;;
+back) back ;;
 stop) stop ;;
 user) radosgw-admin -n client.rgw user create --uid="$3" --display-name="$3" --access-key="$4" --secret-key="$5" >/dev/null ;;
-*) echo "radosgw.sh: start, stop or user" >&2; exit 2 ;;
+*) echo "radosgw.sh: start, stop, away, back or user" >&2; exit 2 ;;
 esac

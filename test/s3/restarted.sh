@@ -1,0 +1,14 @@
+#!/bin/sh
+# restarted.sh PROGRAM: run it (trouble.c) on a radosgw of its own that ends, as if it were killed, and starts again on its port: what
+# can't be stored meanwhile is kept.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/bkt-restart-XXXXXX")
+trap '"$here/radosgw.sh" stop "$dir/s3"; rm -rf "$dir"' EXIT
+mkdir "$dir/empty"
+rc=0
+ENDS_WITH_CALLER=yes "$here/radosgw.sh" start "$dir/s3" "buck=$dir/empty" || rc=$?
+[ $rc = 0 ] || exit $rc
+. "$dir/s3/env"
+away="'$here/radosgw.sh' away '$dir/s3'" back="'$here/radosgw.sh' back '$dir/s3'"
+H5BUCKET_RETRIES=2 H5BUCKET_BACKOFF_MS=1 "$1" s3://buck/out.h5 "$away" "$back" gone "s3://buck/" "cannot connect" "127.0.0.1"
