@@ -8,7 +8,7 @@
 #include "object.h"
 #include "parse.h"
 
-#define WAVE 1000 /* keys deleted at once: four for each of 256 connections, as many as S3 lists in one answer */
+#define WAVE 1000 /* keys deleted at once: as many as S3 lists in one answer; storage/s3_delete.c makes requests of them */
 
 /* ---- in memory ---- */
 
