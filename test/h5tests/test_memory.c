@@ -376,5 +376,5 @@ int main(int argc, char **argv)
     server_stop(server);
     fake_s3_fini(&fake);
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return failures != 0 || system(command) != 0;
+    return (system(command) != 0) | (failures != 0);
 }
