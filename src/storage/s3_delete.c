@@ -77,7 +77,8 @@ static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
     if (!req)
         return BKT_EFORMAT;
     if (strcmp(e->code, "AccessDenied") == 0)
-        (void)BKT_REQ_FAIL(req, BKT_EACCES, "DELETE %s/%.150s: %s (%.160s)", g->s->http.base.uri, key, e->code, e->message);
+        (void)BKT_REQ_FAIL(req, BKT_EACCES, "DELETE %s/%.150s: %s (%.160s); the policy must allow s3:DeleteObject here",
+                           g->s->http.base.uri, key, e->code, e->message);
     else if (strcmp(e->code, "NoSuchKey") != 0)
         req->impl = g;
     return BKT_OK;
