@@ -16,7 +16,7 @@
 static uint64_t sum;
 static hid_t    file;
 static long     arg[2];
-static hid_t    transfer = H5P_DEFAULT;
+static hid_t    transfer = H5P_DEFAULT, number; /* what values are read as */
 
 static void die(const char *what)
 {
@@ -88,13 +88,13 @@ static void close_field(struct field *f)
 
 static void read_into(const struct field *f, hid_t mem, hid_t space, void *data)
 {
-    if (H5Dread(f->dset, H5T_NATIVE_FLOAT, mem, space, transfer, data) < 0)
+    if (H5Dread(f->dset, number, mem, space, transfer, data) < 0)
         die("H5Dread");
 }
 
 static void *room(size_t n)
 {
-    void *p = malloc(n * sizeof(float));
+    void *p = malloc(n * H5Tget_size(number));
     if (!p)
         die("malloc");
     return p;
@@ -126,6 +126,13 @@ static double transformed(const char *name)
     double t = whole(name);
     H5Pclose(transfer);
     return t;
+}
+
+/* The same as float64 */
+static double doubled(const char *name)
+{
+    number = H5T_NATIVE_DOUBLE;
+    return whole(name);
 }
 
 /* One value of it */
@@ -337,7 +344,7 @@ static const struct {
     double (*run)(const char *dataset);
 } modes[] = {
     {"whole", whole}, {"first", first}, {"strided", strided}, {"points", points}, {"slabs", slabs},
-    {"tiny", tiny}, {"header", header}, {"lookup", lookup}, {"at", at}, {"transformed", transformed},
+    {"tiny", tiny}, {"header", header}, {"lookup", lookup}, {"at", at}, {"transformed", transformed}, {"doubled", doubled},
 };
 
 int main(int argc, char **argv)
@@ -346,6 +353,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "usage: h5read HOW FILE DATASET WHAT [NUMBER [NUMBER]]\n"), 2;
     for (int i = 5; i < argc && i < 7; i++)
         arg[i - 5] = strtol(argv[i], NULL, 10);
+    number     = H5T_NATIVE_FLOAT;
     hid_t fapl = access_list(argv[1]);
     file       = H5Fopen(argv[2], H5F_ACC_RDONLY, fapl);
     if (file < 0)

@@ -286,6 +286,8 @@ static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
     k->need_end = k->off + len;
     if (s->t->io->cache && (!s->filtered || near))
         k->e = bkt_cache_cover(s->t->io->cache, k->space, k->base + k->off, (size_t)len, &k->delta);
+    if (k->e && k->run->passing)
+        bkt_cache_forget(s->t->io->cache, k->space, k->base + k->off, len);
     if (!k->e && near)
         bkt_near_widen(k, s->t->io->cache, near, f->object ? s->t->io->chunk_bytes : UINT64_MAX);
 }

@@ -28,6 +28,7 @@ struct bkt_run_state {
     atomic_bool       *cancel; /* own_cancel, or the caller's */
     bool               blind; /* there is no destination: all is for the caches */
     bool               keep; /* put what is read into the caches */
+    bool               passing; /* a piece of more than the cache holds: what is found there isn't read again */
     struct bkt_limits  lim;
     struct bkt_populate populate;
     struct bkt_target *t;

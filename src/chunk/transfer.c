@@ -76,7 +76,7 @@ static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t
     return rc;
 }
 
-static struct bkt_centry *cached(const struct bkt_target *t, uint64_t k)
+static struct bkt_centry *cached(const struct bkt_run_state *run, const struct bkt_target *t, uint64_t k)
 {
     if (t->io->where == BKT_AT_OBJECTS) {
         uint64_t coord[BKT_MAX_RANK];
@@ -85,7 +85,11 @@ static struct bkt_centry *cached(const struct bkt_target *t, uint64_t k)
         if (e)
             return e;
     }
-    return t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, bkt_target_linear(t, k)) : NULL;
+    uint64_t           pos = bkt_target_linear(t, k);
+    struct bkt_centry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
+    if (e && run->passing)
+        bkt_cache_drop(t->io->cache, t->io->space, pos, 1);
+    return e;
 }
 
 /* A part of a plain chunk object that the cache holds already: no task is needed.  Boxes of 8 x 8, one by one,
@@ -122,7 +126,7 @@ static int read_native(struct bkt_run_state *run, struct bkt_target *t, struct b
     BKT_PASS(bkt_dirty_prepare(t, err));
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(run->cancel); k++) {
         struct bkt_task   *task   = NULL;
-        struct bkt_centry *e      = cached(t, k);
+        struct bkt_centry *e      = cached(run, t, k);
         bool               sliced = false;
         if (e) {
             BKT_PASS(take_cached(run, t, k, e, true, err));
@@ -168,7 +172,7 @@ static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *
     if (!w->k || !w->coords)
         BKT_NOMEM(err);
     for (uint64_t k = 0; k < n; k++) {
-        struct bkt_centry *e = t->io->filtered ? cached(t, k) : NULL;
+        struct bkt_centry *e = t->io->filtered ? cached(run, t, k) : NULL;
         if (e) {
             BKT_PASS(take_cached(run, t, k, e, false, err));
             continue;
@@ -282,6 +286,9 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
     return rc;
 }
 
+/* How many times as much the whole call takes that this is a piece of. */
+static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
+
 /* What the read would put into the cache: if that is more than fits, nothing is, so that nothing useful is lost. */
 static bool fits_cache(const struct bkt_run_state *run)
 {
@@ -297,7 +304,7 @@ static bool fits_cache(const struct bkt_run_state *run)
         if (t->io->var)
             continue;
         if (!bkt_mul_u64(raw ? t->grid.n_elems : t->grid.n_chunks, raw ? t->io->elem_size : t->io->chunk_bytes, &one) ||
-            !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
+            !bkt_mul_u64(one, n_pieces(t), &one) || !bkt_add_u64(sum, one, &sum) || sum > t->io->set->chunk_cache)
             return false;
     }
     return !kept_by_system || sum < COPY_MIN;
@@ -308,6 +315,7 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
     struct bkt_segs segs = {0};
     int             rc   = BKT_OK;
     run->keep            = fits_cache(run);
+    run->passing         = !run->keep && run->t[0].rd->of; /* what was read ahead makes room for what is next */
     if (!run->keep && run->blind)
         return BKT_OK;
     run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);

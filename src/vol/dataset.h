@@ -53,6 +53,7 @@ struct bkt_pieces {
     uint64_t       n[BKT_MAX_RANK];  /* selected places per dimension; in `dim` steps of a whole block */
     uint64_t       at[BKT_MAX_RANK]; /* next place, of dimensions 0 .. dim */
     uint64_t       chunk;            /* cuts are put on multiples of it where they can */
+    bool           whole_chunks;     /* no chunk is in two pieces */
     size_t         run;              /* RUNS: next run and what is used of it */
     uint64_t       used;
     struct bkt_run *runs;

@@ -129,9 +129,9 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
 
 static void givep(unsigned char **p) { bkt_scratch_give(*p); }
 
-static int staged_piece(struct job *j, const struct bkt_sel *piece, uint64_t first, struct bkt_err *err)
+static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first, struct bkt_err *err)
 {
-    struct bkt_read read = {.io = j->o->io, .file = piece};
+    struct bkt_read read = {.io = j->o->io, .file = piece, .of = whole_chunks ? j->sel.file.n_elems : 0};
     size_t          n = (size_t)piece->n_elems, bytes = 0;
     BKT_CLEANUP(givep) unsigned char *tmp = NULL;
 
@@ -167,7 +167,7 @@ static int run_staged(struct job *j, struct bkt_err *err)
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         if (more < 0)
             BKT_NOMEM(err);
-        BKT_PASS(staged_piece(j, &piece, first, err));
+        BKT_PASS(staged_piece(j, &piece, p.whole_chunks, first, err));
     }
     return BKT_OK;
 }

@@ -468,6 +468,37 @@ static void test_single(struct world *w)
     }
 }
 
+/* A piece of more than the cache holds keeps nothing there, and takes from there what it finds. */
+static void test_piece(struct world *w)
+{
+    static const struct {
+        const char *what;
+        uint64_t    of;
+        bool        asks;
+    } reads[] = {{"the first", 0, true}, {"what is cached", 0, false}, {"a piece of what fits", 900, false},
+                 {"a piece of more", UINT64_C(1) << 40, false}, {"the same piece", UINT64_C(1) << 40, true}, {"the last", 0, true}};
+    for (int way = 0; way < N_WAYS; way++) {
+        uint32_t     seed = 78;
+        struct array a    = {.n = 340 + 2 * (unsigned)way, .way = (enum way)way, .rank = 2, .dims = {30, 30}, .cdims = {10, 30}};
+        int32_t      dst[900];
+        array_put(w, &a, "edge", 4, &seed);
+        struct bkt_dsetio *io = open_io(w, a.n);
+        for (size_t i = 0; i < BKT_COUNT(reads); i++) {
+            struct bkt_err  err    = {0};
+            struct bkt_sel  sel    = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {30, 30}, .n_elems = 900};
+            struct bkt_read r      = {.io = io, .file = &sel, .dst = dst, .of = reads[i].of};
+            uint64_t        before = gets();
+            memset(dst, 0x11, sizeof dst);
+            int rc = bkt_read_run(&r, 1, &err);
+            CHECK(rc == BKT_OK && !memcmp(dst, a.v, sizeof dst), "way %d, %s: %d %s", way, reads[i].what, rc, story(&err));
+            CHECK((gets() > before) == reads[i].asks, "way %d, %s: %llu GETs", way, reads[i].what,
+                  (unsigned long long)(gets() - before));
+        }
+        bkt_dsetio_close(io);
+        array_free(&a);
+    }
+}
+
 /* How far apart ranges may be to be fetched as one: little always, more where they are long and requests dear. */
 static void test_gaps(void)
 {
@@ -549,6 +580,7 @@ int main(void)
     test_costs(&w);
     test_multi(&w);
     test_single(&w);
+    test_piece(&w);
     world_close(&w);
     return failures != 0;
 }
