@@ -112,6 +112,14 @@ void bkt_pool_size(size_t n)
     (void)pthread_mutex_unlock(&lock);
 }
 
+size_t bkt_pool_threads(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    size_t n = target();
+    (void)pthread_mutex_unlock(&lock);
+    return n;
+}
+
 static void submit(struct bkt_job *job, bool small)
 {
     (void)pthread_mutex_lock(&lock);

@@ -18,6 +18,9 @@ struct bkt_job {
 /** How many threads the pool gets when it starts; 0: one per processor, at most 16. */
 void bkt_pool_size(size_t n_threads);
 
+/** How many threads it has or will have. */
+size_t bkt_pool_threads(void);
+
 /** Queue a job, first in first out.  When no thread can be started the job is run at once, by the caller. */
 void bkt_pool_submit(struct bkt_job *job);
 

@@ -18,6 +18,9 @@
 /* Long requests that fill any line side by side: 256 MiB are 32 of 8 MiB.  At 30 ms such a read takes 0.21 s with 32, 0.24 s with
  * 16 or 8 and 0.29 s with 64; at 100 ms and 50 MB/s a request 0.38, 0.40, 0.37 and 0.46 s. */
 #define SLOTS    32
+/* In flight for each thread, in a directory.  64 MiB of float32 as float64 took 0.048 s of CPU with all of it
+ * in flight, native HDF5 0.018, and take 0.028 with 8 MiB, native HDF5 0.027. */
+#define LOCAL_EACH (4u << 20)
 /* As much of a directory's plain bytes is not copied to a cache: the system's page cache has it.  300 boxes of 4 MiB out of 64 MiB
  * take 0.36 s of CPU and 25 MiB so; kept (32 MiB here) 0.17 s and 93 MiB. */
 #define COPY_MIN  (4u << 20)
@@ -50,10 +53,19 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
     (void)pthread_mutex_unlock(&run->lock);
 }
 
+/* Of a directory: what no thread is at work on only takes memory, fresh pages of which cost more than the reading.  As much of the
+ * limit as leaves room for LOCAL_EACH bytes a thread, and two tasks. */
+static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
+{
+    return bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+}
+
 static void launch(struct bkt_task *k)
 {
     if ((k->direct || k->pours) && !k->keep) /* takes no memory of ours */
         k->cost = 0;
+    else if (bkt_store_is_local(k->store))
+        k->cost = local_cost(k->run, k->cost);
     k->cost = bkt_max_u64(k->cost, MIN_COST);
     wait_for(k->run, k->cost);
     bkt_task_start(k);
