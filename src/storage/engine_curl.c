@@ -40,16 +40,16 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     decide(leg);
     if (leg->easy != x->easy)
         return 0;
+    if (total > 5 && memcmp(p, "HTTP/", 5) == 0) { /* whatever its length: a reason may repeat all that was sent */
+        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
+        return total;
+    }
     char line[2048];
     if (total >= sizeof line) /* no header that we read is as long */
         return total;
     memcpy(line, p, total);
     line[total] = 0;
     line[strcspn(line, "\r\n")] = 0;
-    if (strncmp(line, "HTTP/", 5) == 0) {
-        (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
-        return total;
-    }
     char *colon = strchr(line, ':');
     if (!colon || x->status < 200)
         return total;

@@ -215,6 +215,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve(self):
         begin = time.monotonic()
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))  # what stays unread would be the connection's next request
         if self.gate:
             self.gate.wait()
         if self.waves:

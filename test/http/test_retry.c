@@ -16,6 +16,7 @@ enum step {
     HANG_UP,      /* no byte, RST */
     SILENT,       /* no byte, silence */
     GARBAGE,      /* no HTTP */
+    LONG_REASON,  /* 503, and 3,000 characters of why in its first line */
     WRONG_RANGE, NO_RANGE, BAD_RANGE, LESS_RANGE,
     IGNORES_RANGE,
     RETRY_AFTER, RETRY_AFTER_LONG,
@@ -46,6 +47,15 @@ static void range_answer(struct answer *a, const struct script *s, const char *r
     a->len     = n;
 }
 
+static void say_at_length(struct answer *a)
+{
+    static char head[3100];
+    a->raw   = true;
+    a->body  = head;
+    a->len   = (size_t)snprintf(head, sizeof head, "HTTP/1.1 503 %03000d\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 7);
+    a->after = CLOSE;
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     struct script *s    = arg;
@@ -62,6 +72,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case HANG_UP: a->silent = true, a->after = RESET; return;
     case SILENT: a->silent = true, a->after = STALL; return;
     case GARBAGE: a->raw = true, a->body = "hello, this is no HTTP\r\n\r\n", a->len = 26; return;
+    case LONG_REASON: say_at_length(a); return;
     case WRONG_RANGE: range_answer(a, s, "bytes 0-4999/100000", 5000); return;
     case LESS_RANGE: range_answer(a, s, "bytes 1000-1999/100000", 1000), a->body = s->data + 1000; return;
     case NO_RANGE: range_answer(a, s, NULL, 5000); return;
@@ -118,6 +129,7 @@ static const struct {
     {"silence", WHOLE, {SILENT, OBJECT}, BKT_OK, 2, NULL, ""},
     {"silence for ever", PART, {SILENT}, BKT_ENET, 4, "no byte for 100 ms", "bytes=1000-5999"},
     {"no HTTP is not asked again", WHOLE, {GARBAGE, OBJECT}, BKT_ENET, 1, "HTTP/0.9", ""},
+    {"a status line of any length", WHOLE, {LONG_REASON, OBJECT}, BKT_OK, 2, NULL, ""},
     {"another range than asked", PART, {WRONG_RANGE, OBJECT}, BKT_EFORMAT, 1, "another range", "bytes=1000-5999"},
     {"206 without Content-Range", PART, {NO_RANGE, OBJECT}, BKT_EFORMAT, 1, "Content-Range", "bytes=1000-5999"},
     {"206 with a bad Content-Range", PART, {BAD_RANGE, OBJECT}, BKT_EFORMAT, 1, "Content-Range", "bytes=1000-5999"},
