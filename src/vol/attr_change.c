@@ -11,6 +11,8 @@
 #include "native_data.h"
 #include "num.h"
 
+#define ZEROS_MAX 65536u /* bytes; who makes a larger attribute writes it soon */
+
 static void attr_fini(struct bkt_attr *a) { bkt_attr_fini(a); }
 
 static bool is_ascii(const char *s)
@@ -36,6 +38,23 @@ static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     return bkt_convert_from_space(space, &a->space, err);
 }
 
+/* A number that was never written reads as 0, in HDF5's own files too.  That is stored as it is, and so is a value of no elements,
+ * where HSDS has null: h5pyd stumbles over null. */
+static int begin_value(struct bkt_attr *a, struct bkt_err *err)
+{
+    bool     number = a->type->cls == BKT_T_INTEGER || a->type->cls == BKT_T_FLOAT;
+    uint64_t n;
+    BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if (a->space.cls == BKT_S_NULL || (n && (!number || n > ZEROS_MAX / a->type->size)))
+        return BKT_OK;
+    size_t bytes = n ? (size_t)n * a->type->size : 0;
+    if (bkt_buf_resize(&a->value, bytes) < 0)
+        BKT_NOMEM(err);
+    memset(a->value.ptr, 0, bytes);
+    a->has_value = true;
+    return BKT_OK;
+}
+
 int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_vobj **out,
                     struct bkt_err *err)
 {
@@ -45,6 +64,7 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     if (bkt_attrs_find(&owner->obj->attrs, name))
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), name);
     BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_attr_place(owner));
+    BKT_PASS(begin_value(&a, err));
     BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, BKT_ATTR_CREATE, err));
     return bkt_attr_handle(owner, name, out, err);
 }

@@ -73,6 +73,12 @@ static void forms(void)
          "[65504.0, 5.9604644775390625e-08, 1.5]"},
         {ROOT_ID, "'links': {}, 'attributes': {'n': {'type': 'H5T_IEEE_F64LE', 'shape': {'class': 'H5S_NULL'}, 'value': null, 'created': 1}}",
          "'shape': {'class': 'H5S_NULL'}, 'value': null"},
+        {ROOT_ID, "'links': {}, 'attributes': {'n': {'type': 'H5T_IEEE_F64LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [2, 0, 3]}, "
+                  "'value': [[], []], 'created': 1}}",
+         "'value': [[], []]"},
+        {ROOT_ID, "'links': {}, 'attributes': {'n': {'type': 'H5T_IEEE_F64LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': "
+                  "[4611686018427387904, 0]}, 'value': [], 'created': 1}}",
+         "'value': []"},
         /* a NaN's payload survives */
         {ROOT_ID, "'links': {}, 'attributes': {'n': {'type': 'H5T_IEEE_F32LE', 'shape': {'class': 'H5S_SCALAR'}, "
                   "'encoding': 'base64', 'value': 'AQDAfw==', 'created': 1}}",
