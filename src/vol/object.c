@@ -309,6 +309,8 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
     struct bkt_vobj       *group = NULL, *o = NULL;
     const char            *last  = NULL;
     const struct bkt_link *link  = NULL;
+    size_t                 most  = 16;
+    BKT_PASS(bkt_path_check_lapl(lapl, &most, err));
     BKT_PASS(bkt_path_parent(from, path, lapl, &group, &last, err));
     char *name = strndup(last, strcspn(last, "/"));
     int   rc   = name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -321,7 +323,10 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
         rc = bkt_native_link_exists(group, name, out, err);
     else if (!link)
         rc = depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", group->file->name, path);
-    else if (link->cls == BKT_L_SOFT && link->path && depth < 16)
+    else if (link->cls == BKT_L_SOFT && link->path && depth >= most)
+        rc = BKT_ERR(err, BKT_EFORMAT, "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)", group->file->name, most,
+                     path);
+    else if (link->cls == BKT_L_SOFT && link->path)
         rc = exists_at(group, link->path, lapl, depth + 1, out, err);
     else {
         struct bkt_err quiet = {.n = 0};
