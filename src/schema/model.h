@@ -276,6 +276,8 @@ BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_
 /** An empty object of that kind for bkt_edit_add(), everything "not given"; NULL when memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
+/** Bytes of memory that it takes, as the allocator rounds them (size.c): what it counts in the cache. */
+size_t            bkt_object_bytes(const struct bkt_object *o);
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);

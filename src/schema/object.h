@@ -9,9 +9,7 @@ struct bkt_object *bkt_object_new(void);
 
 /** How many hold it. */
 unsigned bkt_object_refs(const struct bkt_object *o);
-/** Bytes of memory that it takes, as the allocator rounds them (size.c). */
-size_t bkt_object_bytes(const struct bkt_object *o);
-/** The same of one block of @p n bytes. */
+/** Bytes of memory that one block of @p n bytes takes; see bkt_object_bytes(). */
 size_t bkt_block_bytes(size_t n);
 /** Exchange what two objects of one id hold; whoever holds one of them sees the other's contents. */
 void bkt_object_swap(struct bkt_object *a, struct bkt_object *b);

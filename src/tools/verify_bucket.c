@@ -23,7 +23,7 @@ static int look_at(struct roots *r, const char *path)
     BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
     if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root))
         return bkt_map_put(r->used, doc.doc.root.text + 2, 17, r, NULL) < 0 ? BKT_ERR(r->v->err, BKT_ENOMEM, "out of memory") : BKT_OK;
-    if (r->depth > 200)
+    if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
     int rc = bkt_place_list(r->st, path, on_entry, r, r->v->err);

@@ -68,7 +68,9 @@ struct walk {
     struct bkt_map *warm; /* ids fetched ahead */
 };
 
-/* Level by level from @p start, until a part of the cache is full. */
+/* Level by level from @p start, until half of the cache is full: what is fetched ahead has to be there still when the walk comes
+ * to it.  ls -r of 10,101 objects of 27 MiB with a cache of 16 MiB makes 10,152 GETs with half and with a quarter of it, 10,167 with
+ * three quarters, 16,347 with nine tenths. */
 static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
 {
     BKT_CLEANUP(ids_fini) struct ids a = {0}, b = {0};
@@ -84,9 +86,10 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
             ask(w->d, a.v, i, a.n);
             if (bkt_domain_get(w->d, &a.v[i], &o, NULL) < 0)
                 continue; /* told when the walk comes to it */
-            int rc = add_members(o, w->warm, &b);
-            full   = o->json_bytes + 512 > left;
-            left -= full ? 0 : o->json_bytes + 512;
+            int    rc   = add_members(o, w->warm, &b);
+            size_t size = bkt_object_bytes(o);
+            full        = size > left;
+            left -= full ? 0 : size;
             bkt_object_release(o);
             if (rc < 0)
                 return rc;
