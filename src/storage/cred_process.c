@@ -163,7 +163,7 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
             BKT_FAIL(err, BKT_ECANCEL, "cancelled");
         if (bkt_engine_now() >= until)
             BKT_FAIL(err, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
-        if (poll(p, 2, 50) < 0 && errno != EINTR)
+        if (poll(p, 2, 50) < 0 && errno != EINTR) /* 50 ms: how late `cancel` is seen */
             BKT_FAIL(err, BKT_EIO, "poll: %s", strerrordesc_np(errno));
         for (int i = 0; i < 2; i++)
             if (c->fd[i] >= 0 && p[i].revents)
@@ -185,7 +185,7 @@ static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_
             return -1;
         if (kill_it || bkt_engine_now() > until || atomic_load(&pl->cancel))
             (void)kill(c->pid, SIGKILL);
-        const struct timespec step = {0, 5000000};
+        const struct timespec step = {0, 5000000}; /* most end at once, or in some ms */
         (void)nanosleep(&step, NULL);
     }
 }

@@ -370,7 +370,7 @@ static int wait_ms(const struct engine *e)
         until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
-    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000);
+    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; a look a minute costs nothing */
 }
 
 static void turn(struct engine *e)

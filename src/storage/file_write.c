@@ -18,9 +18,11 @@
 /* Eight writers of one domain (test/h5tests/writers.c, 8 100 10): 0.8 to 0.9 s with TURN_PAUSE_NS from 0.2 to 20 ms; whether
  * N_LOCKS is 1, 16 or 256 can't be seen. */
 #define N_LOCKS     256
-#define TURN_PAUSE_NS 2000000 /* asked for again so often, */
-#define TURN_PATIENCE 5       /* seconds with one and the same holder, */
-#define TURN_MOST     120     /* and in all */
+#define TURN_PAUSE_NS 2000000
+/* Both bound what others can do to us.  A turn takes a few ms, so that who has held it for TURN_PATIENCE seconds is stopped or hangs
+ * on the disk; of a thousand writers in a row the last one has waited for less than TURN_MOST. */
+#define TURN_PATIENCE 5
+#define TURN_MOST     120
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */
 #define STALE       86400 /* seconds after which a temporary file has no writer any more; a PUT takes no day */
 

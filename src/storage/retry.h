@@ -30,7 +30,8 @@ struct bkt_retry_policy {
     uint64_t retries, backoff_ms, deadline_ms; /* the settings of these names */
 };
 
-/** A request whose bytes move at this many per second or more is not ended by its deadline. */
+/** A request whose bytes move at this many per second or more is not ended by its deadline: a server that trickles can hold us for
+ *  no longer than that, 256 s for each MiB, and no line that somebody reads arrays over is slower. */
 #define BKT_RETRY_SLOWEST 4096
 
 /** State of one request; zeroed at its start. */

@@ -29,7 +29,7 @@
 #include "settings.h"
 
 #define BKT_WHOLE    UINT64_MAX
-#define BKT_ETAG_MAX 96
+#define BKT_ETAG_MAX 96 /* S3's have 40 bytes at most (quotes, MD5, "-10000"), those of directories 52; a longer one counts as none */
 
 /** Which version of an object answers came from, for who reads it in several requests and has no ETag of it.  Zero it first; the
  *  store fills it in and guards it. */

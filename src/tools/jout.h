@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define BKT_JOUT_DEPTH 64
+#define BKT_JOUT_DEPTH 64 /* what the verbs print nests less than 10 deep, whatever the data */
 
 struct bkt_jout {
     FILE    *to;
