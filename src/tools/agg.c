@@ -12,6 +12,7 @@
 #include "tree_impl.h"
 
 #define SMALL     ((uint64_t)64 << 10) /* datasets below this are copied: one object instead of a range of each file */
+#define MOST_STEPS 1024
 #define NAME_ROOM 64                   /* bytes beyond the longest name that names in later runs may have */
 
 void agg_fini(struct agg *a)
@@ -98,6 +99,16 @@ static int chunked_list(hid_t *dcpl, unsigned rank, const hsize_t *chunk, struct
     return H5Pset_chunk(*dcpl, (int)rank, chunk) < 0 ? h5_fail(err, "making a creation list") : BKT_OK;
 }
 
+/* Of a dataset that grows by copies: @p chunk is the source's, and along the dimension that grows it may be larger. */
+static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
+{
+    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
+    uint64_t                     bytes = bkt_max_u64(H5Tget_size(type), 1);
+    for (unsigned i = 0; i < rank; i++)
+        bytes *= i == dim ? 1 : chunk[i];
+    chunk[dim] = bkt_max_u64(chunk[dim], bkt_min_u64(MOST_STEPS, SMALL / bytes));
+}
+
 int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
     hsize_t  dims[BKT_MAX_RANK], grown[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
@@ -116,11 +127,11 @@ int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *d
         grown[i]   = grows ? 0 : dims[i - a->leading];
         max[i]     = grows ? H5S_UNLIMITED : grown[i];
         chunk[i]   = a->leading && i == 0 ? 1 : cdims[i - a->leading];
-        if (grows && !link && !a->leading)
-            chunk[i] = bkt_max_u64(chunk[i], bkt_min_u64(1024, SMALL / (H5Tget_size(H5T_NATIVE_DOUBLE) * bkt_max_u64(r, 1))));
         if (!grows && !link)
             chunk[i] = bkt_max_u64(bkt_min_u64(chunk[i], grown[i]), 1);
     }
+    if (!link && !a->leading)
+        widen(src, r, dim, chunk);
     h5_closep(space);
     *space = H5Screate_simple((int)r, grown, max);
     return *space < 0 ? h5_fail(err, "making a dataspace") : chunked_list(dcpl, r, chunk, err);

@@ -121,6 +121,9 @@ def by_scale(b):
         rc, _, err = b.load(*flags, "-a", "--extend", "time", "run2.h5", "masked.h5", "halves", b.domain(name))
         check(f"{name}: appended to", rc == 0 and not err, err)
         in_order(b, f"{name}, appended to", name, ["run0.h5", "run1.h5", "run2.h5", "masked.h5", "halves"])
+        if not mode:  # a chunk of 7 x 1000 integers and two steps has 56,000 bytes
+            chunks = [re.findall(r"CHUNKED \( ([^)]*) \)", b.dump_domain(name, "-p", "-H", "-d", d)[1]) for d in ("/temp", "/small")]
+            check(f"{name}: chunks of what is copied are of 64 KiB", chunks == [["2, 7, 1000"], ["1024, 7"]], chunks)
         check(f"{name}: lat stays", b.values(name, "/lat", domain=True) == b.values("run0.h5", "/lat"))
         history = b.dump_domain(name, "-a", "/time/history")[1]
         check(f"{name}: attributes are the first file's", '"run0.h5' in history, history)
