@@ -212,7 +212,7 @@ void bkt_store_leave(struct bkt_store *st)
     (void)pthread_mutex_unlock(&st->lock);
 }
 
-/* Outputs are reset and arguments checked; false: that was its end. */
+/* Outputs are reset and arguments checked; false: that was its end, and the request may be gone. */
 static bool begin(struct bkt_store *st, struct bkt_req *req)
 {
     bkt_store_enter(st);
@@ -226,9 +226,10 @@ static bool begin(struct bkt_store *st, struct bkt_req *req)
     req->etag[0] = 0;
     req->impl    = NULL;
     req->next    = NULL;
-    if (check(st, req) < 0)
-        bkt_store_finish(st, req);
-    return req->rc == BKT_OK;
+    if (check(st, req) == BKT_OK)
+        return true;
+    bkt_store_finish(st, req);
+    return false;
 }
 
 void bkt_store_start(struct bkt_store *st, struct bkt_req *req)

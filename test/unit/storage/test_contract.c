@@ -345,6 +345,24 @@ static void large_objects_are_not_read_whole(const char *uri)
     bkt_store_close(st);
 }
 
+/* The caller has it back: it may hold anything from now on. */
+static void count_end(struct bkt_req *r)
+{
+    ++*(int *)r->arg;
+    r->rc = BKT_OK;
+}
+
+static void what_is_refused_ends_once(const char *uri)
+{
+    int               ends = 0;
+    struct bkt_store *st   = open_store(uri, "");
+    struct bkt_req    r    = {.op = BKT_HEAD, .key = "/r", .done = count_end, .arg = &ends};
+    bkt_store_start(st, &r);
+    bkt_store_close(st); /* waits for all that is under way */
+    CHECK(ends == 1, "%s: it ended %d times", which, ends);
+    bkt_req_fini(&r);
+}
+
 static void all(const char *uri, bool is_file)
 {
     which                = is_file ? "directory" : "memory";
@@ -360,6 +378,7 @@ static void all(const char *uri, bool is_file)
     batches(st);
     if (is_file)
         large_objects_are_not_read_whole(uri);
+    what_is_refused_ends_once(uri);
     pool_threads_may_wait(st);
     updates_are_atomic(st);
     int n = 0, m = 0;
