@@ -2,7 +2,8 @@
  *
  * What that can't do, or a server doesn't know, goes the usual way, one by one: keys that XML can't say; all of a request that is
  * refused or answered with something else; what the answer says went wrong and may go right the next time.  Whether the server
- * knows it is found out by using it, once per store. */
+ * knows it is found out by using it, once per store; some answer 500 to what they don't know.  But a server that knows it and
+ * gives no answer, or asks to slow down, isn't sent as many requests as there are keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "s3_impl.h"
 #include "s3_xml.h"
 #include "stats.h"
+#include "utf8.h"
 
 #define AT_ONCE 250 /* keys of a request: S3 takes 1,000, but several shorter ones are worked on side by side */
 
@@ -47,13 +49,21 @@ static void finish(struct group *g)
     free(g);
 }
 
+static void all_fail(struct group *g, int rc, const struct bkt_err *err)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        bkt_err_clear(g->reqs[i]->err);
+        g->reqs[i]->rc   = bkt_err_copy(bkt_req_err(g->reqs[i]), rc, err);
+        g->reqs[i]->impl = NULL;
+    }
+}
+
 static void all_one_by_one(struct group *g)
 {
     for (size_t i = 0; i < g->n; i++) {
         g->reqs[i]->rc   = BKT_OK;
         g->reqs[i]->impl = g;
-        if (g->reqs[i]->err)
-            bkt_err_clear(g->reqs[i]->err);
+        bkt_err_clear(g->reqs[i]->err);
     }
 }
 
@@ -84,28 +94,37 @@ static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
     return BKT_OK;
 }
 
+/* Asking for each would end the same way. */
+static bool is_final(const struct bkt_s3 *s, int rc)
+{
+    return rc == BKT_EBUSY || rc == BKT_ETIME || rc == BKT_ENOMEM || (rc == BKT_ENET && atomic_load(&s->many) == BKT_MANY_KNOWN);
+}
+
 static void posted(struct bkt_req *post)
 {
     struct group *g  = post->arg;
     int           rc = post->rc;
     if (rc == BKT_OK)
         rc = bkt_s3_parse_deleted(post->body.ptr, post->body.len, not_deleted, g, NULL);
-    if (rc == BKT_ENET || rc == BKT_ETIME || rc == BKT_ENOMEM) {
-        for (size_t i = 0; i < g->n; i++)
-            g->reqs[i]->rc = bkt_err_copy(bkt_req_err(g->reqs[i]), rc, post->err);
-    } else if (rc < 0) {
+    if (rc == BKT_OK) {
+        atomic_store(&g->s->many, BKT_MANY_KNOWN);
+    } else if (is_final(g->s, rc)) {
+        all_fail(g, rc, post->err);
+    } else {
         if (rc != BKT_EACCES) /* who may not do this may be let do that */
-            atomic_store(&g->s->no_delete_many, true);
+            atomic_store(&g->s->many, BKT_MANY_NONE);
         all_one_by_one(g);
     }
     finish(g);
 }
 
+/* Nor would all parsers leave blanks at its ends alone: another object would be deleted. */
 static bool xml_can_say(const char *key)
 {
-    while ((unsigned char)*key >= ' ')
-        key++;
-    return !*key;
+    const char *end = key;
+    while ((unsigned char)*end >= ' ')
+        end++;
+    return !*end && *key != ' ' && end[-1] != ' ' && bkt_utf8_is(key, (size_t)(end - key));
 }
 
 static int add_key(struct bkt_buf *xml, const char *key)
@@ -149,7 +168,7 @@ void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n)
 {
     struct bkt_s3 *s    = (struct bkt_s3 *)st;
     struct group  *g    = NULL;
-    bool           many = !atomic_load(&s->no_delete_many);
+    bool           many = atomic_load(&s->many) != BKT_MANY_NONE;
     for (size_t i = 0; i < n; i++) {
         if (many && !g && (g = calloc(1, sizeof *g)))
             g->s = s;

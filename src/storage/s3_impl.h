@@ -8,6 +8,9 @@
 
 struct bkt_s3_kind; /* s3_probe.c */
 
+/** Whether the server knows DeleteObjects. */
+enum bkt_s3_many { BKT_MANY_UNKNOWN, BKT_MANY_KNOWN, BKT_MANY_NONE };
+
 struct bkt_s3 {
     struct bkt_http     http;
     struct bkt_s3_place place;
@@ -15,7 +18,7 @@ struct bkt_s3 {
     char                region[40]; /* under bkt_state_lock() */
     bool                requester_pays, sign_payload, one_writer;
     uint64_t            upload_part;
-    atomic_bool         no_delete_many; /* the server doesn't know DeleteObjects */
+    atomic_int          many; /* enum bkt_s3_many */
     struct bkt_s3_kind *kind;
 };
 
