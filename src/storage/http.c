@@ -276,7 +276,7 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
     if (op->retry.tries)
         (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
     bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.160s%s%s%.80s%s%s%.120s", op->x.method,
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.160s%s%s%.80s%s%s%.200s", op->x.method,
                         op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
                         msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
                         r->request_id, tries, tip ? "; " : "", tip ? hint : "");

@@ -86,15 +86,18 @@ static const struct {
 };
 
 /* What the user's or the bucket's policy has to allow. */
-static const char *denied_hint(const char *method)
+static const char *denied_hint(const struct bkt_http_op *op)
 {
     static const struct {
-        const char *method, *hint;
-    } hints[] = {{"PUT", "the policy must allow s3:PutObject here"},
-                 {"POST", "the policy must allow s3:PutObject here"},
-                 {"DELETE", "the policy must allow s3:DeleteObject here"}};
+        const char *method, *query, *hint; /* query: what is in it; NULL: any or none */
+    } hints[] = {{"GET", "list-type=", "the policy must allow s3:ListBucket here"},
+                 {"GET", "uploads=", "the policy must allow s3:ListBucketMultipartUploads here"},
+                 {"PUT", NULL, "the policy must allow s3:PutObject here"},
+                 {"POST", NULL, "the policy must allow s3:PutObject here"},
+                 {"DELETE", "uploadId=", "the policy must allow s3:AbortMultipartUpload here"},
+                 {"DELETE", NULL, "the policy must allow s3:DeleteObject here"}};
     for (size_t i = 0; i < BKT_COUNT(hints); i++)
-        if (strcmp(method, hints[i].method) == 0)
+        if (strcmp(op->x.method, hints[i].method) == 0 && (!hints[i].query || (op->query && strstr(op->query, hints[i].query))))
             return hints[i].hint;
     return "without permission to list the bucket a missing key answers so, too";
 }
@@ -116,7 +119,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     const char *hint = i < BKT_COUNT(meanings) ? meanings[i].hint : NULL;
     char        source[100], text[240];
     if (op->x.status == 403 && !hint)
-        hint = denied_hint(op->x.method);
+        hint = denied_hint(op);
     if (rc == BKT_EACCES) {
         bkt_s3_auth_source(s->auth, source, sizeof source);
         (void)snprintf(text, sizeof text, "%s%s; %s", source[0] ? "signed with credentials from " : "sent unsigned",

@@ -213,6 +213,43 @@ static void errors_say_what_to_do(void)
     }
 }
 
+static int ignore(const struct bkt_listed *e, void *arg)
+{
+    (void)e, (void)arg;
+    return BKT_OK;
+}
+
+static int ignore_upload(const struct bkt_upload *u, void *arg)
+{
+    (void)u, (void)arg;
+    return BKT_OK;
+}
+
+static void what_is_denied_names_the_permission(void)
+{
+    struct fake       f    = {.status = 403, .text = "AccessDenied"};
+    struct server    *s    = server_start(fixed, &f);
+    struct bkt_store *st   = open_s3(s, "anonymous=yes");
+    const char       *key  = "k";
+    struct bkt_err    err[6] = {{0}};
+    const struct {
+        const char *says;
+        int         rc;
+    } cases[] = {
+        {"a missing key answers so", get(st, "k", &err[0])},
+        {"s3:PutObject", bkt_store_put(st, "k", "abc", 3, NULL, NULL, NULL, &err[1])},
+        {"s3:DeleteObject", bkt_store_delete(st, &key, 1, &err[2])},
+        {"s3:ListBucket here", bkt_store_list(st, "x", "", ignore, NULL, &err[3])},
+        {"s3:ListBucketMultipartUploads", bkt_store_uploads(st, "x", ignore_upload, NULL, &err[4])},
+        {"s3:AbortMultipartUpload", bkt_store_abort(st, "k", "id", &err[5])},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++)
+        CHECK(cases[i].rc == BKT_EACCES && strstr(first_line(&err[i]), cases[i].says), "%s: %d, '%s'", cases[i].says, cases[i].rc,
+              first_line(&err[i]));
+    bkt_store_close(st);
+    server_stop(s);
+}
+
 /* Not the fault of what was asked, or no fault at all. */
 static void odd_ways_to_say_it(const struct seen *r, struct answer *a, void *arg)
 {
@@ -570,6 +607,7 @@ int main(void)
     requests_are_signed();
     conditions_reach_the_server();
     errors_say_what_to_do();
+    what_is_denied_names_the_permission();
     what_is_gone_is_deleted();
     a_server_that_waited_too_long_is_asked_again();
     region_is_found();
