@@ -61,11 +61,14 @@ static void slow_down(struct host *h)
         h->window = others;
 }
 
+/* Connections that small requests and chunks have. */
+static uint64_t highest(const struct host *h) { return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit; }
+
 static void speed_up(struct host *h)
 {
     if (h->window > 0)
         h->window += 0.5 / h->window;
-    if (h->window >= h->limit)
+    if (h->window >= (double)highest(h))
         h->window = 0;
 }
 
@@ -181,8 +184,8 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
 /* Connections for such a request. */
 static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
 {
-    bool more = (x->small || x->put_len >= SHORT_BODY) && h->most >= UINT_MAX / 2;
-    return (unsigned)bkt_min_u64(more ? MORE_TIMES * (uint64_t)h->limit : h->limit, x->net->connections);
+    bool more = x->small || x->put_len >= SHORT_BODY;
+    return (unsigned)bkt_min_u64(more ? highest(h) : h->limit, x->net->connections);
 }
 
 bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)

@@ -1,0 +1,55 @@
+/* How many requests a server gets at once (engine_pace.c), by the answers it gives. */
+#include "http/check.h"
+
+#include "engine_impl.h"
+
+#define CHUNK (1u << 20)
+
+static struct bkt_pace pace;
+static struct bkt_net  net = {.connections = 256, .pace = &pace};
+
+/* As many more PUTs of chunks as are let begin. */
+static unsigned begin_all(struct host *h)
+{
+    unsigned        n = 0;
+    struct bkt_xfer x = {.net = &net, .put_len = CHUNK};
+    for (; n < 1000 && bkt_pace_may_begin(h, &x); n++) {
+        h->active++;
+        bkt_pace_begun(h, &x);
+    }
+    return n;
+}
+
+/* One of them is answered. */
+static void answer(struct host *h, long status)
+{
+    struct bkt_xfer x = {.net = &net, .put_len = CHUNK, .status = status, .upload_ms = 1, .sent_ms = 50, .first_ms = 60};
+    bkt_pace_end(h, &x);
+    h->active--;
+}
+
+/* It bears 100 of the 128 that chunks have from the start: no more are sent before it has answered many. */
+static void a_server_that_bears_a_hundred(void)
+{
+    struct host h = {0};
+    bkt_pace_init(&h);
+    CHECK(begin_all(&h) == 128, "%u are under way", h.active);
+    for (int i = 0; i < 28; i++)
+        answer(&h, 503);
+    CHECK(begin_all(&h) == 0, "%u are under way", h.active);
+    for (int i = 0; i < 100; i++) {
+        answer(&h, 200);
+        CHECK(begin_all(&h) == 1 && h.active == 100, "after %d answers %u are under way", i + 1, h.active);
+    }
+    for (int i = 0; i < 100 * 28 * 3; i++) {
+        answer(&h, 200);
+        (void)begin_all(&h);
+    }
+    CHECK(h.active == 128 && h.window <= 0, "it bears more by now: %u", h.active);
+}
+
+int main(void)
+{
+    a_server_that_bears_a_hundred();
+    return failures != 0;
+}
