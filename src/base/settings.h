@@ -32,7 +32,7 @@
       "auto, path or virtual: bucket in the path or in the host name; auto is virtual on AWS, path elsewhere")       \
     X(TEXT, ca_bundle, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0, "file of CA certificates that TLS trusts") \
     X(UINT, connections, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
-      "connections to one server at most; more than 64 only where that is seen to help")                            \
+      "connections to one server at most; 64 at first, 128 for metadata and uploaded chunks, more where that is seen to help") \
     X(UINT, hedge, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
       "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
     X(UINT, workers, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 16")          \

@@ -203,7 +203,8 @@ int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_
     return delete_prefix(st, prefix, err);
 }
 
-/* Chunks that are deleted unseen, two minutes' work at 30 ms; of more a list of the bucket tells which there are. */
+/* Chunks that are deleted unseen, two minutes' work at 30 ms where they go one by one; of more a list of the bucket tells which there
+ * are. */
 #define V1_MOST (UINT64_C(1) << 20)
 
 struct v1_chunks {
