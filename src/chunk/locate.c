@@ -31,19 +31,20 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
     int            rc = bkt_store_run(st, &req, 1, err);
     bkt_stamp(req.size, req.mtime, now);
     bkt_req_fini(&req);
-    if (rc == BKT_OK && strcmp(now, stamp) != 0)
-        BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
-    return rc;
+    if (rc < 0 || strcmp(now, stamp) == 0)
+        return rc;
+    bkt_version_forget(version); /* nobody reads that one: what was linked may come back */
+    BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
 }
 
 static int set_etag(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
 {
-    bool recorded = etag && *etag;
-    if (!recorded || bkt_is_stamp(etag))
-        BKT_PASS(bkt_domain_version(io->dom, f->store, f->key, &f->version, err));
+    bool recorded = etag && *etag, stamp = recorded && bkt_is_stamp(etag);
+    if (!recorded || stamp)
+        BKT_PASS(bkt_domain_version(io->dom, f->store, f->key, stamp ? etag : NULL, &f->version, err));
     if (!recorded)
         return BKT_OK;
-    if (f->version)
+    if (stamp)
         return check_stamp(f->store, f->uri, f->key, f->version, etag, err);
     f->etag = strdup(etag);
     return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -64,7 +65,7 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
         rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
         bool stamp = s->etag && bkt_is_stamp(s->etag);
         if (rc == BKT_OK && (stamp || (!s->etag && !l->may_change)))
-            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], &parts[i].version, err);
+            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? s->etag : NULL, &parts[i].version, err);
         if (rc == BKT_OK && stamp)
             rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, s->etag, err);
         if (!stamp)

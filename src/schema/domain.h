@@ -88,10 +88,11 @@ BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_
                                          struct bkt_err *err);
 
 /** What is known of the version of such a file, for struct bkt_req: all that read it while the domain is open read the same one, or
- *  fail.  Borrowed from the domain. */
-BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, struct bkt_version **out,
-                                     struct bkt_err *err);
-/** After what was cached of them is dropped: whoever reads on reads what there is now. */
+ *  fail.  Borrowed from the domain.
+ *  @param stamp  what the reference recorded of it (bkt_is_stamp()): those of another stamp have another version; NULL: nothing */
+BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, const char *stamp,
+                                     struct bkt_version **out, struct bkt_err *err);
+/** After what was cached of them is dropped: whoever reads on reads what there is now, but for files of which a stamp is recorded. */
 void bkt_domain_forget_versions(struct bkt_domain *d);
 
 /** Whether an external link of the domain may lead to @p uri, a domain's name with a scheme: one in the domain's own store

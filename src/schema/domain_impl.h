@@ -31,7 +31,7 @@ struct bkt_domain {
     void           *attached;
     void (*detach)(void *what);
     struct bkt_map *stores; /* that references name: URI -> struct bkt_store */
-    struct bkt_map *versions; /* of files that references name: store's URI, 0, key -> struct bkt_version */
+    struct bkt_map *versions; /* of files that references name (policy.c) -> struct bkt_version */
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
 

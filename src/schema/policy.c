@@ -249,11 +249,15 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     return resolve(d, file_uri, &t, store, key, err);
 }
 
-int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, struct bkt_version **out,
+/* How the names of d->versions begin: whether it is a version that somebody recorded. */
+enum { ANY = '-', STAMPED = '+' };
+
+int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, const char *stamp, struct bkt_version **out,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    if (bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 || bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
+    if (bkt_buf_addf(&name, "%c%s", stamp ? STAMPED : ANY, stamp ? stamp : "") < 0 || bkt_buf_add(&name, "", 1) < 0 ||
+        bkt_buf_add_str(&name, bkt_store_uri(store)) < 0 || bkt_buf_add(&name, "", 1) < 0 || bkt_buf_add_str(&name, key) < 0)
         BKT_NOMEM(err);
     (void)pthread_mutex_lock(&d->lock);
     *out = bkt_map_get(d->versions, name.ptr, name.len);
@@ -272,7 +276,8 @@ void bkt_domain_forget_versions(struct bkt_domain *d)
     size_t      pos = 0, n;
     (void)pthread_mutex_lock(&d->lock);
     while (bkt_map_next(d->versions, &pos, &key, &n, &v))
-        bkt_version_forget(v);
+        if (*(const char *)key == ANY)
+            bkt_version_forget(v);
     (void)pthread_mutex_unlock(&d->lock);
 }
 

@@ -298,7 +298,7 @@ static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at
         name = NULL;
         BKT_NOMEM(err);
     }
-    BKT_PASS(bkt_domain_version(o->file->dom, a->st, name, &a->known, err));
+    BKT_PASS(bkt_domain_version(o->file->dom, a->st, name, NULL, &a->known, err));
     a->ask = anew || !bkt_version_get(a->known, &was) || !was.etag[0];
     if (a->ask) {
         bkt_version_forget(a->known);

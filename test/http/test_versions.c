@@ -10,22 +10,29 @@
 #define N      64 /* elements of each */
 #define BYTES  (N_SETS * N * sizeof(int32_t))
 
-/* The datasets are linked to version 1, or odd ones to 2 (`both`), or to none; the file is version 2 after `change_at` requests. */
+/* The datasets are linked to version 1, or odd ones to 2 (`both`), or to none, by its ETag or by size and time (`stamped`); the file is
+ * version 2 after `change_at` requests. */
 static struct {
     atomic_int  version;
-    atomic_bool both, unpinned;
+    atomic_bool both, unpinned, stamped;
     atomic_uint gets, change_at;
     const char *url;
 } now;
 
+static size_t length(int version) { return BYTES - (size_t)version; } /* its last bytes are nobody's where this counts */
+
 static char *dataset_json(unsigned n)
 {
     struct bkt_id id;
-    char         *s = malloc(800), etag[40] = "";
+    char         *s = malloc(900), etag[120] = "", stamp[BKT_ETAG_MAX];
+    int           linked = now.both ? (int)(n % 2) + 1 : 1;
     id_of(n, &id);
-    if (!now.unpinned)
-        (void)snprintf(etag, sizeof etag, ",\"file_etag\":\"\\\"v%u\\\"\"", now.both ? n % 2 + 1 : 1);
-    (void)snprintf(s, 800, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
+    bkt_stamp(length(linked), 1445412480, stamp); /* answer_object()'s time */
+    if (now.stamped)
+        (void)snprintf(etag, sizeof etag, ",\"file_etag\":\"%s\"", stamp);
+    else if (!now.unpinned)
+        (void)snprintf(etag, sizeof etag, ",\"file_etag\":\"\\\"v%d\\\"\"", linked);
+    (void)snprintf(s, 900, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
                    "\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[%d]},\"layout\":{\"class\":"
                    "\"H5D_CONTIGUOUS_REF\",\"offset\":%zu,\"size\":%zu,\"file_uri\":\"%s/data.h5\"%s},\"creationProperties\":{}}",
                    id.text, N, now.both ? (size_t)0 : n * N * sizeof(int32_t), N * sizeof(int32_t), now.url, etag);
@@ -43,7 +50,7 @@ static void answer_data(const struct seen *r, struct answer *a)
     if (now.change_at && now.gets > now.change_at)
         now.version = 2;
     (void)snprintf(etag, sizeof etag, "\"v%d\"", now.version);
-    answer_object(r, a, data[now.version - 1], BYTES, etag);
+    answer_object(r, a, data[now.version - 1], now.stamped ? length(now.version) : BYTES, etag);
 }
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
@@ -123,6 +130,35 @@ static void two_versions(void)
     bkt_domain_close(d);
     bkt_settings_fini(&set);
     now.both = false;
+}
+
+/* The same by size and time, which a HEAD tells once: also who refreshes has that version's bytes or none. */
+static void two_stamps(void)
+{
+    struct bkt_settings set;
+    struct bkt_err      err = {0};
+    now.version = 1;
+    now.both = now.stamped = true;
+    struct bkt_domain *d = open_domain(now.url, &set, "");
+    struct bkt_dsetio *old = open_io(d, 0), *new = open_io(d, 1);
+    CHECK(read_one(old, 0, &err) == 1, "%s", first_line(&err));
+    CHECK(read_one(new, 0, &err) == 0 && err.code == BKT_EPRECOND && says(&err, "link it again"), "%s", first_line(&err));
+    now.version = 2;
+    err         = (struct bkt_err){0};
+    CHECK(read_one(new, 0, &err) == 2, "the new version's bytes: %s", first_line(&err));
+    bkt_chunk_cache_drop(d);
+    bkt_domain_forget_versions(d);
+    CHECK(read_one(new, 0, &err) == 2, "refreshed: %s", first_line(&err));
+    CHECK(read_one(old, 0, &err) == 0 && err.code == BKT_EPRECOND && says(&err, "data.h5 was replaced"), "the old version is gone");
+    now.version = 1;
+    bkt_chunk_cache_drop(d);
+    bkt_domain_forget_versions(d);
+    CHECK(read_one(new, 0, &err) == 0 && err.code == BKT_EPRECOND && read_one(old, 0, &err) == 1, "the old version is back");
+    bkt_dsetio_close(old);
+    bkt_dsetio_close(new);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+    now.both = now.stamped = false;
 }
 
 /* Nobody wrote down which version was linked: each opening sees the file as it is. */
@@ -224,6 +260,7 @@ int main(void)
         return 1;
     now.url = server_url(s);
     two_versions();
+    two_stamps();
     between_openings();
     while_open();
     while_siblings_are_fetched(0);
