@@ -282,7 +282,13 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
 
 /* ---- siblings ---- */
 
-static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_id *ids, size_t n)
+/* How far ahead of a read, and by how much. */
+struct reach {
+    uint64_t each, room; /* bytes: of a dataset, of all of them */
+    size_t   most, job;  /* datasets */
+};
+
+static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct reach *r, const struct bkt_id *ids, size_t n)
 {
     struct bkt_ahead_job *job   = calloc(1, sizeof *job + n * sizeof *job->ids);
     uint64_t             *tails = calloc(n, sizeof *tails);
@@ -292,6 +298,8 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
         return;
     }
     job->dom   = bkt_domain_retain(io->dom);
+    job->each  = r->each;
+    job->room  = r->room;
     job->n     = n;
     job->tails = tails;
     memcpy(job->ids, ids, n * sizeof *ids);
@@ -303,32 +311,36 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
     (void)bkt_ahead_post(job);
 }
 
-/* How many to be ahead by: what a quarter of the cache takes of datasets like this one, and no more than MOST_AHEAD. */
-static size_t siblings_ahead(const struct bkt_dsetio *io, const struct bkt_sel *now)
+/* As many datasets like this one as a quarter of the cache takes, whole, and no more than MOST_AHEAD.  What others among them take is
+ * seen when they are opened. */
+static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *now)
 {
-    uint64_t bytes = bkt_max_u64(now->n_elems * bkt_max_u64(io->elem_size, 1), SIBLING_COST);
-    uint64_t room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / 4);
-    return (size_t)bkt_min_u64(bkt_max_u64(room / bytes, 1), MOST_AHEAD);
+    uint64_t     read = now->n_elems * bkt_max_u64(io->elem_size, 1), size = bkt_ahead_size(io);
+    struct reach r    = {.room = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / 4)};
+    r.each = bkt_max_u64(bkt_min_u64(4 * bkt_min_u64(read, BKT_AHEAD_SIBLING), BKT_AHEAD_SIBLING), BKT_AHEAD_PARTLY);
+    r.most = (size_t)bkt_min_u64(bkt_max_u64(r.room / bkt_max_u64(size <= r.each ? size : read, SIBLING_COST), 1), MOST_AHEAD);
+    r.job  = bkt_min_u64(io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB,
+                         bkt_ceil_div(r.most, 4)); /* who comes to one that is under way waits for all of its job */
+    return r;
 }
 
 /* Several jobs are kept ahead of the program: some whose chunks come, others whose metadata do. */
 static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_sel *now)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;
-    if (note->skip && note->skip--)
+    const struct reach                    r   = reach_of(io, now);
+    if (io->chunk_bytes > r.each || (note->skip && note->skip--))
         return;
-    const size_t most = siblings_ahead(io, now), full = io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB;
-    const size_t job  = bkt_min_u64(full, bkt_ceil_div(most, 4)); /* who comes to one that is under way waits for all of its job */
     ids      = malloc(N_SIBLINGS * sizeof *ids);
     size_t n = ids ? bkt_domain_siblings(io->dom, &io->obj->id, ids, N_SIBLINGS) : 0, have = 0;
     for (size_t i = 0; i < n && !have; i++)
         have = strcmp(ids[i].text, note->last.text) == 0 ? i + 1 : 0;
-    while (have < n && have < most) {
-        size_t take = bkt_min_u64(n - have, have ? job : bkt_min_u64(job, JOB_MIN));
-        post_siblings(io, note, ids + have, take);
+    while (have < n && have < r.most) {
+        size_t take = bkt_min_u64(n - have, have ? r.job : bkt_min_u64(r.job, JOB_MIN));
+        post_siblings(io, note, &r, ids + have, take);
         have += take;
     }
-    note->skip = have > job ? job / 2 : 0;
+    note->skip = have > r.job ? r.job / 2 : 0;
 }
 
 /* ---- after a read ---- */
@@ -344,7 +356,6 @@ void bkt_ahead_after(struct bkt_read *reads, size_t n)
         return;
     if (!io->var)
         slab_read(io, reads[0].file);
-    if (io->chunk_bytes <= BKT_AHEAD_SIBLING)
-        sibling_read(io, note, reads[0].file);
+    sibling_read(io, note, reads[0].file);
     atomic_flag_clear(&note->busy);
 }

@@ -30,7 +30,7 @@ static bool fits(const struct file_job *f, const struct bkt_object *o)
     const struct bkt_layout *l = &o->dset.layout, *first = f->io ? &f->io->ds->layout : l;
     uint64_t                 end;
     return o->kind == BKT_DATASET && !o->dset.bad && l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri && !l->n_segments && l->size &&
-           l->size <= BKT_AHEAD_SIBLING && bkt_add_u64(l->offset, l->size, &end) && end <= INT64_MAX &&
+           l->size <= f->job->each && bkt_add_u64(l->offset, l->size, &end) && end <= INT64_MAX &&
            same(l->file_uri, first->file_uri) && same(l->file_etag, first->file_etag);
 }
 
@@ -53,10 +53,11 @@ static bool add(struct file_job *f, const struct bkt_object *o)
     if (!fits(f, o) || (!f->io && !open_file(f, o)))
         return false;
     struct bkt_centry *there = bkt_cache_cover(f->io->cache, f->file->space, f->file->base + l->offset, (size_t)l->size, &delta);
-    if (!there)
-        f->v[f->n++] = (struct range){l->offset, l->offset + l->size};
+    bool known = there != NULL, taken = known || bkt_ahead_takes(f->job, l->size);
     bkt_centry_release(there);
-    return true;
+    if (taken && !known)
+        f->v[f->n++] = (struct range){l->offset, l->offset + l->size};
+    return taken;
 }
 
 static int by_offset(const void *a, const void *b)

@@ -118,14 +118,23 @@ static void run_slab(struct bkt_ahead_job *job)
     bkt_read_fini(&r);
 }
 
-static bool is_small(const struct bkt_dsetio *io)
+uint64_t bkt_ahead_size(const struct bkt_dsetio *io)
 {
     uint64_t n    = io->elem_size;
     bool     fits = true;
     for (unsigned d = 0; d < io->ds->space.rank; d++)
         fits = fits && bkt_mul_u64(n, io->ds->space.dims[d], &n);
-    return !io->bad.code && io->where != BKT_AT_NONE && !io->var && io->chunk_bytes <= BKT_AHEAD_SIBLING &&
-           io->ds->space.cls == BKT_S_SIMPLE && fits && n > 0 && n <= BKT_AHEAD_SIBLING;
+    if (io->bad.code || io->where == BKT_AT_NONE || io->var || io->ds->space.cls != BKT_S_SIMPLE || !fits || !n)
+        return UINT64_MAX;
+    return bkt_max_u64(n, io->chunk_bytes);
+}
+
+bool bkt_ahead_takes(struct bkt_ahead_job *job, uint64_t size)
+{
+    if (size > job->each || (job->used && size > job->room - bkt_min_u64(job->used, job->room)))
+        return false;
+    job->used += size;
+    return true;
 }
 
 static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, struct bkt_sel *sel)
@@ -140,7 +149,7 @@ static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, 
     *sel      = (struct bkt_sel){.kind = BKT_SEL_ALL, .rank = r->io->ds->space.rank, .n_elems = 1};
     r->file   = sel;
     r->cancel = &job->cancel;
-    if (is_small(r->io)) {
+    if (bkt_ahead_takes(job, bkt_ahead_size(r->io))) {
         for (unsigned d = 0; d < sel->rank; d++) {
             sel->dims[d] = r->io->ds->space.dims[d];
             sel->n_elems *= sel->dims[d];

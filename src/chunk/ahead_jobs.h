@@ -8,6 +8,8 @@
  * those of 256 KiB take 3.2, 0.34 and 0.36 s at 30 ms with 64 KiB, 256 KiB and 1 MiB here; those of 1 MiB 3.3, 3.4 and 0.49 s, and at
  * 100 ms and 50 MB/s a request 12.3, 12.4 and 1.4 s.  Those of 4 MiB would gain a fifth. */
 #define BKT_AHEAD_SIBLING (1u << 20)
+/* However little of one the program reads, up to so many; above that, four times as many as it reads. */
+#define BKT_AHEAD_PARTLY (256u << 10)
 
 struct bkt_ahead_job {
     struct bkt_ahead_job *next;
@@ -19,6 +21,7 @@ struct bkt_ahead_job {
     struct bkt_sel        sel;
     /* siblings */
     uint64_t             *tails; /* of their ids, sorted: whether one is among them is asked at each read */
+    uint64_t              each, room, used; /* bytes: of one of them at most, of all together, and of those that were taken */
     size_t                n;
     struct bkt_id         ids[];
 };
@@ -27,6 +30,10 @@ struct bkt_ahead_job {
 bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead_job *b);
 /** The part of an id that tells it from others of its domain. */
 uint64_t bkt_ahead_tail(const struct bkt_id *id);
+/** What the caches take of the whole dataset; UINT64_MAX: it isn't read ahead. */
+uint64_t bkt_ahead_size(const struct bkt_dsetio *io);
+/** Whether a sibling of so many bytes comes along; then it counts. */
+bool bkt_ahead_takes(struct bkt_ahead_job *job, uint64_t size);
 /** Siblings that refer to one file: fetched as far as they aren't cached; done[i] is set for each that is dealt with. */
 size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done);
 /** Hand a job over; false: there is no thread, the job is freed. */

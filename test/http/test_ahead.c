@@ -20,6 +20,9 @@ static unsigned slab_chunks[N_SLABS];
 static atomic_uint slow_ms; /* how late chunks are from now on */
 static atomic_uint n_chunks; /* asked for */
 static unsigned each = 4;    /* elements of a tiny dataset */
+static unsigned large = UINT32_MAX, large_each; /* the same from this one on */
+
+static unsigned size_of(unsigned n) { return !n ? CHUNK : n < large ? each : large_each; }
 
 static char *dataset_json(unsigned n)
 {
@@ -28,7 +31,7 @@ static char *dataset_json(unsigned n)
     id_of(n, &id);
     (void)snprintf(s, 600, "{\"id\":\"%s\",\"root\":\"" ROOT "\",\"created\":1,\"lastModified\":1,\"attributes\":{},\"type\":{\"class\":"
                    "\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"},\"shape\":{\"class\":\"H5S_SIMPLE\",\"dims\":[%u]},\"layout\":{\"class\":"
-                   "\"H5D_CHUNKED\",\"dims\":[%u]},\"creationProperties\":{}}", id.text, n ? each : N_SLABS * CHUNK, n ? each : CHUNK);
+                   "\"H5D_CHUNKED\",\"dims\":[%u]},\"creationProperties\":{}}", id.text, n ? size_of(n) : N_SLABS * CHUNK, size_of(n));
     return s;
 }
 
@@ -52,8 +55,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     else if (strcmp(r->target, DB "/.group.json") == 0)
         body = root_json(N_TINY + 1, "a0000");
     else if (sscanf(r->target, DB "/d/0000-%06x-abcdef/%u", &n, &chunk) == 2 && n <= N_TINY && chunk < N_SLABS) {
-        body = (char *)values(n, chunk, n ? each : CHUNK);
-        len  = (n ? each : CHUNK) * sizeof(int32_t);
+        body = (char *)values(n, chunk, size_of(n));
+        len  = size_of(n) * sizeof(int32_t);
         (void)atomic_fetch_add(&n_chunks, 1);
         asked[n][1]++;
         slab_chunks[chunk] += n == 0;
@@ -149,23 +152,30 @@ static void no_pattern_no_reading_ahead(struct server *s)
     bkt_settings_fini(&set);
 }
 
-/* As H5Dopen, H5Dread, H5Dclose of a member; how many values are wrong. */
-static unsigned read_member(struct bkt_domain *d, const struct bkt_object *root, unsigned i)
+/* As H5Dopen, H5Dread of the first @p some elements, H5Dclose of a member; how many values are wrong. */
+static unsigned read_some(struct bkt_domain *d, const struct bkt_object *root, unsigned i, unsigned some)
 {
     char     name[20];
     unsigned bad = 0;
     (void)snprintf(name, sizeof name, "t%04u", i);
     bkt_domain_walked(d, root, bkt_links_find(&root->group.links, name));
     struct bkt_dsetio *io  = open_io(d, i);
-    int32_t           *v   = calloc(each, sizeof *v);
-    struct bkt_sel     sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {each}, .n_elems = each};
+    int32_t           *v   = calloc(some, sizeof *v);
+    struct bkt_sel     sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {size_of(i)}, .stride = {1}, .block = {1}, .count = {some},
+                              .n_elems = some};
+    sel.kind               = some == size_of(i) ? BKT_SEL_ALL : BKT_SEL_HYPER;
     struct bkt_read    r   = {.io = io, .file = &sel, .dst = v};
     CHECK(v && bkt_read_run(&r, 1, NULL) == BKT_OK, "dataset %u", i);
-    for (unsigned k = 0; v && k < each; k++)
+    for (unsigned k = 0; v && k < some; k++)
         bad += v[k] != (int32_t)(i * 1000003 + k);
     bkt_dsetio_close(io);
     free(v);
     return bad;
+}
+
+static unsigned read_member(struct bkt_domain *d, const struct bkt_object *root, unsigned i)
+{
+    return read_some(d, root, i, size_of(i));
 }
 
 /* Each member in turn. */
@@ -208,6 +218,37 @@ static void larger_members_come_as_far_as_there_is_room(struct server *s, const 
     bkt_domain_close(d);
     bkt_settings_fini(&set);
     each = 4;
+}
+
+/* The first members as they are, all of them or `some` elements; what comes besides, once all jobs are through. */
+static unsigned chunks_besides(struct server *s, unsigned n, unsigned some)
+{
+    struct bkt_settings      set;
+    const struct bkt_object *root = NULL;
+    struct bkt_domain       *d    = begin(s, &set, "read_ahead=1M;snapshot=no");
+    CHECK(bkt_domain_get(d, bkt_domain_root(d), &root, NULL) == BKT_OK, "the root");
+    atomic_store(&n_chunks, 0);
+    for (unsigned i = 1; i <= n; i++)
+        CHECK(read_some(d, root, i, some) == 0, "dataset %u", i);
+    while (bkt_ahead_any())
+        (void)sched_yield();
+    bkt_object_release(root);
+    bkt_domain_close(d);
+    bkt_settings_fini(&set);
+    return atomic_load(&n_chunks) - n;
+}
+
+static void what_comes_along_is_bounded(struct server *s)
+{
+    large = 4, large_each = 65536;
+    unsigned came = chunks_besides(s, 3, each);
+    CHECK(came == 4 * 4, "%u chunks of 256 KiB for 3 of 16 bytes, 16 wanted: 1 MiB each of the jobs for 32, 256, 256 and 53", came);
+    large = 1, large_each = 131072;
+    came = chunks_besides(s, 5, 100);
+    CHECK(came == 0, "%u chunks of 512 KiB for 5 of which little is read", came);
+    came = chunks_besides(s, 5, 40000);
+    CHECK(came > 0, "no chunks of 512 KiB for 5 of which much is read");
+    large = UINT32_MAX;
 }
 
 /* Whoever closes a domain may replace or delete it at once: no thread holds it for a moment longer. */
@@ -274,6 +315,7 @@ int main(void)
     walk(s, "read_ahead=0;prefetch=no", 30);
     larger_members_come_as_far_as_there_is_room(s, "read_ahead=1M", 8);
     larger_members_come_as_far_as_there_is_room(s, "chunk_cache=16M", 32);
+    what_comes_along_is_bounded(s);
     nobody_holds_what_is_closed(s);
     no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();
