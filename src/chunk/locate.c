@@ -63,13 +63,14 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
         if (!s->file_uri)
             continue;
         rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
-        bool stamp = s->etag && bkt_is_stamp(s->etag);
-        if (rc == BKT_OK && (stamp || (!s->etag && !l->may_change)))
-            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? s->etag : NULL, &parts[i].version, err);
+        const char *etag  = s->etag && *s->etag ? s->etag : NULL;
+        bool        stamp = etag && bkt_is_stamp(etag);
+        if (rc == BKT_OK && (stamp || (!etag && !l->may_change)))
+            rc = bkt_domain_version(io->dom, parts[i].store, keys[i], stamp ? etag : NULL, &parts[i].version, err);
         if (rc == BKT_OK && stamp)
-            rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, s->etag, err);
+            rc = check_stamp(parts[i].store, s->file_uri, keys[i], parts[i].version, etag, err);
         if (!stamp)
-            parts[i].etag = s->etag;
+            parts[i].etag = etag;
         parts[i].key = keys[i];
     }
     if (rc == BKT_OK)

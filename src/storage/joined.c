@@ -147,8 +147,10 @@ static void joined_close(struct bkt_store *base)
     free(j);
 }
 
-/* local: some of the parts may be, and then the waiting thread must help */
-static const struct bkt_store_ops joined_ops = {
+static const struct bkt_store_ops remote_ops = {
+    .name = "joined", .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
+/* One of the parts is, and then a thread that waits must help. */
+static const struct bkt_store_ops local_ops = {
     .name = "joined", .local = true, .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
 
 static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size_t n, struct bkt_err *err)
@@ -169,12 +171,15 @@ static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size
 
 int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out, struct bkt_err *err)
 {
-    struct joined *j = calloc(1, sizeof *j);
+    struct joined *j     = calloc(1, sizeof *j);
+    bool           local = false;
+    for (size_t i = 0; i < n; i++)
+        local = local || (parts[i].store && bkt_store_is_local(parts[i].store));
     if (!j || !(j->parts = calloc(n + 1, sizeof *j->parts))) {
         free(j);
         BKT_NOMEM(err);
     }
-    int rc = bkt_store_init(&j->base, &joined_ops, "joined:", err);
+    int rc = bkt_store_init(&j->base, local ? &local_ops : &remote_ops, "joined:", err);
     if (rc < 0) {
         free(j->parts);
         free(j);

@@ -106,7 +106,7 @@ void bkt_store_close(struct bkt_store *st);
 
 /** The URI it was opened with, normalised (no trailing '/'); borrowed. */
 const char *bkt_store_uri(const struct bkt_store *st);
-bool        bkt_store_is_local(const struct bkt_store *st);  /* directory or memory: no round trips */
+bool        bkt_store_is_local(const struct bkt_store *st);  /* directory or memory, or parts of some: no round trips */
 bool        bkt_store_is_readonly(const struct bkt_store *st);
 
 /** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
