@@ -400,10 +400,21 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
 }
 
+/* No request for what lies beyond a file's end would show that there is more by now. */
+static bool ends_early(const struct bkt_layout *l)
+{
+    for (size_t i = 0; i < l->n_segments; i++)
+        if (!l->segments[i].file_uri)
+            return true;
+    return false;
+}
+
 static int read_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, const struct transfer *t, struct bkt_err *err)
 {
     BKT_CLEANUP(pieces_fini) struct pieces p = {.io = NULL};
     BKT_PASS(open_pieces(o, r, anew, &p, err));
+    if (!anew && ends_early(&p.obj->dset.layout))
+        return BKT_EPRECOND;
     struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that nothing new is left in the copy */
     void           *buf = t->buf;
     as.obj              = p.obj;

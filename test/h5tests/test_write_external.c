@@ -413,6 +413,45 @@ static void expect_list(hid_t d, const char *const raw[3], int n)
     H5Pclose(dcpl);
 }
 
+/* A file that ends before what is read of it, and then doesn't: an object that deflate makes short or long. */
+static void what_grows(hid_t f)
+{
+    enum { LONG = 1000000, HALF = LONG / 2 }; /* farther apart than what comes along with a small read */
+    static unsigned char v[LONG], got[HALF];
+    const hsize_t        n = LONG, half = HALF;
+    char                 key[100], raw[120];
+    unsigned             seed = 1, bad = 0, some = 0;
+    hid_t s = H5Screate_simple(1, &n, NULL), m = H5Screate_simple(1, &half, NULL), deflated = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t outside = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(deflated, 1, &n);
+    H5Pset_deflate(deflated, 6);
+    hid_t d = H5Dcreate2(f, "growing", H5T_STD_U8LE, s, H5P_DEFAULT, deflated, H5P_DEFAULT);
+    CHECK(H5Dwrite(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    chunk_key(d, key, sizeof key);
+    snprintf(raw, sizeof raw, "/%s", key);
+    H5Pset_external(outside, raw, 0, LONG);
+    hid_t p = H5Dcreate2(f, "grown", H5T_STD_U8LE, s, H5P_DEFAULT, outside, H5P_DEFAULT);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, &half, NULL, &half, NULL);
+    memset(got, 1, sizeof got);
+    CHECK(H5Dread(p, H5T_NATIVE_UCHAR, m, s, H5P_DEFAULT, got) >= 0, "%s", error_text());
+    for (int i = 0; i < HALF; i++)
+        bad += got[i] != 0;
+    CHECK(!bad, "%u of %d bytes beyond the file's end aren't 0", bad, HALF);
+    for (int i = 0; i < LONG; i++)
+        v[i] = (unsigned char)((seed = seed * 1103515245 + 12345) >> 16);
+    CHECK(H5Dwrite(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    CHECK(H5Dread(p, H5T_NATIVE_UCHAR, m, s, H5P_DEFAULT, got) >= 0, "%s", error_text());
+    for (int i = 0; i < HALF; i++)
+        some += got[i] != 0;
+    CHECK(some > HALF / 2, "the file is longer by now, and %u bytes of %d of that are seen", some, HALF);
+    H5Dclose(p);
+    H5Dclose(d);
+    H5Pclose(outside);
+    H5Pclose(deflated);
+    H5Sclose(m);
+    H5Sclose(s);
+}
+
 static void elsewhere(const struct out *o)
 {
     int     v[N];
@@ -440,6 +479,7 @@ static void elsewhere(const struct out *o)
         v[i] = i;
     CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
     expect_pieces(p);
+    what_grows(f);
     refused(f, "refused0", "missing.raw", beside, "missing.raw");
     refused(f, "refused1", "s3://another-bucket/x.raw", NULL, "H5BUCKET_ALLOW");
     refused(f, "refused2", "file:///etc/passwd", NULL, "never leads to a file on it");
