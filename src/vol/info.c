@@ -6,32 +6,42 @@
 #include "h5err.h"
 #include "settings.h"
 
-/* All that are held; HDF5's global lock guards it.  Programs have one or two. */
+/* Texts of which there are copies, for when there is no memory for one more; HDF5's global lock guards them.  Programs have one or
+ * two. */
 static struct held {
     struct held *next;
-    size_t       n;
+    size_t       n; /* copies; those that a program gave to free() stay among them */
     char         text[];
 } *all;
 
+static struct held **find(const char *text)
+{
+    struct held **at = &all;
+    while (*at && strcmp((*at)->text, text) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct held *hold(const char *text)
+{
+    struct held *h   = *find(text);
+    size_t       len = strlen(text);
+    if (h || !(h = malloc(sizeof *h + len + 1)))
+        return h;
+    memcpy(h->text, text, len + 1);
+    h->n    = 0;
+    h->next = all;
+    return all = h;
+}
+
 void *bkt_info_copy(const void *info)
 {
-    struct held *h   = all;
-    size_t       len = info ? strlen(info) : 0;
-    if (!info)
+    struct held *h = info ? hold(info) : NULL;
+    if (!h)
         return NULL;
-    while (h && strcmp(h->text, info) != 0)
-        h = h->next;
-    if (!h) {
-        h = malloc(sizeof *h + len + 1);
-        if (!h)
-            return NULL;
-        memcpy(h->text, info, len + 1);
-        h->n    = 0;
-        h->next = all;
-        all     = h;
-    }
+    char *copy = strdup(info);
     h->n++;
-    return h->text;
+    return copy ? copy : h->text;
 }
 
 herr_t bkt_info_cmp(int *cmp, const void *a, const void *b)
@@ -42,12 +52,11 @@ herr_t bkt_info_cmp(int *cmp, const void *a, const void *b)
 
 herr_t bkt_info_free(void *info)
 {
-    struct held **at = &all;
-    while (*at && (*at)->text != info)
-        at = &(*at)->next;
-    if (*at && --(*at)->n == 0) {
-        struct held *h = *at;
-        *at            = h->next;
+    struct held **at = info ? find(info) : NULL, *h = at ? *at : NULL;
+    if (!h || h->text != info)
+        free(info);
+    if (h && --h->n == 0) {
+        *at = h->next;
         free(h);
     }
     return 0;

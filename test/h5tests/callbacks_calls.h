@@ -473,6 +473,10 @@ CALL(infos) /* the string after the connector's name: into a list, compared, and
         CHECK(H5VLconnector_info_to_str(info, vol, &p) >= 0 && p && snprintf(text, sizeof text, "%s", p) && !strcmp(text, "writers=one"),
               "info comes back as '%s'", text);
         H5free_memory(p);
+        void *given = NULL;
+        CHECK(H5Pget_vol_info(a, &given) >= 0 && given && strcmp(given, "writers=one") == 0, "the list's info");
+        free(given); /* HDF5's manual has no other way */
+        CHECK(H5Pget_vol_info(a, &given) >= 0 && H5VLfree_connector_info(vol, given) >= 0, "the list's info again");
         H5VLfree_connector_info(vol, info);
     }
     (void)t;
