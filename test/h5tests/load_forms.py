@@ -276,7 +276,8 @@ def jobs(b):
     for n in names:
         os.link(os.path.join(b.files, "plain.h5"), os.path.join(b.files, n))
     p = subprocess.Popen([b.o.tool, "load", "--jobs", "2", *names, b.domain("jobs2/")], cwd=b.files, env=b.env, stderr=subprocess.PIPE)
-    time.sleep(0.2)
+    while p.poll() is None and not os.listdir(b.domain("jobs2")):  # at work, with most of it to come
+        time.sleep(0.01)
     p.send_signal(signal.SIGTERM)
     err = p.communicate(timeout=60)[1].decode()
     made = [n for n in os.listdir(b.domain("jobs2")) if n.endswith(".h5")]
