@@ -323,7 +323,6 @@ BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layo
 /** The 48-byte stored reference ("datasets/d-…", or bare id) -> id; "" for null.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *err);
 
-
 /* ---- a local file's stamp: stands for an ETag in what refers to it, since copies of a folder keep it ---- */
 /** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
 void bkt_stamp(uint64_t size, double mtime, char *out);

@@ -159,7 +159,6 @@ size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct 
     return to;
 }
 
-
 /* ---- finding ---- */
 
 /* The place of a name in a settled list, or where it belongs. */

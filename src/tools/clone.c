@@ -20,7 +20,6 @@
 #include "walk.h"
 #include "write.h"
 
-
 struct item {
     struct bkt_id id;      /* the object, or the chunk's dataset */
     char         *from;    /* key */

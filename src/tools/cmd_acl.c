@@ -8,7 +8,6 @@
 #include "show.h"
 #include "tool.h"
 
-
 /* Letters to bits; false: told */
 static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
 {

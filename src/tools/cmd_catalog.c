@@ -15,7 +15,6 @@
 #include "utf8.h"
 #include "walk.h"
 
-
 static const char *const lists[] = {[BKT_GROUP] = ".groups.txt", [BKT_DATASET] = ".datasets.txt", [BKT_DATATYPE] = ".datatypes.txt"};
 
 /* ---- documents on their way out ---- */

@@ -7,7 +7,6 @@
 #include "ls.h"
 #include "scan.h"
 
-
 bool bkt_ls_wanted(const struct bkt_ls *ls, const char *path)
 {
     const char *last = strrchr(path, '/');

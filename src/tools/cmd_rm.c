@@ -15,7 +15,8 @@
 #include "thread.h"
 #include "tool.h"
 
-#define TEAM      16  /* domains removed at once: each takes a few requests, one after the other */
+#define TEAM 16 /* domains removed at once: each takes a few requests, one after the other */
+
 struct rm {
     struct bkt_tool  *t;
     struct bkt_store *st;

@@ -7,7 +7,6 @@
 #include "show.h"
 #include "tool.h"
 
-
 /* A folder that is there: its time only. */
 static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
 {

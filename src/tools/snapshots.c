@@ -7,7 +7,6 @@
 #include "scan.h"
 #include "tool.h"
 
-
 struct gather {
     struct bkt_store         *st;
     const struct bkt_domain  *known;

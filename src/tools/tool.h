@@ -46,7 +46,6 @@ struct bkt_opt {
 };
 #define BKT_OPT_MAX 40 /* of one verb, the common ones included */
 
-
 /* ---- numbers that several verbs share ---- */
 
 /** Small objects that are read or stored at once, as many as setting connections is by default.  cp of 10,101 objects

@@ -5,7 +5,6 @@
 #include "snapshots.h"
 #include "verify.h"
 
-
 /* Objects of a snapshot that counts as current, with what is stored in their place. */
 struct compare {
     struct bkt_verify *v;

@@ -6,7 +6,6 @@
 #include "file.h"
 #include "pointer.h"
 
-
 static const char prefix[] = "native:";
 
 static const char *plain_path(const char *name, bool *said)

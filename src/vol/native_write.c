@@ -6,7 +6,6 @@
 #include "native.h"
 #include "native_data.h"
 
-
 /* A type for HDF5's own connector: a committed type of the plain file is what it is, one of a domain only its description. */
 static hid_t plain_type(hid_t type)
 {

@@ -108,7 +108,6 @@ static const struct {
 };
 #define IN_ALL_FILES 12 /* the rest HDF5 keeps in files of its newer format only, or not quite */
 
-
 static void datasets(hid_t f, struct out *o)
 {
     for (size_t i = 0; i < COUNT(lists); i++) {

@@ -293,8 +293,8 @@ static void read_shapes(hid_t f, struct out *o)
     say_dataset(f, "joined", H5P_DEFAULT, o);
 }
 
-/* A source that is smaller than what is mapped of it, one that was made later, one that grows, and one that ends before it.  What a source doesn't reach is the
- * virtual dataset's fill value; HDF5 1.14 reads the source's own there, which is why both are 0. */
+/* A source that is smaller than what is mapped of it, one that was made later, one that grows, and one that ends before it.  What a
+ * source doesn't reach is the virtual dataset's fill value; HDF5 1.14 reads the source's own there, which is why both are 0. */
 static void write_later(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {4, 10}, ten[] = {10}, twenty[] = {20}, six[] = {6}, end[] = {H5S_UNLIMITED}, zero[] = {0, 0};
