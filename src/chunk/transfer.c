@@ -54,10 +54,11 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
 }
 
 /* Of a directory: what no thread is at work on only takes memory, fresh pages of which cost more than the reading.  As much of the
- * limit as leaves room for LOCAL_EACH bytes a thread, and two tasks. */
+ * limit as leaves room for LOCAL_EACH bytes a thread, and two tasks; what takes more than that counts as what it takes. */
 static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
 {
-    return bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+    uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
+    return bkt_max_u64(share, cost);
 }
 
 static void launch(struct bkt_task *k)
