@@ -48,7 +48,7 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
 }
 
 /* Chunk objects with what HDF5's filters made may begin with a header (stored.c). */
-#define HEADS 256 /* asked for at once: as many as setting connections allows; measured in schema/links.c */
+#define HEADS 256 /* asked for at once: as many as setting connections is by default; measured in schema/links.c */
 
 static int look_at(const struct bkt_dsetio *io, const uint64_t *coords, struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
 {

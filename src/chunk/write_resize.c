@@ -17,7 +17,7 @@
 #include "num.h"
 #include "write_plan.h"
 
-#define BATCH 256 /* requests under way at once: as many as setting connections allows; measured in schema/links.c */
+#define BATCH 256 /* requests under way at once: as many as setting connections is by default; measured in schema/links.c */
 
 struct resize {
     struct bkt_dsetio *io;

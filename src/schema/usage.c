@@ -7,7 +7,7 @@
 #include "num.h"
 
 #define MAX_HEADS  4096 /* 16 rounds of HEAD_BATCH, 0.5 s at 30 ms; a user who only wants a number shouldn't pay for more */
-#define HEAD_BATCH 256  /* as many as there are connections; measured in links.c */
+#define HEAD_BATCH 256  /* as many as setting connections is by default; measured in links.c */
 
 struct bkt_usage {
     uint64_t bytes, n_chunks;
