@@ -244,6 +244,10 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     if (rc == BKT_OK)
         rc = judge_above(d, &a, &folder, err);
     if (rc == BKT_OK)
+        rc = bkt_store_may_put(d->store, a.keys[0], err);
+    if (rc == BKT_OK)
+        rc = bkt_domain_may_store(d, err);
+    if (rc == BKT_OK)
         rc = fill_doc(d, folder < a.n && a.reqs[folder].rc == BKT_OK ? &a.docs[folder] : NULL, how->owner, err);
     above_fini(&a);
     if (rc < 0)
@@ -406,6 +410,13 @@ int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool kee
     int rc = delete_domain(d, &n, keep_data, err);
     bkt_domain_destroy(d);
     return rc;
+}
+
+int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS(bkt_id_key(&d->doc.root, &key) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK);
+    return bkt_store_may_put(d->store, bkt_buf_str(&key), err);
 }
 
 int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)

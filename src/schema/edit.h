@@ -55,6 +55,9 @@ BKT_NODISCARD int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *roo
  *  BKT_EACCES says which. */
 BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err);
 
+/** Whether the store takes what belongs to the open domain, as far as that is known without a request (bkt_store_may_put()). */
+BKT_NODISCARD int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err);
+
 /** Write all changes, many at a time.  What isn't linked and isn't held by anybody is left out, or removed.
  *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, flush again. */
 BKT_NODISCARD int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err);

@@ -192,8 +192,28 @@ static void file_close(struct bkt_store *base)
 
 static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_turn((struct bkt_file_store *)base, key); }
 
-static const struct bkt_store_ops file_ops = {
-    .name = "file", .local = true, .start = file_start, .list = file_list, .turn = file_turn, .close = file_close};
+/* The directory that the object lies in, or that one for it would be made in. */
+static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
+{
+    int                          root = ((struct bkt_file_store *)base)->root;
+    BKT_CLEANUP(bkt_freep) char *dir  = strdup(key);
+    if (!dir)
+        BKT_NOMEM(err);
+    for (char *slash = strrchr(dir, '/');; slash = strrchr(dir, '/')) {
+        if (slash)
+            *slash = 0;
+        if (faccessat(root, slash ? dir : ".", W_OK | X_OK, AT_EACCESS) == 0)
+            return BKT_OK;
+        if (errno == EACCES || errno == EPERM || errno == EROFS)
+            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", slash ? dir : "",
+                     strerrordesc_np(errno));
+        if (errno != ENOENT || !slash)
+            return BKT_OK; /* a PUT says what is wrong */
+    }
+}
+
+static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
+                                              .may_put = file_may_put, .turn = file_turn, .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 

@@ -602,6 +602,13 @@ void bkt_store_end_turn(int held)
 
 bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
 
+int bkt_store_may_put(struct bkt_store *st, const char *key, struct bkt_err *err)
+{
+    if (bkt_store_is_readonly(st))
+        BKT_FAIL(err, BKT_EACCES, "%s can't be written to: the store is read-only", bkt_store_uri(st));
+    return st->ops->may_put ? st->ops->may_put(st, key, err) : BKT_OK;
+}
+
 void bkt_store_shutdown(void)
 {
     bkt_cred_shutdown();

@@ -108,6 +108,9 @@ void bkt_store_close(struct bkt_store *st);
 const char *bkt_store_uri(const struct bkt_store *st);
 bool        bkt_store_is_local(const struct bkt_store *st);  /* directory or memory, or parts of some: no round trips */
 bool        bkt_store_is_readonly(const struct bkt_store *st);
+/** Whether @p key can be stored, as far as that is known without a request: a directory's permissions tell, of a bucket only a PUT
+ *  does.  @return BKT_OK; BKT_EACCES, which names the directory */
+BKT_NODISCARD int bkt_store_may_put(struct bkt_store *st, const char *key, struct bkt_err *err);
 
 /** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
 void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);

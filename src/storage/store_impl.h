@@ -27,6 +27,8 @@ struct bkt_store_ops {
     int (*uploads)(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
+    /** As bkt_store_may_put(), for a store that isn't read-only; NULL: not known. */
+    int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: there are none. */
     int (*turn)(struct bkt_store *st, const char *key);
     /** As bkt_store_will_write(); NULL: there is nothing to be found out. */

@@ -109,16 +109,26 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
     return BKT_OK;
 }
 
-/* Opened for writing: the store must take it, and the ACL some kind of it.  What each call does is asked for again then. */
-static int may_write_something(struct bkt_domain *dom, const char *name, struct bkt_err *err)
+/* The ACL must let some kind of it.  What each call does is asked for again then. */
+static int may_change_something(struct bkt_domain *dom, struct bkt_err *err)
 {
     static const unsigned kinds[] = {BKT_ACL_UPDATE, BKT_ACL_CREATE, BKT_ACL_DELETE};
     struct bkt_err        first   = {.n = 0};
     for (size_t i = 0; i < BKT_COUNT(kinds); i++)
         if (bkt_domain_may_write(dom, kinds[i], i == 0 ? &first : NULL) == BKT_OK)
             return BKT_OK;
-    (void)bkt_err_copy(err, first.code, &first);
-    BKT_FAIL(err, first.code, "%s can't be opened for writing", name);
+    return bkt_err_copy(err, first.code, &first);
+}
+
+/* Opened for writing: what is known to be refused later is refused now.  What only a PUT tells, a bucket's policy, comes with the
+ * first flush. */
+static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *err)
+{
+    int rc = may_change_something(dom, err);
+    rc     = rc == BKT_OK ? bkt_domain_may_store(dom, err) : rc;
+    if (rc < 0)
+        BKT_FAIL(err, rc, "%s can't be opened for writing", name);
+    return BKT_OK;
 }
 
 int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set, struct bkt_file **out,
@@ -127,7 +137,7 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(name, set, &dom, err));
     int rc = bkt_domain_check_acl(dom, BKT_ACL_READ, err);
-    rc     = rc == BKT_OK && flags & H5F_ACC_RDWR ? may_write_something(dom, name, err) : rc;
+    rc     = rc == BKT_OK && flags & H5F_ACC_RDWR ? may_write(dom, name, err) : rc;
     if (rc < 0) {
         bkt_domain_close(dom);
         return rc;

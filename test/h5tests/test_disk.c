@@ -155,12 +155,17 @@ static void a_full_disk(void)
 
 /* ---- a folder of somebody else's ---- */
 
+static bool somebody_else(void)
+{
+    bool is = geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0);
+    CHECK(is, "no other user: %d", errno);
+    return is;
+}
+
 static void only_to_be_read(void)
 {
-    if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)) {
-        CHECK(false, "no other user: %d", errno);
+    if (!somebody_else())
         return;
-    }
     hid_t f = TRY(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDONLY, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
     holds(d, 7);
     TRY(H5Dclose(d));
@@ -171,13 +176,22 @@ static void only_to_be_read(void)
     FAILS(H5Fdelete(in_dir("theirs.h5"), H5P_DEFAULT), "read-only");
 }
 
-/* The scratch folder may be written to, and what the objects lie in may not: that is found out by writing. */
+/* The scratch folder may be written to, and what the objects lie in may not. */
+static void objects_to_be_read(void)
+{
+    if (!somebody_else())
+        return;
+    TRY(H5Fclose(TRY(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDONLY, H5P_DEFAULT))));
+    FAILS(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDWR, H5P_DEFAULT), "/db/");
+    FAILS(H5Fcreate(in_dir("theirs.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "can't be written to: Permission denied");
+    FAILS(H5Fcreate(in_dir("mine.h5"), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), "can't be written to: Permission denied");
+}
+
+/* Only what lies deeper may not be written to: that is found out by writing. */
 static void partly_to_be_read(void)
 {
-    if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)) {
-        CHECK(false, "no other user: %d", errno);
+    if (!somebody_else())
         return;
-    }
     hid_t f = TRY(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDWR, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "data", H5P_DEFAULT));
     put(d, 900000);
     set_attr(f, "new", 1);
@@ -228,6 +242,8 @@ static void folders_of_others(void)
     shell("find %s -type d -exec chmod 0555 {} +");
     in_child(only_to_be_read);
     shell("chmod -R a+rwX %s/.h5bucket");
+    in_child(objects_to_be_read);
+    shell("chmod a+rwX %s/db/*-*");
     in_child(partly_to_be_read);
     shell("chmod -R u+rwX %s");
     char *after = sums();

@@ -188,6 +188,41 @@ static void a_directory_without_permission_is_read_only(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
+/* What a PUT may do is known before one is made: the nearest directory on the way to the key says it. */
+static void permissions_tell_what_can_be_put(void)
+{
+    static const struct {
+        const char *key;
+        int         want;
+    } cases[] = {
+        {"may/yes/k", BKT_OK},         {"may/yes/new/folders/k", BKT_OK}, {"may/no/k", BKT_EACCES},
+        {"may/no/new/k", BKT_EACCES},
+    };
+    CHECK(mkdir(path_of("may"), 0777) == 0 && mkdir(path_of("may/yes"), 0777) == 0 && mkdir(path_of("may/no"), 0777) == 0, "mkdir");
+    CHECK(chmod(path_of("may/yes"), 0777) == 0 && chmod(path_of("may/no"), 0555) == 0, "chmod");
+    CHECK((exists(".h5bucket") || mkdir(path_of(".h5bucket"), 0777) == 0) && chmod(path_of(".h5bucket"), 0777) == 0, "scratch");
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && (chmod(dir, 0755) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
+            _exit(2);
+        struct bkt_store *st = open_store(uri, "");
+        int               bad = bkt_store_is_readonly(st) ? 1 : 0;
+        for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+            struct bkt_err why = {.n = 0};
+            int            got = bkt_store_may_put(st, cases[i].key, &why);
+            if (got != cases[i].want || (got < 0 && !strstr(why.frame[0].msg, "/may/no can't be written to"))) {
+                (void)printf("%s: %d, %s\n", cases[i].key, got, why.n ? why.frame[0].msg : "");
+                bad = 1;
+            }
+        }
+        (void)fflush(stdout);
+        _exit(bad);
+    }
+    int status = 1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
+}
+
 /* The clock stands still but for what the test lets pass: who is stopped on a busy machine loses no time. */
 static atomic_long passed, looks; /* seconds; how often somebody looked */
 
@@ -256,6 +291,7 @@ int main(void)
         return 1;
     (void)snprintf(uri, sizeof uri, "file://%s", dir);
     a_directory_without_permission_is_read_only();
+    permissions_tell_what_can_be_put();
     struct bkt_store *st = open_store(uri, "");
     no_two_versions_share_an_etag(st);
     processes_lose_no_update(st);
