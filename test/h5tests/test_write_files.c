@@ -403,6 +403,56 @@ static void ending(const struct out *o)
     }
 }
 
+/* Where a domain and a file of HDF5's differ (DESIGN.md, "A write"): writing beside a handle that reads, deleting what is open.
+ * Says what native does too: the day it does something else, ours can be thought over. */
+static void open_twice(const struct out *o, bool ours)
+{
+    struct out side = {.ours = ours};
+    char       name[8500];
+    unsigned   intent = 99;
+    hid_t      fapl = ours ? new_fapl(o) : fapl_native();
+    snprintf(name, sizeof name, "%s", new_name(ours ? o : &side, "twice.h5"));
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    put_number(f, "n", 1);
+    H5Fclose(f);
+    hid_t reads = H5Fopen(name, H5F_ACC_RDONLY, fapl), writes = H5Fopen(name, H5F_ACC_RDWR, fapl);
+    CHECK(reads >= 0 && (writes >= 0) == ours, "a file that is open for reading is opened for writing: %d, %s", writes >= 0, error_text());
+    if (ours) {
+        put_number(writes, "m", 2);
+        CHECK(H5Fget_intent(reads, &intent) >= 0 && intent == H5F_ACC_RDONLY, "the handle that reads has intent %u", intent);
+        CHECK(H5Fget_intent(writes, &intent) >= 0 && intent == H5F_ACC_RDWR, "the handle that writes has intent %u", intent);
+        CHECK(number_in(reads, "m") == 2, "m is %d for the handle that reads", number_in(reads, "m"));
+        FAILS(H5Gcreate2(reads, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "opened read-only");
+        CHECK(H5Fclose(writes) >= 0, "H5Fclose: %s", error_text());
+        CHECK(stored_number(o, "twice.h5", "m") == 2, "m is not in the store while the other handle is open");
+    }
+    H5Eclear2(H5E_DEFAULT);
+    if (ours)
+        FAILS(H5Fdelete(name, fapl), "is open in this process");
+    else
+        CHECK(H5Fdelete(name, fapl) >= 0, "HDF5 deletes no open file any more: %s", error_text());
+    CHECK(number_in(reads, "n") == 1, "n is %d after that", number_in(reads, "n"));
+    H5Fclose(reads);
+    if (!ours)
+        return (void)H5Pclose(fapl);
+    /* an object keeps its file open */
+    f       = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    hid_t d = H5Dopen2(f, "n", H5P_DEFAULT);
+    H5Fclose(f);
+    FAILS(H5Fdelete(name, fapl), "is open in this process");
+    H5Dclose(d);
+    CHECK(H5Fdelete(name, fapl) >= 0, "nothing of it is open, and it isn't deleted: %s", error_text());
+    CHECK(H5Fis_accessible(name, fapl) <= 0, "it is there after it was deleted");
+    H5Eclear2(H5E_DEFAULT);
+    H5Pclose(fapl);
+}
+
+static void open_for_both(const struct out *o)
+{
+    open_twice(o, true);
+    open_twice(o, false);
+}
+
 static void plain_files(const struct out *o)
 {
     struct out native = {.ours = false};
@@ -455,6 +505,7 @@ int main(int argc, char **argv)
     compare_write_extra(flushing, &o);
     compare_write_extra(failing, &o);
     compare_write_extra(ending, &o);
+    compare_write_extra(open_for_both, &o);
     compare_write_extra(plain_files, &o);
     compare_write_extra(plain_files_flushed, &o);
     return compare_write_main(cases, COUNT(cases));
