@@ -9,6 +9,8 @@
 #include "verify.h"
 #include "walk.h"
 
+#define MIN_AGE 86400 /* seconds; a PUT takes no day */
+
 static void say(struct bkt_verify *v, const char *word, const char *kind, const char *path, const char *id, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -216,10 +218,9 @@ static int check_place(struct bkt_verify *v, const char *name)
 static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
 {
     struct bkt_err    err = {.n = 0};
-    uint64_t          age = 86400;
+    uint64_t          age = MIN_AGE;
     struct bkt_verify v   = {.t = t, .j = *j, .deep = bkt_tool_has(t, "deep") > 0, .repair = bkt_tool_has(t, "repair") > 0, .err = &err};
-    if (!bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age))
-        return BKT_EXIT_USAGE;
+    (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has looked at it */
     v.min_age = (double)age;
     v.files   = bkt_map_new();
     v.reached = bkt_map_new();
@@ -283,7 +284,7 @@ static int on_member(const char *path, void *arg)
 {
     struct many *m = arg;
     check_member(m, path);
-    return m->rc == BKT_EXIT_USAGE ? BKT_ECANCEL : BKT_OK;
+    return BKT_OK;
 }
 
 /* With -r, the domains in a folder; of a bucket, also what no domain has. */
@@ -297,7 +298,7 @@ static int run_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
         return run_one(t, name, j);
     m.st = p.store;
     check_member(&m, p.path);
-    if (!*p.path && m.rc != BKT_EXIT_USAGE) {
+    if (!*p.path) {
         int one = run_one(t, name, j);
         m.rc    = one ? one : m.rc;
     }
@@ -307,15 +308,18 @@ static int run_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
 static int run(struct bkt_tool *t)
 {
     struct bkt_jout j;
-    int             rc = BKT_EXIT_OK;
+    int             rc  = BKT_EXIT_OK;
+    uint64_t        age = MIN_AGE;
+    if (!bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age))
+        return BKT_EXIT_USAGE;
     bkt_jout_init(&j, stdout);
     if (t->json)
         bkt_jout_open(&j, NULL, '[');
-    for (int i = 0; i < t->n_args && rc != BKT_EXIT_USAGE; i++) {
+    for (int i = 0; i < t->n_args; i++) {
         int one = run_name(t, t->args[i], &j);
         rc      = one ? one : rc;
     }
-    if (t->json && rc != BKT_EXIT_USAGE)
+    if (t->json)
         bkt_jout_close(&j);
     return rc;
 }

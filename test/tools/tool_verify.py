@@ -81,6 +81,14 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0
 
 
+def test_verify_takes_no_age_that_is_none(b):
+    for age in ("yesterday", "-1", "1.5", "", "1h", "99999999999999999999"):
+        for where in ((b.bucket,), ("-r", b.bucket), ("-r", b.mine), ("-r", b.fx("groups.h5")), (b.fx("groups.h5"), "--json")):
+            r = b.run("verify", f"--min-age={age}", *where)
+            fails(r, "--min-age=", "a whole number", rc=2)
+            assert r.stdout == "" and r.stderr.count("a whole number") == 1, r
+
+
 def uploads_of(b, name, *options, rc=0):
     got = b.json("verify", *options, name, rc=rc)[0]
     return [o for o in got["orphans"] if "upload" in o], got
