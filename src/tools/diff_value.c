@@ -5,9 +5,10 @@
 #include "buf.h"
 #include "diff.h"
 #include "h5.h"
+#include "num.h"
 #include "tree_impl.h"
 
-#define BLOCK (16u << 20) /* bytes of each side read at once */
+#define BLOCK ((uint64_t)16 << 20) /* bytes of each side read at once; a chunk at least */
 
 static bool same(hid_t type, const char *a, const char *b);
 
@@ -225,33 +226,42 @@ int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const 
 
 /* ---- datasets ---- */
 
-struct blocks {
-    hid_t           a, b;
-    struct tree_mem m, mb; /* equal, but each bound to its file */
-    int             rank;
-    hsize_t         dims[H5S_MAX_RANK];
-    uint64_t        row;   /* elements of one step of the first dimension */
-    uint64_t        bad, first;
+struct sides {
+    hid_t             a, b;
+    struct tree_mem   m, mb; /* equal, but each bound to its file */
+    struct bkt_blocks at;
+    uint64_t          bad, first; /* how many, and the first of them, row-major */
 };
 
-static int compare_rows(struct bkt_diff *d, struct blocks *k, hsize_t at, hsize_t rows)
+/* The number in its dataset of an element of the block. */
+static uint64_t number_of(const struct bkt_blocks *b, uint64_t i)
+{
+    uint64_t n = 0, stride = 1;
+    for (unsigned d = b->rank; d-- > 0; i /= b->count[d]) {
+        n += (b->at[d] + i % b->count[d]) * stride;
+        stride *= b->dims[d];
+    }
+    return n;
+}
+
+static int compare_block(struct bkt_diff *d, struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
-    hsize_t start[H5S_MAX_RANK] = {at}, cnt[H5S_MAX_RANK], n = rows * k->row;
-    size_t  size = H5Tget_size(k->m.in);
-    memcpy(cnt, k->dims, sizeof cnt);
-    cnt[0] = rows;
-    if (k->rank > 0 && (H5Sselect_hyperslab(fa, H5S_SELECT_SET, start, NULL, cnt, NULL) < 0 ||
-                        H5Sselect_hyperslab(fb, H5S_SELECT_SET, start, NULL, cnt, NULL) < 0))
+    const struct bkt_blocks     *at   = &k->at;
+    size_t                       size = H5Tget_size(k->m.in);
+    if (at->rank > 0 && (H5Sselect_hyperslab(fa, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0 ||
+                         H5Sselect_hyperslab(fb, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0))
         return h5_fail(d->err, "selecting a block");
-    mem     = H5Screate_simple(1, &n, NULL);
-    char *x = calloc(n + 1, size), *y = calloc(n + 1, size);
+    mem     = H5Screate_simple(1, &(hsize_t){at->n}, NULL);
+    char *x = calloc(at->n, size), *y = calloc(at->n, size);
     int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 || H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))
         rc = h5_fail(d->err, "reading data");
-    uint64_t first = 0, bad = rc == BKT_OK ? count(&k->m, x, y, n, &first) : 0;
-    if (bad && !k->bad)
-        k->first = at * k->row + first;
+    uint64_t first = 0, bad = rc == BKT_OK ? count(&k->m, x, y, at->n, &first) : 0;
+    if (bad) {
+        first    = number_of(at, first);
+        k->first = k->bad ? bkt_min_u64(k->first, first) : first;
+    }
     k->bad += bad;
     if (k->m.is_var && x && y) {
         (void)H5Treclaim(k->m.in, mem, H5P_DEFAULT, x);
@@ -262,38 +272,86 @@ static int compare_rows(struct bkt_diff *d, struct blocks *k, hsize_t at, hsize_
     return rc;
 }
 
-static void tell(struct bkt_diff *d, const struct blocks *k, uint64_t n, const char *path)
+static void tell(struct bkt_diff *d, const struct sides *k, uint64_t n, const char *path)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    const unsigned                           rank = k->at.rank;
     uint64_t                                 at[H5S_MAX_RANK], rest = k->first;
-    for (int i = k->rank; i-- > 0; rest /= k->dims[i] ? k->dims[i] : 1)
-        at[i] = rest % (k->dims[i] ? k->dims[i] : 1);
-    for (int i = 0; i < k->rank; i++)
+    for (unsigned i = rank; i-- > 0; rest /= k->at.dims[i])
+        at[i] = rest % k->at.dims[i];
+    for (unsigned i = 0; i < rank; i++)
         if (bkt_buf_addf(&b, "%s%llu", i ? ", " : " first at (", (unsigned long long)at[i]) < 0)
             break;
     bkt_diff_tell(d, path, "data", "%llu of %llu elements differ%s%s%s", (unsigned long long)k->bad, (unsigned long long)n,
-                  k->rank ? "," : "", bkt_buf_str(&b), k->rank ? ")" : "");
+                  rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
+}
+
+/* Whether that element differs; trouble (nothing was ever written, say) is none. */
+static bool differs(const struct bkt_diff *d, const struct sides *k, const hsize_t *at)
+{
+    struct bkt_err  why   = {.n = 0};
+    struct bkt_diff quiet = {.t = d->t, .quiet = true, .err = &why};
+    struct sides    one   = *k;
+    one.bad               = 0;
+    one.at.n              = 1;
+    memcpy(one.at.at, at, one.at.rank * sizeof *at);
+    for (unsigned i = 0; i < one.at.rank; i++)
+        one.at.count[i] = 1;
+    return compare_block(&quiet, &one) < 0 || one.bad;
+}
+
+/* The chunks that one side or the other has stored, where elements that were never written are the same in both. */
+static bool stored(const struct bkt_diff *d, struct sides *k, uint64_t elems, struct tree_chunks *c)
+{
+    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks other = {.v = NULL};
+    const struct bkt_blocks                          whole = k->at;
+    hsize_t                                          hole[H5S_MAX_RANK];
+    if (!tree_chunks_listable(k->a, false) || !tree_chunks_listable(k->b, false) || !tree_chunks_list(k->a, false, c) ||
+        !tree_chunks_list(k->b, false, &other) || memcmp(c->cdims, other.cdims, c->rank * sizeof *c->cdims) != 0 ||
+        tree_chunks_join(c, &other) < 0 || !tree_chunks_hole(c, hole) || differs(d, k, hole))
+        return false;
+    bkt_blocks_begin(&k->at, c->rank, whole.dims, c->cdims, elems);
+    tree_chunks_to_blocks(c, &k->at);
+    return true;
+}
+
+/* In blocks of whole chunks. */
+static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
+{
+    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c    = {.v = NULL};
+    BKT_CLEANUP(h5_closep) hid_t                     dcpl = H5Dget_create_plist(k->a);
+    const uint64_t elems = BLOCK / H5Tget_size(k->m.in);
+    hsize_t        dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    int            rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    if (rank < 0 || dcpl < 0)
+        return h5_fail(d->err, "asking for an extent");
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
+    bkt_blocks_begin(&k->at, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
+    struct bkt_blocks whole = k->at;
+    if (chunked && bkt_blocks_all(&whole) > 1 && stored(d, k, elems, &c)) {
+        for (size_t i = 0; i < c.n; i += tree_chunks_of_block(&c, i)) {
+            bkt_blocks_goto(&k->at, c.v[i].block);
+            BKT_PASS(compare_block(d, k));
+        }
+        return BKT_OK;
+    }
+    k->at = whole;
+    do {
+        BKT_PASS(compare_block(d, k));
+    } while (bkt_blocks_next(&k->at));
+    return BKT_OK;
 }
 
 int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a), other = H5Dget_type(b), space = H5Dget_space(a);
-    struct blocks k  = {.a = a, .b = b, .m = {.in = -1, .out = -1}, .mb = {.in = -1, .out = -1}, .row = 1};
-    int           rc = mem_type(d, type, &k.m);
+    struct sides k  = {.a = a, .b = b, .m = {.in = -1, .out = -1}, .mb = {.in = -1, .out = -1}};
+    uint64_t     n  = (uint64_t)H5Sget_simple_extent_npoints(space);
+    int          rc = mem_type(d, type, &k.m);
     if (rc == BKT_OK)
         rc = mem_type(d, other, &k.mb);
-    k.rank           = H5Sget_simple_extent_dims(space, k.dims, NULL);
-    uint64_t n       = (uint64_t)H5Sget_simple_extent_npoints(space);
-    for (int i = 1; i < k.rank; i++)
-        k.row *= k.dims[i];
-    uint64_t most = rc == BKT_OK ? BLOCK / H5Tget_size(k.m.in) : 1;
-    uint64_t rows = k.row && most / k.row ? most / k.row : 1;
-    if (k.rank <= 0) {
-        rows      = 1;
-        k.dims[0] = 1;
-    }
-    for (hsize_t at = 0; rc == BKT_OK && n > 0 && at < k.dims[0]; at += rows)
-        rc = compare_rows(d, &k, at, k.dims[0] - at < rows ? k.dims[0] - at : rows);
+    if (rc == BKT_OK && n > 0)
+        rc = compare_all(d, &k, space);
     if (rc == BKT_OK && k.bad)
         tell(d, &k, n, path);
     tree_mem_fini(&k.m);

@@ -2,44 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
 #include "buf.h"
 #include "interrupt.h"
+#include "num.h"
 #include "tree_impl.h"
 
 #define BLOCK_BYTES ((uint64_t)16 << 20)
+#define MAX_BOXES   256 /* of one selection: HDF5 joins them one by one; a block with more of them is moved as a whole */
 
 /* ---- stored chunks ---- */
-
-struct chunk {
-    hsize_t  offset[H5S_MAX_RANK];
-    hsize_t  size;
-    unsigned mask;
-};
-struct chunks {
-    struct chunk *v;
-    size_t        n, cap;
-    unsigned      rank;
-};
-
-static int list_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
-{
-    struct chunks *c = arg;
-    (void)addr;
-    if (c->n == c->cap) {
-        size_t        cap = c->cap ? c->cap * 2 : 64;
-        struct chunk *v   = reallocarray(c->v, cap, sizeof *v);
-        if (!v)
-            return H5_ITER_ERROR;
-        c->v = v, c->cap = cap;
-    }
-    memcpy(c->v[c->n].offset, offset, c->rank * sizeof *offset);
-    c->v[c->n].mask   = mask;
-    c->v[c->n++].size = size;
-    return H5_ITER_CONT;
-}
-
-static void chunks_fini(struct chunks *c) { free(c->v); }
 
 /* Stored bytes mean the same on both sides: neither references nor heap addresses are in them. */
 static bool is_plain(hid_t type)
@@ -50,28 +21,25 @@ static bool is_plain(hid_t type)
 /* False: not possible this way. */
 static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
 {
-    BKT_CLEANUP(h5_closep) hid_t              dcpl = H5Dget_create_plist(src);
-    BKT_CLEANUP(h5_closep) hid_t              type = H5Dget_type(src);
-    BKT_CLEANUP(chunks_fini) struct chunks    c    = {.v = NULL};
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
-    hsize_t                                   dims[H5S_MAX_RANK];
-    unsigned                                  opts = 0;
+    BKT_CLEANUP(h5_closep) hid_t                  dcpl  = H5Dget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t                  type  = H5Dget_type(src);
+    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c  = {.v = NULL};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf      bytes = {0};
+    hsize_t                                       at[H5S_MAX_RANK];
+    unsigned                                      opts  = 0;
     /* Of an HDF5 file chunks were moved by the `data` hook, where that is possible: H5Dchunk_iter() is wrong about some.  With options
      * HDF5 would take chunks of ours at the edge, which are filtered, for what isn't. */
     if (t->o->src_native || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &opts) < 0 || opts || !is_plain(type))
         return false;
-    int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, dims);
-    c.rank   = rank < 0 ? 0 : (unsigned)rank;
-    if (rank <= 0 || H5Dchunk_iter(src, H5P_DEFAULT, list_chunk, &c) < 0) {
-        (void)H5Eclear2(H5E_DEFAULT);
+    if (!tree_chunks_list(src, false, &c) || c.other_shape)
         return false;
-    }
     for (size_t i = 0; i < c.n; i++) {
         uint32_t mask = c.v[i].mask;
         if (interrupt_check(NULL) < 0)
             return false; /* move_simple() says so */
-        if (bkt_buf_resize(&bytes, (size_t)c.v[i].size) < 0 || H5Dread_chunk(src, H5P_DEFAULT, c.v[i].offset, &mask, bytes.ptr) < 0 ||
-            H5Dwrite_chunk(dst, H5P_DEFAULT, mask, c.v[i].offset, (size_t)c.v[i].size, bytes.ptr) < 0) {
+        tree_chunk_offset(&c, c.v[i].index, at);
+        if (bkt_buf_resize(&bytes, (size_t)c.v[i].size) < 0 || H5Dread_chunk(src, H5P_DEFAULT, at, &mask, bytes.ptr) < 0 ||
+            H5Dwrite_chunk(dst, H5P_DEFAULT, mask, at, (size_t)c.v[i].size, bytes.ptr) < 0) {
             (void)H5Eclear2(H5E_DEFAULT); /* filters that one side lacks, an index that can't: by elements, then */
             return false;
         }
@@ -107,9 +75,88 @@ static int move_block(const struct io *io, struct bkt_err *err)
     return rc;
 }
 
+/* What is selected in io->space. */
+static int move_selected(struct io *io, struct bkt_err *err)
+{
+    hssize_t n = H5Sget_select_npoints(io->space);
+    int      rc = interrupt_check(err);
+    if (rc < 0)
+        return rc;
+    io->n     = (size_t)n;
+    io->block = n < 0 ? -1 : H5Screate_simple(1, &(hsize_t){(hsize_t)n}, NULL);
+    rc        = io->block < 0 ? h5_fail(err, "selecting a block") : move_block(io, err);
+    h5_closep(&io->block);
+    return rc;
+}
+
+static int move_whole(struct io *io, const struct bkt_blocks *b, struct bkt_err *err)
+{
+    if (b->rank && H5Sselect_hyperslab(io->space, H5S_SELECT_SET, b->at, NULL, b->count, NULL) < 0)
+        return h5_fail(err, "selecting a block");
+    return move_selected(io, err);
+}
+
+/* Whether an element that was never written is the same on both sides, byte by byte: then it need not be.  That no value was ever
+ * given for it (reading fails) is the same, too. */
+static bool fills_agree(const struct io *io, const hsize_t *at)
+{
+    size_t                       a = H5Tget_size(io->mem.in), b = H5Tget_size(io->mem.out);
+    BKT_CLEANUP(bkt_freep) char *x = calloc(1, a + 1), *y = calloc(1, b + 1);
+    BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
+    if (!x || !y || a != b || one < 0 || H5Sselect_elements(io->space, H5S_SELECT_SET, 1, at) < 0)
+        return false;
+    bool here  = H5Dread(io->src, io->mem.in, one, io->space, H5P_DEFAULT, x) >= 0;
+    bool there = H5Dread(io->dst, io->mem.out, one, io->space, H5P_DEFAULT, y) >= 0;
+    bool same  = here == there && memcmp(x, y, a) == 0;
+    if (here && io->mem.is_var)
+        (void)H5Treclaim(io->mem.in, one, H5P_DEFAULT, x);
+    if (there && io->mem.is_var)
+        (void)H5Treclaim(io->mem.out, one, H5P_DEFAULT, y);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return same;
+}
+
+/* @p n chunks of one block, neighbours along the last dimension as one box; false: too many boxes. */
+static bool select_chunks(const struct io *io, const struct tree_chunks *c, const hsize_t *dims, const struct tree_chunk *v, size_t n)
+{
+    const unsigned last = c->rank - 1;
+    unsigned       boxes = 0;
+    for (size_t i = 0, k; i < n; i += k) {
+        hsize_t at[H5S_MAX_RANK], count[H5S_MAX_RANK];
+        tree_chunk_offset(c, v[i].index, at);
+        for (k = 1; i + k < n && v[i + k].index == v[i].index + k && v[i + k].index % c->grid[last] != 0;)
+            k++;
+        for (unsigned d = 0; d <= last; d++)
+            count[d] = bkt_min_u64(d == last ? k * c->cdims[d] : c->cdims[d], dims[d] - at[d]);
+        if (++boxes > MAX_BOXES || H5Sselect_hyperslab(io->space, i ? H5S_SELECT_OR : H5S_SELECT_SET, at, NULL, count, NULL) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Only the chunks that are stored.  1: done, 0: not possible, negative: failed. */
+static int move_stored(struct io *io, unsigned rank, const hsize_t *dims, uint64_t elems, struct bkt_err *err)
+{
+    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c = {.v = NULL};
+    struct bkt_blocks                                b;
+    hsize_t                                          hole[H5S_MAX_RANK];
+    if (!tree_chunks_listable(io->src, io->t->o->src_native) || !tree_chunks_list(io->src, io->t->o->src_native, &c) ||
+        !tree_chunks_hole(&c, hole) || !fills_agree(io, hole))
+        return 0;
+    bkt_blocks_begin(&b, rank, dims, c.cdims, elems);
+    tree_chunks_to_blocks(&c, &b);
+    for (size_t i = 0, n; i < c.n; i += n) {
+        n = tree_chunks_of_block(&c, i);
+        bkt_blocks_goto(&b, c.v[i].block);
+        BKT_PASS(select_chunks(io, &c, dims, c.v + i, n) ? move_selected(io, err) : move_whole(io, &b, err));
+    }
+    return 1;
+}
+
 static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
 {
     struct bkt_blocks b;
+    const uint64_t    elems = BLOCK_BYTES / H5Tget_size(io->mem.in);
     hsize_t           dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     int               rank = H5Sget_simple_extent_dims(io->space, dims, NULL);
     if (rank < 0)
@@ -118,14 +165,12 @@ static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
         if (dims[d] == 0)
             return BKT_OK;
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
-    bkt_blocks_begin(&b, (unsigned)rank, dims, chunked ? chunk : NULL, BLOCK_BYTES / H5Tget_size(io->mem.in));
+    bkt_blocks_begin(&b, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
+    int rc = chunked && bkt_blocks_all(&b) > 1 ? move_stored(io, b.rank, dims, elems, err) : 0;
+    if (rc != 0)
+        return rc < 0 ? rc : BKT_OK;
     do {
-        BKT_PASS(interrupt_check(err));
-        BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple(1, &(hsize_t){b.n}, NULL);
-        if (mem < 0 || (rank && H5Sselect_hyperslab(io->space, H5S_SELECT_SET, b.at, NULL, b.count, NULL) < 0))
-            return h5_fail(err, "selecting a block");
-        io->n = (size_t)b.n, io->block = mem;
-        BKT_PASS(move_block(io, err));
+        BKT_PASS(move_whole(io, &b, err));
     } while (bkt_blocks_next(&b));
     return BKT_OK;
 }
@@ -136,7 +181,8 @@ int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(src);
     BKT_CLEANUP(h5_closep) hid_t made  = H5Dget_create_plist(dst);
-    struct io                    io    = {.t = t, .src = src, .dst = dst, .space = space, .mem = {-1, -1, false, false}, .path = path};
+    struct io                    io    = {.t = t, .src = src, .dst = dst, .space = space, .block = -1, .path = path};
+    io.mem.in = io.mem.out = -1;
     if (type < 0 || space < 0 || dcpl < 0 || made < 0)
         return h5_fail(err, "opening a dataset");
     if (H5Pget_layout(made) == H5D_VIRTUAL) /* its data are other datasets' */

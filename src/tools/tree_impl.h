@@ -2,6 +2,7 @@
 #ifndef TREE_IMPL_H
 #define TREE_IMPL_H
 
+#include "blocks.h"
 #include "h5.h"
 #include "map.h"
 #include "tree.h"
@@ -65,6 +66,38 @@ herr_t tree_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_re
 /** The reference @p from, which leads into another file, @p file, as it is to be written; H5Rdestroy(). */
 BKT_NODISCARD int tree_outside(struct tree *t, const H5R_ref_t *from, const char *file, H5R_ref_t *to, struct bkt_err *err);
 void              tree_outside_fini(struct tree *t);
+
+/* ---- tree_chunks.c ---- */
+struct tree_chunk {
+    uint64_t index; /* row-major in the grid of the extent */
+    uint64_t size;
+    uint64_t block; /* set by tree_chunks_to_blocks() */
+    uint32_t mask;
+};
+/** The chunks of a dataset that are stored. */
+struct tree_chunks {
+    struct tree_chunk *v;
+    size_t             n, cap;
+    unsigned           rank;
+    bool               other_shape; /* they are stored in another one than H5Pget_chunk() says */
+    hsize_t            cdims[H5S_MAX_RANK], grid[H5S_MAX_RANK];
+};
+/** List them, in any order.  @p c: all zero; tree_chunks_fini().  @p native: an id of HDF5's own connector.
+ *  @return false: it isn't chunked, or they can't be told; *c holds nothing then */
+bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c);
+void tree_chunks_fini(struct tree_chunks *c);
+/** Whether that takes few requests: chunks of version 1, and on a plain web server, are asked for one by one. */
+bool tree_chunks_listable(hid_t dset, bool native);
+/** Add those of another dataset with chunks of the same shape. */
+BKT_NODISCARD int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other);
+/** Where the chunk begins. */
+void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *offset);
+/** Where one begins that isn't stored; the list is put in order for that.  false: all are. */
+bool tree_chunks_hole(struct tree_chunks *c, hsize_t *offset);
+/** In which blocks they lie, none of which cuts a chunk; in the order of blocks from then on, each chunk once. */
+void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b);
+/** How many from number i on lie in the same block. */
+size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i);
 
 /* ---- tree_data.c ---- */
 BKT_NODISCARD int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);

@@ -45,3 +45,29 @@ bool bkt_blocks_next(struct bkt_blocks *b)
     }
     return false;
 }
+
+uint64_t bkt_blocks_number(const struct bkt_blocks *b, const hsize_t *at)
+{
+    uint64_t n = 0;
+    for (unsigned d = 0; d < b->rank; d++)
+        n = n * bkt_ceil_div(b->dims[d], b->step[d]) + at[d] / b->step[d];
+    return n;
+}
+
+uint64_t bkt_blocks_all(const struct bkt_blocks *b)
+{
+    uint64_t n = 1;
+    for (unsigned d = 0; d < b->rank; d++)
+        n *= bkt_ceil_div(b->dims[d], b->step[d]);
+    return n;
+}
+
+void bkt_blocks_goto(struct bkt_blocks *b, uint64_t number)
+{
+    for (unsigned d = b->rank; d-- > 0;) {
+        uint64_t n = bkt_ceil_div(b->dims[d], b->step[d]);
+        b->at[d]   = number % n * b->step[d];
+        number /= n;
+    }
+    measure(b);
+}

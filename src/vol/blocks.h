@@ -21,4 +21,12 @@ void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, 
 /** Go on to the next one; false: that was the last. */
 bool bkt_blocks_next(struct bkt_blocks *b);
 
+/** The number of the block that holds the element @p at, in the sequence of bkt_blocks_next(), from 0.  Extents have less than 2^64
+ *  elements. */
+uint64_t bkt_blocks_number(const struct bkt_blocks *b, const hsize_t *at);
+/** How many there are. */
+uint64_t bkt_blocks_all(const struct bkt_blocks *b);
+/** Go to the block of that number, < bkt_blocks_all(). */
+void bkt_blocks_goto(struct bkt_blocks *b, uint64_t number);
+
 #endif

@@ -48,7 +48,17 @@ static void run(const struct form *f)
         most = product(f->rank, f->chunk);
     most = most ? most : 1;
     bkt_blocks_begin(&b, f->rank, f->dims, chunked ? f->chunk : NULL, f->elems);
+    CHECK(bkt_blocks_all(&b) == f->blocks, "%llu blocks are told", (unsigned long long)bkt_blocks_all(&b));
     do {
+        struct bkt_blocks same = b;
+        hsize_t           last[4];
+        for (unsigned d = 0; d < f->rank; d++)
+            last[d] = b.at[d] + b.count[d] - 1;
+        CHECK(bkt_blocks_number(&b, b.at) == n && bkt_blocks_number(&b, last) == n, "block %zu has another number", n);
+        memset(same.at, 0xff, sizeof same.at), memset(same.count, 0xff, sizeof same.count), same.n = 0;
+        bkt_blocks_goto(&same, n);
+        CHECK(same.n == b.n && !memcmp(same.at, b.at, f->rank * sizeof *b.at) && !memcmp(same.count, b.count, f->rank * sizeof *b.at),
+              "block %zu isn't found by its number", n);
         CHECK(b.n <= most && b.n == product(f->rank, b.count), "a block of %llu", (unsigned long long)b.n);
         for (unsigned d = 0; d < f->rank && chunked; d++)
             CHECK(b.at[d] % f->chunk[d] == 0, "dimension %u: a block cuts a chunk", d);

@@ -1,0 +1,152 @@
+/* Which chunks of a dataset are stored, and so which of its blocks hold anything. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <H5VLconnector.h>
+
+#include "dataset.h"
+#include "file_chunks.h"
+#include "list.h"
+#include "num.h"
+#include "tree_impl.h"
+
+void tree_chunks_fini(struct tree_chunks *c)
+{
+    free(c->v);
+    c->v = NULL;
+    c->n = c->cap = 0;
+}
+
+static int add(struct tree_chunks *c, uint64_t index, uint64_t size, uint32_t mask)
+{
+    if (bkt_list_room(&c->v, c->n, &c->cap, sizeof *c->v) < 0)
+        return BKT_ENOMEM;
+    c->v[c->n++] = (struct tree_chunk){.index = index, .size = size, .mask = mask};
+    return BKT_OK;
+}
+
+static int of_file(void *arg, const struct bkt_file_chunk *at) { return add(arg, at->index, at->size, at->mask); }
+
+static int of_domain(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+{
+    struct tree_chunks *c     = arg;
+    uint64_t            index = 0;
+    (void)addr;
+    for (unsigned d = 0; d < c->rank; d++) {
+        if (offset[d] / c->cdims[d] >= c->grid[d])
+            return H5_ITER_CONT;
+        index = index * c->grid[d] + offset[d] / c->cdims[d];
+    }
+    return add(c, index, size, mask) < 0 ? H5_ITER_ERROR : H5_ITER_CONT;
+}
+
+void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *offset)
+{
+    for (unsigned d = c->rank; d-- > 0; index /= c->grid[d])
+        offset[d] = index % c->grid[d] * c->cdims[d];
+}
+
+/* The shape of the chunks that are listed: of a domain that of its objects, where these aren't whole chunks of the shape asked for. */
+static bool shape(hid_t dset, const struct bkt_vobj *o, struct tree_chunks *c)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    hsize_t                      dims[H5S_MAX_RANK];
+    uint64_t                     all  = 1;
+    int                          rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+    if (rank <= 0 || dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk(dcpl, H5S_MAX_RANK, c->cdims) != rank)
+        return false;
+    c->rank = (unsigned)rank;
+    for (unsigned d = 0; d < c->rank; d++) {
+        uint64_t shown = o ? bkt_dataset_chunk_shown(o)[d] : c->cdims[d];
+        c->other_shape |= shown != c->cdims[d];
+        c->cdims[d] = shown;
+        c->grid[d]  = shown ? bkt_ceil_div(dims[d], shown) : 0;
+        if (!c->grid[d] || !bkt_mul_u64(all, c->grid[d], &all))
+            return false;
+    }
+    return true;
+}
+
+bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c)
+{
+    const struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
+    if (o && o->native_id >= 0) { /* a plain file under our connector */
+        native = true;
+        dset   = o->native_id;
+        o      = NULL;
+    }
+    bool ok = (native || o) && shape(dset, o, c) &&
+              (native ? bkt_file_chunks(dset, of_file, c, NULL) == BKT_OK : H5Dchunk_iter(dset, H5P_DEFAULT, of_domain, c) >= 0);
+    if (!ok) {
+        (void)H5Eclear2(H5E_DEFAULT);
+        tree_chunks_fini(c);
+    }
+    return ok;
+}
+
+bool tree_chunks_listable(hid_t dset, bool native)
+{
+    const struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
+    if (!o || o->native_id >= 0)
+        return native || o;
+    const struct bkt_store *st = bkt_domain_store(o->file->dom);
+    return bkt_id_is_v2(&o->obj->id) && (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
+}
+
+int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
+{
+    for (size_t i = 0; i < other->n; i++)
+        BKT_PASS(add(c, other->v[i].index, other->v[i].size, other->v[i].mask));
+    return BKT_OK;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct tree_chunk *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+bool tree_chunks_hole(struct tree_chunks *c, hsize_t *offset)
+{
+    uint64_t all = 1, next = 0;
+    if (c->n)
+        qsort(c->v, c->n, sizeof *c->v, by_index);
+    for (size_t i = 0; i < c->n && c->v[i].index <= next; i++)
+        next = c->v[i].index + 1;
+    for (unsigned d = 0; d < c->rank; d++)
+        all *= c->grid[d];
+    if (next < all)
+        tree_chunk_offset(c, next, offset);
+    return next < all;
+}
+
+static int by_block(const void *a, const void *b)
+{
+    const struct tree_chunk *x = a, *y = b;
+    return x->block < y->block ? -1 : x->block > y->block ? 1 : by_index(a, b);
+}
+
+void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        hsize_t at[H5S_MAX_RANK];
+        tree_chunk_offset(c, c->v[i].index, at);
+        c->v[i].block = bkt_blocks_number(b, at);
+    }
+    if (c->n)
+        qsort(c->v, c->n, sizeof *c->v, by_block);
+    for (size_t i = 0; i < c->n; i++)
+        if (n == 0 || c->v[i].index != c->v[n - 1].index)
+            c->v[n++] = c->v[i];
+    c->n = n;
+}
+
+size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i)
+{
+    size_t n = 0;
+    while (i + n < c->n && c->v[i + n].block == c->v[i].block)
+        n++;
+    return n;
+}
