@@ -62,7 +62,11 @@ struct bkt_ext_link {
  *  (*domain set, borrowed) or a plain HDF5 file (*native set, borrowed id).  BKT_ENOENT: there is none. */
 BKT_NODISCARD int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain, hid_t *native,
                                   struct bkt_err *err);
-/** The same for a name that stands elsewhere: the source of a virtual dataset, the file of a reference. */
+/** The same for the source of a virtual dataset.  @p env: prefixes that are tried, with colons between them, or NULL; @p prefix: one
+ *  more, "" for none. */
+BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix, struct bkt_file **domain,
+                                  hid_t *native, struct bkt_err *err);
+/** The same for a name that stands elsewhere: the file of a reference. */
 BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** What is mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);

@@ -175,6 +175,17 @@ int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl
     return BKT_OK;
 }
 
+int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix, struct bkt_file **domain, hid_t *native,
+                    struct bkt_err *err)
+{
+    struct bkt_ext_how how = {.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = env};
+    (void)snprintf(how.prefix, sizeof how.prefix, "%s", prefix);
+    BKT_PASS(find(f, name, &how, err));
+    *domain = f->exts->domain;
+    *native = f->exts->native;
+    return BKT_OK;
+}
+
 int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
     return bkt_file_follow(f, &(struct bkt_ext_link){.file = name}, H5P_DEFAULT, domain, native, err);

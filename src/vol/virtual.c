@@ -71,34 +71,36 @@ static int open_in_native(hid_t file, const char *name, hid_t *out, struct bkt_e
     return *out < 0 ? bkt_h5err_capture(err, "opening the source of a virtual dataset") : BKT_OK;
 }
 
-/* The prefix that HDF5 puts before the names of source files; "" for none. */
-static void prefix_of(const struct view *v, char *out, size_t n)
+/* H5Pset_virtual_prefix(), or $HDF5_VDS_PREFIX in place of it, as one folder; "" for none.  "${ORIGIN}" is the folder of the virtual
+ * dataset's own file. */
+static void prefix_of(const struct view *v, const char *env, char *out, size_t n)
 {
-    const char *env = getenv("HDF5_VDS_PREFIX");
-    *out            = '\0';
+    static const char origin[] = "${ORIGIN}";
+    char              said[1024];
+    const char       *self = bkt_domain_name(v->o->file->dom), *slash = strrchr(self, '/'), *rest = said + sizeof origin - 1;
+    *out = said[0] = '\0';
     if (env && *env)
-        (void)snprintf(out, n, "%s", env);
-    else if (v->dapl != H5P_DEFAULT && H5Pget_virtual_prefix(v->dapl, out, n) < 0)
-        *out = '\0';
-    if (strncmp(out, "${ORIGIN}", 9) == 0) /* beside the virtual dataset's own file: that is where names are looked for */
-        memmove(out, out + (out[9] == '/' ? 10 : 9), strlen(out + (out[9] == '/' ? 10 : 9)) + 1);
+        (void)snprintf(said, sizeof said, "%s", env);
+    else if (v->dapl != H5P_DEFAULT && H5Pget_virtual_prefix(v->dapl, said, sizeof said) < 0)
+        return;
+    if (strncmp(said, origin, sizeof origin - 1) != 0)
+        (void)snprintf(out, n, "%s", strcmp(said, ".") == 0 ? "" : said);
+    else if (*rest) /* else that is where names are looked for anyway */
+        (void)snprintf(out, n, "%.*s%s", slash ? (int)(slash - self) : 0, self, rest);
 }
 
+/* As HDF5 looks for them: each folder of the variable, which it takes as they stand, then the variable as a whole or the access list's,
+ * then beside the file. */
 static int open_file(const struct view *v, const char *file, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
-    char prefix[1024], path[2048];
+    const char *env = getenv("HDF5_VDS_PREFIX");
+    char        prefix[1024];
     if (strcmp(file, ".") == 0) {
         *domain = v->o->file;
         return BKT_OK;
     }
-    prefix_of(v, prefix, sizeof prefix);
-    if (*prefix && file[0] != '/' && !strstr(file, "://")) {
-        (void)snprintf(path, sizeof path, "%s/%s", prefix, file);
-        int rc = bkt_file_external(v->o->file, path, domain, native, NULL);
-        if (rc != BKT_ENOENT)
-            return rc == BKT_OK ? rc : bkt_file_external(v->o->file, path, domain, native, err);
-    }
-    return bkt_file_external(v->o->file, file, domain, native, err);
+    prefix_of(v, env, prefix, sizeof prefix);
+    return bkt_file_source(v->o->file, file, env, prefix, domain, native, err);
 }
 
 /* BKT_OK with *out negative: there is no such file or dataset, which is no error. */

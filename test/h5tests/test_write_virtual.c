@@ -1,4 +1,6 @@
 /* Virtual datasets: made, read and written through their mappings, with sources in the same file, in others, or missing. */
+#include <sys/stat.h>
+
 #include "compare_write.h"
 
 static int values[4096];
@@ -356,6 +358,63 @@ static void read_lists(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
+/* Where sources are looked for: HDF5_VDS_PREFIX, several folders with colons between them, comes before the access list's. */
+static void write_prefixes(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {10};
+    if (!strstr(new_name(o, ""), "://")) {
+        mkdir(new_name(o, "va"), 0777);
+        mkdir(new_name(o, "vb"), 0777);
+    }
+    source_file(o, "va/near.h5", "x", 1, dims, NULL, 100);
+    source_file(o, "vb/near.h5", "x", 1, dims, NULL, 200);
+    source_file(o, "vb/far.h5", "x", 1, dims, NULL, 300);
+    static const char *const names[]  = {"near.h5", "far.h5", "/no/such/folder/near.h5"};
+    static const char *const called[] = {"near", "far", "absolute"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        hid_t s = H5Screate_simple(1, dims, NULL), p = list_with_fill(-1);
+        H5Pset_virtual(p, s, names[i], "x", s);
+        say_created(o, called[i], H5Dcreate2(f, called[i], H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+        H5Pclose(p);
+        H5Sclose(s);
+    }
+}
+
+static void look_for(hid_t f, struct out *o, const char *env, const char *prefix)
+{
+    hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    if (env)
+        setenv("HDF5_VDS_PREFIX", env, 1);
+    if (prefix)
+        H5Pset_virtual_prefix(dapl, prefix);
+    say_dataset(f, "near", dapl, o);
+    say_dataset(f, "far", dapl, o);
+    say_dataset(f, "absolute", dapl, o);
+    unsetenv("HDF5_VDS_PREFIX");
+    H5Pclose(dapl);
+}
+
+static void read_prefixes(hid_t f, struct out *o)
+{
+    char a[1000], b[1000], list[3000];
+    snprintf(a, sizeof a, "%s", new_name(o, "va"));
+    snprintf(b, sizeof b, "%s", new_name(o, "vb"));
+    say(o, "nowhere");
+    look_for(f, o, NULL, NULL);
+    say(o, "by the access list");
+    look_for(f, o, NULL, a);
+    look_for(f, o, NULL, b);
+    look_for(f, o, NULL, "${ORIGIN}/vb");
+    look_for(f, o, NULL, ".");
+    say(o, "by the environment");
+    snprintf(list, sizeof list, "%s:%s", a, b);
+    look_for(f, o, list, NULL);
+    snprintf(list, sizeof list, ":%s/nowhere::%s:", a, b);
+    look_for(f, o, list, NULL);
+    say(o, "and what it leaves out by nobody");
+    look_for(f, o, a, NULL);
+}
+
 static const struct write_case cases[] = {
     {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
     {"mappings as long as their sources", write_unlimited, read_unlimited},
@@ -365,6 +424,7 @@ static const struct write_case cases[] = {
     {"mappings of other shapes, ranks and types", write_shapes, read_shapes},
     {"sources that are too small, come later, or grow", write_later, read_unlimited},
     {"lists of virtual datasets, and their copies", write_lists, read_lists},
+    {"folders in which sources are looked for", write_prefixes, read_prefixes},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
