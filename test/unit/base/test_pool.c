@@ -80,6 +80,7 @@ static void idle_threads_are_not_counted_twice(void **state)
 }
 
 /* Small jobs: the thread that is at one of them does the others too, unless they pile up. */
+enum { MANY = 100, PILE = 16 }; /* as many may wait for it; whoever comes for more does them all */
 static atomic_int gate, begun;
 static void wait_at_gate(struct bkt_job *job)
 {
@@ -105,16 +106,16 @@ static void small_jobs_are_left_to_one_thread(void **state)
     for (int i = 0; i < 10; i++)
         bkt_pool_submit_small(&work[i].job);
     assert_int_equal(atomic_load(&done), 0); /* nobody was woken */
-    for (int i = 10; i < 100; i++)
+    for (int i = 10; i < MANY; i++)
         bkt_pool_submit_small(&work[i].job);
-    while (atomic_load(&done) < 100) /* others were, for so many: else this ends with the test's time */
+    while (atomic_load(&done) < MANY - PILE) /* others were, for so many: else this ends with the test's time */
         usleep(1000);
-    bkt_pool_submit_small(&work[100].job);
-    bkt_pool_submit(&work[101].job); /* whoever comes for it finds the small one first */
-    while (atomic_load(&done) < 102)
+    bkt_pool_submit_small(&work[MANY].job);
+    bkt_pool_submit(&work[MANY + 1].job); /* whoever comes for it finds the small ones first */
+    while (atomic_load(&done) < MANY + 2)
         usleep(1000);
     atomic_store(&gate, 1);
-    for (int i = 102; i < N; i++)
+    for (int i = MANY + 2; i < N; i++)
         (i % 3 ? bkt_pool_submit_small : bkt_pool_submit)(&work[i].job);
     check_all();
 }
