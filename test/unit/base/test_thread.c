@@ -9,10 +9,10 @@ static void *mask_here(void *out)
     return out;
 }
 
-/* A handler of the program's must never run on a thread of ours, and its own mask stays what it was. */
+/* A handler of the program's must never run on a thread of ours, but for faults, and its own mask stays what it was. */
 static void a_thread_blocks_all_signals_and_its_maker_none_more(void **state)
 {
-    static const int some[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE};
+    static const int some[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE}, faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     pthread_t t;
     sigset_t before, after, in_thread;
     void *out;
@@ -27,6 +27,8 @@ static void a_thread_blocks_all_signals_and_its_maker_none_more(void **state)
         assert_int_equal(sigismember(&in_thread, some[i]), 1);
         assert_int_equal(sigismember(&after, some[i]), sigismember(&before, some[i]));
     }
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        assert_int_equal(sigismember(&in_thread, faults[i]), 0);
 }
 
 int main(void)
