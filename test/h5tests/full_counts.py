@@ -13,13 +13,12 @@ import json
 import os
 import re
 import struct
-import subprocess
 import sys
 import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from request_counts import OBJECTS, Domain, Handler, Server, Tests, longest_chain, put  # noqa: E402
+from request_counts import OBJECTS, Domain, Handler, Server, Tests, longest_chain, put, run  # noqa: E402
 
 MIB, KIB64 = 1 << 20, 1 << 16
 ACROSS, SIDE = 16, 512  # chunks of 1 MiB of float32, 16 x 16 of them
@@ -210,16 +209,15 @@ class InWaves(Handler):
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 class FullSize(Tests):
-    def __init__(self, args, port):
-        super().__init__(args, port)
+    def __init__(self, args, server):
+        super().__init__(args, server)
         self.env.update(H5READ_PEAK="1")
         self.peak, self.sum = 0, ""
 
     def read(self, domain, *what, waves=None):
         """What was asked, and how many bytes came besides documents."""
-        Handler.log, Handler.sent, InWaves.sized = [], 0, waves
-        done = subprocess.run([self.args.pattern, "bucket", f"s3://bucket/{domain}", *what], env=self.env, capture_output=True,
-                              timeout=200, stdin=subprocess.DEVNULL)
+        InWaves.sized = waves
+        done, _ = run([self.args.pattern, "bucket", f"s3://bucket/{domain}", *what], self.env, self.server)
         log, InWaves.sized = Handler.log, None
         peak = re.search(rb"peak (\d+) KiB", done.stderr)
         if done.returncode or not peak:
@@ -334,7 +332,7 @@ def main():
     make_variables()
     server = Server(("127.0.0.1", 0), InWaves)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    tests = FullSize(args, server.server_address[1])
+    tests = FullSize(args, server)
     for test in (tests.one_of_many, tests.header, tests.strided_points, tests.random_points, tests.read_again, tests.slab_of_objects,
                  tests.slabs_by_reference):
         test()

@@ -29,21 +29,27 @@ class Remote:
         self.server = request_counts.Server(("127.0.0.1", 0), request_counts.Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        b.env.update(AWS_ENDPOINT_URL=self.url, AWS_NO_SIGN_REQUEST="1", AWS_REGION="us-east-1", H5BUCKET_HEDGE="0",
-                     H5BUCKET_ALLOW="s3://bucket")
+        b.env.update(AWS_ENDPOINT_URL=self.url, AWS_NO_SIGN_REQUEST="1", AWS_REGION="us-east-1", H5BUCKET_ALLOW="s3://bucket",
+                     **request_counts.PATIENT)
         for name in os.listdir(b.files):
             if os.path.getsize(os.path.join(b.files, name)) < 100 << 20:
                 request_counts.OBJECTS["data/" + name] = open(os.path.join(b.files, name), "rb").read()
 
-    def load(self, *args, delay=0.0, gate=None):
+    def run(self, *command, env=None, delay=0.0, gate=None):
+        """What Bench.run() gives; seen() is of this command."""
         request_counts.Handler.log, request_counts.Handler.sent, request_counts.Handler.delay = [], 0, delay
         request_counts.Handler.gate = gate
-        return self.b.load(*args)
+        result = self.b.run(*command, env=env)
+        self.server.settle()
+        return result
+
+    def load(self, *args, env=None, delay=0.0, gate=None):
+        return self.run(self.b.o.tool, "load", *args, env=env, delay=delay, gate=gate)
 
     def load_in_waves(self, *args):
         """What load() gives, without the output, and how many requests waited on one another."""
-        request_counts.Handler.log, request_counts.Handler.sent, request_counts.Handler.delay = [], 0, 0.0
-        done, waves = request_counts.run((self.b.o.tool, "load", *args), self.b.env, self.server.server_address[1], True, cwd=self.b.files)
+        request_counts.Handler.delay, request_counts.Handler.gate = 0.0, None
+        done, waves = request_counts.run((self.b.o.tool, "load", *args), self.b.env, self.server, True, cwd=self.b.files)
         return done.returncode, waves, done.stderr.decode(errors="replace")
 
     def seen(self):
@@ -169,17 +175,15 @@ def snapshots(b):
     ours = {"HDF5_VOL_CONNECTOR": "bucket", **({"LD_PRELOAD": os.environ["BKT_PRELOAD"]} if os.environ.get("BKT_PRELOAD") else {})}
 
     def load(*args):
-        request_counts.Handler.log, request_counts.Handler.delay = [], 0
-        rc, _, err = b.run(b.o.tool, "load", "--link", *args, env=writers)
-        log = request_counts.Handler.log
+        rc, _, err = b.remote.load("--link", *args, env=writers)
+        log, _ = b.remote.seen()
         check(f"load {' '.join(args)}", rc == 0 and not err, err)
         return [e[1] for e in log if e[0] == "PUT" and "snapshot" in e[1]], [e[1] for e in log if e[0] == "GET" and e[1].startswith("db/")]
 
     def walk():
-        request_counts.Handler.log = []
-        rc, out, err = b.run(os.path.join(b.o.bin, "h5ls"), "-r", "hsds+" + domain, env=ours)
+        rc, out, err = b.remote.run(os.path.join(b.o.bin, "h5ls"), "-r", "hsds+" + domain, env=ours)
         check("h5ls -r", rc == 0, err)
-        return out.splitlines(), [entry[0] for entry in request_counts.Handler.log]
+        return out.splitlines(), [entry[0] for entry in b.remote.seen()[0]]
 
     stored, read = load("s3://bucket/data/late-new.h5", domain)
     check(f"one snapshot is stored, no object read again: {len(stored)}, {read[:3]}", len(stored) == 1 and not read)

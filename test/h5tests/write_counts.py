@@ -12,12 +12,15 @@ import html
 import http.server
 import os
 import re
-import socketserver
 import subprocess
 import sys
 import threading
 import urllib.parse
 import xml.sax.saxutils
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from request_counts import PATIENT, Server  # noqa: E402
 
 OBJECTS, LOG, LOCK = {}, [], threading.Lock()
 HOLD = None  # (expression, event, expression): PUTs of keys that the first finds are answered after one that the last finds
@@ -111,17 +114,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = serve
 
 
-class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-
 class Tests:
-    def __init__(self, args, port):
-        self.args, self.failed = args, 0
+    def __init__(self, args, server):
+        self.args, self.failed, self.server = args, 0, server
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
         self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", AWS_ACCESS_KEY_ID="a",
-                        AWS_SECRET_ACCESS_KEY="b", AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", AWS_REGION="us-east-1")
+                        AWS_SECRET_ACCESS_KEY="b", AWS_ENDPOINT_URL=f"http://127.0.0.1:{server.server_address[1]}",
+                        AWS_REGION="us-east-1", **PATIENT)
         if os.environ.get("BKT_PRELOAD"):
             self.env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
 
@@ -134,7 +133,8 @@ class Tests:
         OBJECTS.update(there or {})
         LOG.clear()
         done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env={**self.env, **more},
-                              capture_output=True, timeout=200)
+                              capture_output=True, timeout=600)
+        self.server.settle()
         # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
         probe = [entry for entry in LOG if entry[1].startswith(".h5bucket/probe-")]
         self.check(len(probe) == 7, f"{way}: the store is tried out with {len(probe)} requests, 7 wanted")
@@ -213,7 +213,7 @@ def main():
     args = parser.parse_args()
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    tests = Tests(args, server.server_address[1])
+    tests = Tests(args, server)
     # beside what is said here: the root group and .domain.json
     tests.objects_once("groups", 2000, 2000 + 2)
     tests.objects_once("attributes", 2000, 2)
