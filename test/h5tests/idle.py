@@ -58,6 +58,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 1024  # all that connect at once
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -67,8 +71,7 @@ def main():
         skipped = subprocess.run([program, "make", path], check=False).returncode
         if skipped:
             sys.exit(skipped)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
-        server.daemon_threads = True
+        server = Server(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         env = {**{k: v for k, v in os.environ.items() if "proxy" not in k.lower()}, "AWS_NO_SIGN_REQUEST": "1", "AWS_REGION": "us-east-1",
                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_address[1]}", "H5BUCKET_WRITERS": "one"}

@@ -73,10 +73,14 @@ class Web(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 1024  # all that connect at once
+
+
 def long_etags(b):
     """What a table's rows name is the version that was gathered, however long its ETag is."""
     Web.folder = b.files
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    server = Server(("127.0.0.1", 0), Web)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     b.env["H5BUCKET_ALLOW"] = url

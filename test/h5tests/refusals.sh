@@ -18,13 +18,19 @@ with open(sys.argv[1], "w") as f:
 END
 sums() { (cd "$work/data" && find . -type f -exec sha256sum {} + | sort -k2; find . -type d | sort); }
 sums > "$work/before"
-python3 -u -m http.server --bind 127.0.0.1 --directory "$work/data" 0 > "$work/server" 2>&1 &
+python3 -u - "$work/data" > "$work/server" 2>&1 <<'END' &
+import functools, http.server, sys
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024  # all that connect at once
+server = Server(("127.0.0.1", 0), functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1]))
+print("on port", server.server_port)
+server.serve_forever()
+END
 server=$!
 port=
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/server")
-    [ -n "$port" ] && break
-    sleep 0.5
+while [ -z "$port" ] && kill -0 "$server" 2> /dev/null; do
+    port=$(sed -n 's/^on port \([0-9][0-9]*\)$/\1/p' "$work/server")
+    [ -n "$port" ] || sleep 0.1
 done
 [ -n "$port" ] || { echo "no web server: $(cat "$work/server")"; exit 1; }
 BKT_REFUSALS=$work/data "$program" "http://127.0.0.1:$port" || failed=1
