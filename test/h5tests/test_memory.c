@@ -86,12 +86,14 @@ static herr_t first_line(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
+static char why[500]; /* the last call failed that did */
+
 /* A call's result as it is; one that fails must have left something on HDF5's stack. */
 static int64_t tell(int64_t rc, const char *call)
 {
-    char why[500] = "";
     if (rc >= 0)
         return rc;
+    *why = 0;
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_line, why);
     CHECK(*why, "%s fails without a word", call);
     if (getenv("BKT_H5_SHOW"))
@@ -238,10 +240,10 @@ static void writing(hid_t text, const char *name)
     bool closed  = w.f >= 0 && SAY(H5Fclose(w.f)) >= 0;
     *allocations = memory_short_end();
     if (w.f >= 0 && !closed)
-        CHECK(SAY(H5Fflush(w.f, H5F_SCOPE_GLOBAL)) >= 0 && SAY(H5Fclose(w.f)) >= 0, "with memory again it can't be closed");
+        CHECK(SAY(H5Fflush(w.f, H5F_SCOPE_GLOBAL)) >= 0 && SAY(H5Fclose(w.f)) >= 0, "with memory again it can't be closed: %s", why);
     if (w.f < 0) {
         w.f = (hid_t)SAY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
-        CHECK(w.f >= 0, "with memory again it can't be created");
+        CHECK(w.f >= 0, "with memory again it can't be created: %s", why);
         CHECK(w.f < 0 || SAY(H5Fclose(w.f)) >= 0, "closing");
     }
     all_there(name, &w, text);
