@@ -410,17 +410,22 @@ static void shutdown_ends_process(void **state)
 static void forked_while_fetching(void **state)
 {
     struct told t = TOLD;
+    char        tool[128], text[400];
     int         status;
     (void)state;
-    write_file("config", "[default]\ncredential_process = sh -c 'sleep 0.3; echo "
-                         "{\\\"Version\\\":1,\\\"AccessKeyId\\\":\\\"P\\\",\\\"SecretAccessKey\\\":\\\"s\\\"}'\n");
+    path_of("tool", tool);
+    (void)snprintf(text, sizeof text,
+                   "[default]\ncredential_process = sh -c ': >%s; sleep 0.3; echo "
+                   "{\\\"Version\\\":1,\\\"AccessKeyId\\\":\\\"P\\\",\\\"SecretAccessKey\\\":\\\"s\\\"}'\n", tool);
+    write_file("config", text);
     struct bkt_cred *p = provider(NULL);
     bkt_cred_want(p, on_ready, &t);
-    nap(50);
+    while (access(tool, F_OK) < 0) /* it has begun */
+        nap(1);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        (void)alarm(60);
+        (void)alarm(200);
         bool ok = strcmp(got(p), "P") == 0;
         bkt_cred_shutdown();
         _exit(ok ? 0 : 1);
