@@ -71,7 +71,8 @@ const char *error_text(void);
         CHECK(failed_ && strstr(said_, words), "%s: %s", #call, failed_ ? said_ : "succeeds");               \
     } while (0)
 unsigned    open_fds(void);
-unsigned    live_threads(void);
+/** How many threads there are, once there are no more than @p most or a minute is over: one that was joined may be seen a moment longer. */
+unsigned    live_threads(unsigned most);
 
 /** Runs every case; 0 when all agree.  Leaves no HDF5 object open, or fails. */
 int compare_main(const struct test_case *cases, size_t n);

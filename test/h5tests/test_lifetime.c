@@ -23,15 +23,22 @@ static unsigned sum_of(const char *domain, const char *path)
 
 static unsigned expected;
 
+/* The program's, one for each processor, the I/O thread, and those that read ahead: they come as they are needed, and stay. */
+static unsigned most_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return 1 + (n < 1 ? 1 : n > 16 ? 16 : (unsigned)n) + 1 + 4;
+}
+
 static void no_leaks(void)
 {
-    expected          = sum_of("shapes.h5", "/d2_edge");
-    unsigned fds      = open_fds(), threads = live_threads();
+    expected     = sum_of("shapes.h5", "/d2_edge");
+    unsigned fds = open_fds(), threads = most_threads();
     for (int i = 0; i < 30; i++)
         CHECK(sum_of("shapes.h5", "/d2_edge") == expected, "open %d reads something else", i);
     /* kept connections of a server may come and go */
     CHECK(open_fds() <= fds + (getenv("BKT_H5_BASE") ? 64 : 0), "%u file descriptors, were %u", open_fds(), fds);
-    CHECK(live_threads() <= threads, "%u threads, were %u", live_threads(), threads);
+    CHECK(live_threads(threads) <= threads, "%u threads, there may be %u", live_threads(threads), threads);
 }
 
 static void two_files(void)
@@ -92,7 +99,7 @@ static void closed_and_opened(void)
         CHECK(sum_of("shapes.h5", "/d2_edge") == expected, "after H5close");
         CHECK(H5close() >= 0, "H5close");
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-        CHECK(live_threads() == 1, "%u threads live after H5close", live_threads());
+        CHECK(live_threads(1) == 1, "%u threads live after H5close", live_threads(1));
     }
 }
 
