@@ -26,6 +26,7 @@ struct connection {
     struct server       *s;
     int                  fd;
     pthread_t            thread;
+    bool                 joined; /* the thread */
     enum state           state;
     uint64_t             due; /* of NAPS */
     const struct seen   *req; /* of HELD */
@@ -85,6 +86,12 @@ static void await_bytes(struct connection *c)
     while (poll(&p, 1, -1) < 0 && errno == EINTR)
         continue;
     set_state(c, WORKS);
+}
+
+static bool has_bytes(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 0) != 0;
 }
 
 static bool stopping(struct server *s)
@@ -315,6 +322,7 @@ static void *connection(void *arg)
     c->s->open--;
     (void)close(c->fd);
     c->fd = -1;
+    (void)pthread_cond_broadcast(&c->s->came);
     (void)pthread_mutex_unlock(&c->s->lock);
     return NULL;
 }
@@ -409,7 +417,8 @@ void server_stop(struct server *s)
     (void)pthread_mutex_unlock(&s->lock);
     (void)pthread_join(s->thread, NULL);
     for (unsigned i = 0; i < s->n_conns; i++)
-        (void)pthread_join(s->conns[i].thread, NULL);
+        if (!s->conns[i].joined)
+            (void)pthread_join(s->conns[i].thread, NULL);
     (void)close(s->fd);
     server_reset(s);
     (void)pthread_mutex_destroy(&s->lock);
@@ -459,16 +468,32 @@ void server_reset(struct server *s)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+void server_settle(struct server *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    while (s->accepts || has_bytes(s->fd)) {
+        (void)pthread_mutex_unlock(&s->lock);
+        (void)usleep(1000);
+        (void)pthread_mutex_lock(&s->lock);
+    }
+    for (unsigned i = 0; i < s->n_conns; i++) {
+        struct connection *c = &s->conns[i];
+        while (c->fd >= 0)
+            (void)pthread_cond_wait(&s->came, &s->lock);
+        if (c->joined)
+            continue;
+        c->joined = true;
+        (void)pthread_mutex_unlock(&s->lock);
+        (void)pthread_join(c->thread, NULL);
+        (void)pthread_mutex_lock(&s->lock);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- a clock of their own ---- */
 
 void     server_clock_start(uint64_t ms) { atomic_store(&the_clock, ms); }
 uint64_t server_clock(void) { return atomic_load(&the_clock); }
-
-static bool has_bytes(int fd)
-{
-    struct pollfd p = {fd, POLLIN, 0};
-    return poll(&p, 1, 0) != 0;
-}
 
 static bool is_quiet(struct server *s)
 {

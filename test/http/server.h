@@ -64,7 +64,7 @@ void           server_clock_start(uint64_t ms);
 uint64_t       server_clock(void);
 /** How long until the first of those who nap is to wake up, @p most at most: ms. */
 int            server_next(int most);
-/** No server has anything to do but wait. */
+/** No server has anything to do but wait: whatever was asked is recorded. */
 bool           server_quiet(void);
 /** So many ms have passed: who napped until now goes on. */
 void           server_pass(unsigned ms);
@@ -77,6 +77,8 @@ unsigned server_most_connections(struct server *s);
 bool     server_seen(struct server *s, unsigned i, struct seen *out);
 /** Forget what was recorded. */
 void     server_reset(struct server *s);
+/** Its clients have ended, or closed all connections: wait until what they asked for is recorded, and no thread serves them. */
+void     server_settle(struct server *s);
 
 /** A header's value in a request ("" absent), in a buffer of the calling thread. */
 const char *seen_header(const struct seen *req, const char *name);
