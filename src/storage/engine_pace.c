@@ -175,10 +175,10 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
     if (x->status < 200 || x->status >= 300)
         return;
     speed_up(h);
-    if (x->put_len)
-        sent(h, x);
-    else
+    if (!x->put_len)
         received(h, x);
+    else if (strcmp(x->method, "PUT") == 0) /* a POST takes as long as the server works on it: 250 objects deleted, parts joined */
+        sent(h, x);
 }
 
 /* Connections for such a request. */

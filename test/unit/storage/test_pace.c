@@ -12,7 +12,7 @@ static struct bkt_net  net = {.connections = 256, .pace = &pace};
 static unsigned begin_all(struct host *h)
 {
     unsigned        n = 0;
-    struct bkt_xfer x = {.net = &net, .put_len = CHUNK};
+    struct bkt_xfer x = {.net = &net, .method = "PUT", .put_len = CHUNK};
     for (; n < 1000 && bkt_pace_may_begin(h, &x); n++) {
         h->active++;
         bkt_pace_begun(h, &x);
@@ -20,13 +20,15 @@ static unsigned begin_all(struct host *h)
     return n;
 }
 
-/* One of them is answered. */
-static void answer(struct host *h, long status)
+/* One of them is answered, or of other requests with a body: so long after it was sent. */
+static void answer_after(struct host *h, const char *method, long status, uint64_t ms)
 {
-    struct bkt_xfer x = {.net = &net, .put_len = CHUNK, .status = status, .upload_ms = 1, .sent_ms = 50, .first_ms = 60};
+    struct bkt_xfer x = {.net = &net, .method = method, .put_len = CHUNK, .status = status, .upload_ms = 1, .sent_ms = 2, .first_ms = 2 + ms};
     bkt_pace_end(h, &x);
     h->active--;
 }
+
+static void answer(struct host *h, long status) { answer_after(h, "PUT", status, 1); }
 
 /* It bears 100 of the 128 that chunks have from the start: no more are sent before it has answered many. */
 static void a_server_that_bears_a_hundred(void)
@@ -48,8 +50,33 @@ static void a_server_that_bears_a_hundred(void)
     CHECK(h.active == 128 && h.window <= 0, "it bears more by now: %u", h.active);
 }
 
+/* What a server is long at work on says nothing about its line: connections that were seen to help stay. */
+static void many_are_deleted(void)
+{
+    struct host h = {0};
+    bkt_pace_init(&h);
+    for (int i = 0; i < 400; i++) {
+        (void)begin_all(&h);
+        answer_after(&h, "PUT", 200, 30);
+    }
+    (void)begin_all(&h);
+    unsigned most = h.active;
+    CHECK(most == 256, "%u are under way", most);
+    for (int i = 0; i < 1000; i++) {
+        answer_after(&h, "POST", 200, 1000);
+        (void)begin_all(&h);
+    }
+    CHECK(h.active == most, "%u are under way after that", h.active);
+    for (int i = 0; i < 1000; i++) { /* a PUT that takes as long does tell */
+        answer_after(&h, "PUT", 200, 1000);
+        (void)begin_all(&h);
+    }
+    CHECK(h.limit < most, "there are still %u", h.limit);
+}
+
 int main(void)
 {
     a_server_that_bears_a_hundred();
+    many_are_deleted();
     return failures != 0;
 }
