@@ -9,8 +9,7 @@
 
 static struct {
     const char *url;
-    unsigned    held; /* requests of the files that are answered together */
-    atomic_uint gets;
+    atomic_uint gets, held; /* requests of the files; how many are answered together */
     int32_t    *file[2];
 } now;
 
@@ -29,7 +28,7 @@ static char *dataset_json(void)
 static bool still_few(const struct seen *r, void *arg)
 {
     (void)r, (void)arg;
-    return atomic_load(&now.gets) < now.held;
+    return atomic_load(&now.gets) < atomic_load(&now.held);
 }
 
 static void handle(const struct seen *r, struct answer *a, void *arg)
