@@ -427,6 +427,17 @@ void server_stop(struct server *s)
     free(s);
 }
 
+int server_nobody(char *url, size_t room)
+{
+    struct sockaddr_in a   = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t          len = sizeof a;
+    int                fd  = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+        perror("a port where nobody listens");
+    (void)snprintf(url, room, "http://127.0.0.1:%u", ntohs(a.sin_port));
+    return fd;
+}
+
 void server_read_slowly(struct server *s, size_t piece, unsigned ms)
 {
     int room = 4096;

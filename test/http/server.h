@@ -56,6 +56,9 @@ void           server_stop(struct server *s);
 const char    *server_url(const struct server *s);
 unsigned       server_port(const struct server *s);
 
+/** A port of this machine where nobody listens, nor can, until the socket that is given back is closed; its address to @p url. */
+int            server_nobody(char *url, size_t room);
+
 /** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little fits into.  Once. */
 void           server_read_slowly(struct server *s, size_t piece, unsigned ms);
 
