@@ -5,7 +5,7 @@ dir=$1
 program=$2
 home=$(mktemp -d "${TMPDIR:-/tmp}/bkt-sts-XXXXXX")
 role=reader-$$
-admin() { CEPH_CONF=$dir/ceph.conf timeout 30 radosgw-admin -n client.rgw "$@" > "$home/log" 2>&1; }
+admin() { CEPH_CONF=$dir/ceph.conf timeout 180 radosgw-admin -n client.rgw "$@" > "$home/log" 2>&1; }
 finish() {
     status=$?
     [ $status = 0 ] || cat "$home/log"

@@ -103,7 +103,7 @@ start_once() {
     write_conf "$1" "$port" "$tls_port"
     "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1 # a port that is taken is told here
     for ((i = 0; i < 1500; i++)); do
-        if [ -s "$dir/nginx.pid" ] && curl -sf -m 5 -o /dev/null "http://127.0.0.1:$port/__fault"; then
+        if [ -s "$dir/nginx.pid" ] && curl -sf -m 30 -o /dev/null "http://127.0.0.1:$port/__fault"; then
             cat > "$dir/env" <<ENV
 export BKT_PROXY=http://127.0.0.1:$port
 export BKT_PROXY_TLS=https://localhost:$tls_port

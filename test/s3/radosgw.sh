@@ -47,7 +47,7 @@ back() {
     # shellcheck disable=SC1091
     . "$dir/env"
     radosgw -n client.rgw 2>/dev/null
-    for ((i = 0; i < 1200; i++)); do
+    for ((i = 0; i < 4800; i++)); do
         [ "$(curl -s -o /dev/null -w '%{http_code}' "$BKT_S3_ENDPOINT/")" = 200 ] && return 0
         sleep .05
     done
@@ -146,20 +146,20 @@ start_once() {
     monmaptool --create --clobber --fsid "$fsid" --addv a "[v2:127.0.0.1:$mon_port]" "$dir/monmap" >/dev/null &&
     ceph-mon -i a --mkfs --monmap "$dir/monmap" &&
     ceph-mon -i a &&
-    timeout 30 ceph osd new "$osd_uuid" >/dev/null &&
-    timeout 30 ceph osd crush add osd.0 1.0 host=h root=default 2>/dev/null &&
+    timeout 120 ceph osd new "$osd_uuid" >/dev/null &&
+    timeout 120 ceph osd crush add osd.0 1.0 host=h root=default 2>/dev/null &&
     ceph-osd -i 0 --mkfs --osd-uuid "$osd_uuid" >/dev/null 2>&1 &&
     ceph-osd -i 0 >/dev/null 2>&1 || return 1
     radosgw -n client.rgw 2>/dev/null & rgw=$! # returns when it serves
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 1800; i++)); do
         kill -0 $rgw 2>/dev/null || break
         kill -0 "$(cat "$dir/run/osd.0.pid" 2>/dev/null || echo 999999999)" 2>/dev/null || ceph-osd -i 0 >/dev/null 2>&1 || true
         sleep .1
     done
     kill -0 $rgw 2>/dev/null && { kill -9 $rgw; return 1; }
-    timeout 60 radosgw-admin -n client.rgw user create --uid=test --display-name=test \
+    timeout 180 radosgw-admin -n client.rgw user create --uid=test --display-name=test \
         --access-key=$access --secret-key=$secret >/dev/null || return 1
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 2400; i++)); do
         if [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/")" = 200 ]; then
             cat > "$dir/env.part" <<ENV
 export BKT_S3_ENDPOINT=http://127.0.0.1:$port

@@ -49,7 +49,7 @@ def send(method, path, body=b"", extra=None, query=""):
     path = urllib.parse.quote(path, safe="/-_.~")
     if getattr(LOCAL, "connection", None) is None:
         kind = http.client.HTTPSConnection if ENDPOINT.scheme == "https" else http.client.HTTPConnection
-        LOCAL.connection = kind(ENDPOINT.netloc, timeout=60)
+        LOCAL.connection = kind(ENDPOINT.netloc, timeout=600)
     headers = sign(method, path, extra or {}, hashlib.sha256(body).hexdigest(), query)
     LOCAL.connection.request(method, path + ("?" + query if query else ""), body, headers)
     answer = LOCAL.connection.getresponse()
