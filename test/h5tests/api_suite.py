@@ -72,7 +72,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     env = dict(os.environ)
     env.pop("HDF5_VOL_CONNECTOR", None)
-    rc, out, err = run(a.program, env, 120)
+    rc, out, err = run(a.program, env, 600)
     native = results(out)
     if rc != 0 or sum(r == "PASSED" for r in native.values()) < 1000:
         sys.exit(f"with HDF5's own files the suite ends with {rc}:\n{out[-2000:]}{err[-2000:]}")

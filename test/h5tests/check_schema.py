@@ -367,7 +367,7 @@ def run(what, *command, **more):
     e = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, **more)
     if os.environ.get("BKT_PRELOAD"):
         e["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
-    p = subprocess.run(command, env=e, capture_output=True, text=True, timeout=200)
+    p = subprocess.run(command, env=e, capture_output=True, text=True, timeout=600)
     if p.returncode != 0:
         bad(what, "ended with %d: %s" % (p.returncode, (p.stdout + p.stderr)[-600:]))
 

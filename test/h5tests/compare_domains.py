@@ -151,7 +151,7 @@ class Run:
     def tool(self, program, arguments, env, cwd=None):
         try:
             done = subprocess.run([os.path.join(self.args.bin, program), *arguments], env=env, cwd=cwd,
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
         except subprocess.TimeoutExpired:
             return 124, b"", b"timed out"
         return done.returncode, done.stdout, done.stderr

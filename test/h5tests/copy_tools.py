@@ -41,7 +41,7 @@ class Tools:
         return os.path.join(where, name)
 
     def run(self, env, folder, name, *args):
-        done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=folder, capture_output=True, timeout=120)
+        done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=folder, capture_output=True, timeout=600)
         if env is self.ours and b"h5bucket: " not in done.stderr:
             sys.exit(f"{name} {' '.join(args)}: the connector was not asked\n{done.stderr[-300:]}")
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")

@@ -9,7 +9,7 @@ crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
 
 For each request: killed before and after it.  Then, with no one killed: it fails (the flush reports it, and the next one
 succeeds; the same with H5Fclose), and on S3 its answer is lost or an error, which the program does not notice."""
-import argparse, os, shutil, signal, subprocess, sys, tempfile, time, urllib.request
+import argparse, os, secrets, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 args = argparse.ArgumentParser()
@@ -20,6 +20,7 @@ args.add_argument("--step", type=int, default=1, help="only every so many-th req
 args.add_argument("--session", help="of crash_changes")
 args = args.parse_args()
 
+OURS = secrets.token_hex(4)  # process ids come again in the course of all tests, and these domains stay
 PHASES = 6 if args.session else 4
 CHECK = {"close": "check-closed", "replace": "check-replaced"}.get(args.session, "check")
 base = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", BKT_CONNECTOR="bucket")
@@ -49,13 +50,13 @@ class Case:
             os.mkdir(self.work + "/b")
             self.name = "%s/b/%s.h5" % (self.work, what)
         else:
-            self.name = "s3://hsopen/home/test_user1/crash-%d-%s-%d.h5" % (os.getpid(), what, n)
+            self.name = "s3://hsopen/home/test_user1/crash-%s-%s-%d.h5" % (OURS, what, n)
         if args.session and args.store == "dir":
             os.rmdir(self.work + "/b")
             shutil.copytree(prepared.name + "/b", self.work + "/b")
             os.rename(self.work + "/b/x.h5", self.name)
         elif args.session:
-            subprocess.run([args.writer, "prepare", self.name], env=env(), check=True, timeout=120)
+            subprocess.run([args.writer, "prepare", self.name], env=env(), check=True, timeout=600)
 
     def bad(self, text):
         problems.append("%s at request %d: %s" % (self.what, self.n, text))
@@ -73,7 +74,7 @@ class Case:
 
     def look(self):
         p = subprocess.run([args.writer, CHECK, self.name, str(self.flushed())], env=env(), capture_output=True, text=True,
-                           timeout=120, cwd=self.work)
+                           timeout=600, cwd=self.work)
         if p.returncode != 0:
             self.bad("flushed up to phase %d, then: %s %s" % (self.flushed(), p.stdout, p.stderr[-3000:]))
         self.verify()
@@ -81,7 +82,7 @@ class Case:
     def verify(self):
         if not args.tool or (self.flushed() < 0 and not args.session):
             return
-        p = subprocess.run([args.tool, "verify", self.name], env=env(), capture_output=True, text=True, timeout=120)
+        p = subprocess.run([args.tool, "verify", self.name], env=env(), capture_output=True, text=True, timeout=600)
         if p.returncode != 0:
             self.bad("verify: %s %s" % (p.stdout[-2000:], p.stderr[-2000:]))
 
@@ -94,7 +95,7 @@ def in_directory(what, n):
     c = Case(what, n)
     fails = what in ("full", "close")
     session = args.session or ("close" if what == "close" else "write")
-    p = subprocess.run([args.writer, session, c.name, c.log], capture_output=True, text=True, timeout=120, cwd=c.work,
+    p = subprocess.run([args.writer, session, c.name, c.log], capture_output=True, text=True, timeout=600, cwd=c.work,
                        env=env(args.shim, BKT_TEST_PUT=str(n), BKT_TEST_DO="full" if fails else what, BKT_TEST_HIT=c.work + "/hit"))
     killed = p.returncode == -signal.SIGKILL
     if fails:
@@ -115,7 +116,7 @@ def in_directory(what, n):
 
 
 def ask_proxy(query):
-    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=20) as r:
+    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=120) as r:
         return dict(line.split("=", 1) for line in r.read().decode().split("\n") if "=" in line)
 
 
@@ -130,7 +131,7 @@ def on_s3(what, n):
             time.sleep(0.005)
         if p.poll() is None:
             p.kill()
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=600)
     hit = int(float(ask_proxy("").get("n_nth", "0"))) > 0
     ask_proxy("?clear=1")
     if p.returncode not in (0, -signal.SIGKILL):
@@ -148,7 +149,7 @@ def main():
     start = time.time()
     run = in_directory if args.store == "dir" else on_s3
     if args.session and args.store == "dir":
-        subprocess.run([args.writer, "prepare", prepared.name + "/b/x.h5"], env=env(), check=True, timeout=120)
+        subprocess.run([args.writer, "prepare", prepared.name + "/b/x.h5"], env=env(), check=True, timeout=600)
     kinds = ["before", "after", "full"] + ["close"] * (not args.session) if args.store == "dir" else ["freeze", "freeze_after", "lose", "500", "reset", "403"]
     with ThreadPoolExecutor(2 if args.store == "dir" else 1) as pool:
         for what in [args.only] if args.only else kinds:

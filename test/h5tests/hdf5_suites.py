@@ -54,7 +54,7 @@ def run(program, tests, plugin, bucket):
                 env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
             if bucket:
                 env["H5BUCKET_BUCKET"] = f"{bucket}/{os.path.basename(folder)}"
-        done = subprocess.run([os.path.join(tests, program)], cwd=folder, env=env, capture_output=True, timeout=300)
+        done = subprocess.run([os.path.join(tests, program)], cwd=folder, env=env, capture_output=True, timeout=600)
         out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         return results(out), out, err
 

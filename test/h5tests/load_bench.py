@@ -25,7 +25,7 @@ class Bench:
         self.env = dict(env, HDF5_PLUGIN_PATH=options.plugin, HDF5_USE_FILE_LOCKING="FALSE", **more)
 
     def run(self, *command, env=None, cwd=None):
-        p = subprocess.run(command, capture_output=True, timeout=120, env=dict(self.env, **(env or {})), cwd=cwd or self.files)
+        p = subprocess.run(command, capture_output=True, timeout=600, env=dict(self.env, **(env or {})), cwd=cwd or self.files)
         self.said = p.stderr.decode(errors="replace")
         return p.returncode, p.stdout.decode(errors="replace"), PROGRESS.sub("", self.said)
 

@@ -93,7 +93,7 @@ class Tools:
             sys.exit(77)
         return os.path.join(done.stdout.strip(), "files")
 
-    def run(self, command, env, cwd=None, timeout=300):
+    def run(self, command, env, cwd=None, timeout=900):
         """A hostile test file may make any program hang: it and its children end with the time."""
         with subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, start_new_session=True) as child:

@@ -42,7 +42,7 @@ def bad(text):
 
 
 def ask_proxy(query):
-    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=20) as r:
+    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=120) as r:
         return dict(line.split("=", 1) for line in r.read().decode().split("\n") if "=" in line)
 
 
@@ -64,7 +64,7 @@ class Place:
 
     def run(self, *command, env=None, **more):
         return subprocess.run(command, env=dict(base, H5BUCKET_ALLOW=self.allow, **(env or {})), capture_output=True, text=True,
-                              timeout=120, cwd=self.files, **more)
+                              timeout=600, cwd=self.files, **more)
 
     def dump(self):
         preload = {"LD_PRELOAD": os.environ["BKT_PRELOAD"]} if os.environ.get("BKT_PRELOAD") else {}
@@ -102,7 +102,7 @@ def kill_in_folder(place, kind, n, how):
         p = subprocess.Popen(place.command(kind), env=dict(base, H5BUCKET_ALLOW=place.allow), stderr=subprocess.PIPE, cwd=place.files)
         time.sleep(n * 0.004)
         p.send_signal(signal.SIGINT)
-        p.communicate(timeout=120)
+        p.communicate(timeout=600)
         return p.returncode == 0
     p = place.run(*place.command(kind), env={"LD_PRELOAD": libraries, "BKT_TEST_PUT": str(n), "BKT_TEST_DO": how})
     if p.returncode not in (0, -signal.SIGKILL):
@@ -119,7 +119,7 @@ def kill_in_s3(place, kind, n, how):
         time.sleep(0.005)
     if p.poll() is None:
         p.kill()
-    _, err = p.communicate(timeout=120)
+    _, err = p.communicate(timeout=600)
     ask_proxy("?clear=1")
     if p.returncode not in (0, -signal.SIGKILL):
         bad(f"{place.name}: gave {p.returncode}: {err}")

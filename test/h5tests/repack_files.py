@@ -32,7 +32,7 @@ class Repack:
     def tool(self, env, name, *args):
         try: # in the folder of the files: some have raw data beside them
             done = subprocess.run([os.path.join(self.args.bin, name), *args], env=env, cwd=self.folder, capture_output=True,
-                                  timeout=120 if env is self.ours else 30)
+                                  timeout=30 if env is self.native and name == "h5dump" else 600)
         except subprocess.TimeoutExpired:
             return -99, b"", b"it did not end in time"
         return done.returncode, done.stdout, done.stderr

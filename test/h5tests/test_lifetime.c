@@ -69,7 +69,7 @@ static void forked(void)
     if (pid == 0) {
         hid_t d = H5Dopen2(f, "/d2_edge", H5P_DEFAULT);
         int  *v = calloc(37UL * 53, sizeof *v);
-        alarm(60);
+        alarm(200);
         bool same = d >= 0 && H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0;
         unsigned sum = 0;
         for (size_t i = 0; i < 37UL * 53; i++)
@@ -122,7 +122,7 @@ static void exit_with_open_objects(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(60);
+        alarm(200);
         hid_t f = open_domain("groups.h5");
         exit(f >= 0 && H5Gopen2(f, "/a", H5P_DEFAULT) >= 0 && H5Dopen2(f, "/a/ds1", H5P_DEFAULT) >= 0 ? 0 : 1);
     }

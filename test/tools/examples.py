@@ -82,7 +82,7 @@ def main():
             if "-d /wind" in line and "run8.h5" in line:  # as the model's output, which has none yet
                 forget(args, top, "home/me/run8.h5")
             own = {**env, "HS_BUCKET": place(args, top, "mydata")} if "hdf5://" in line else env
-            r = subprocess.run(["bash", "-c", here(args, line, top)], cwd=top + "/cwd", env=own, capture_output=True, text=True, timeout=120,
+            r = subprocess.run(["bash", "-c", here(args, line, top)], cwd=top + "/cwd", env=own, capture_output=True, text=True, timeout=600,
                                errors="replace")
             n += 1
             right = r.returncode == 0 and (r.stdout.strip() or not line.startswith(LISTS))

@@ -125,5 +125,5 @@ def test_no_name_and_a_full_disk_are_told(b):
     fails(b.run("load", b.fx("acl.h5"), ""), "no name", rc=2)
     for argv in (["--help"], ["--version"], ["help"], ["settings"]):
         with open("/dev/full", "w") as full:
-            r = subprocess.run([b.tool, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            r = subprocess.run([b.tool, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600)
         assert r.returncode == 1 and "can't be written to" in r.stderr, (argv, r.returncode, r.stderr)

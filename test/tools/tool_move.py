@@ -211,7 +211,7 @@ def test_ctrl_c_leaves_nothing_half_done(b):
         p = subprocess.Popen([b.tool, "cp", d, to], stderr=subprocess.PIPE, text=True)
         time.sleep(wait)
         p.send_signal(signal.SIGINT)
-        err = p.communicate(timeout=60)[1]
+        err = p.communicate(timeout=600)[1]
         assert p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
         if p.returncode == 130:
             assert "stopped" in err and not os.path.exists(to) and set(os.listdir(b.path("db"))) == trees, err
@@ -231,7 +231,7 @@ def test_ctrl_c_leaves_no_part_of_a_file(b):
             p = subprocess.Popen([b.tool, "get", d, to], stderr=subprocess.PIPE, text=True)
             time.sleep(wait)
             p.send_signal(signal.SIGINT)
-            err = p.communicate(timeout=60)[1]
+            err = p.communicate(timeout=600)[1]
             assert p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
             assert os.listdir(folder) == ([] if p.returncode else ["x.h5"]), (p.returncode, os.listdir(folder))
             if p.returncode == 0:

@@ -35,7 +35,7 @@ static int child_finds_it_whole(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        (void)alarm(60);
+        (void)alarm(200);
         (void)pthread_mutex_lock(&shared.lock);
         _exit(shared.a == shared.b ? 0 : 1);
     }

@@ -31,7 +31,7 @@ static void write_chunk(struct model *m, struct bkt_dsetio *io, uint64_t k, uint
 /* PUTs since @p from; waits until there are @p want. */
 static uint64_t puts_since(uint64_t from, uint64_t want)
 {
-    for (int i = 0; i < 2000 && puts_sent() - from < want; i++)
+    for (int i = 0; i < 40000 && puts_sent() - from < want; i++)
         usleep(5000);
     return puts_sent() - from;
 }

@@ -227,7 +227,7 @@ static void pool_threads_may_wait(struct bkt_store *st)
         w[i] = (struct waiter){{.run = wait_in_pool}, st, &left, 1};
         bkt_pool_submit(&w[i].job);
     }
-    for (int i = 0; i < 2000 && atomic_load(&left); i++)
+    for (int i = 0; i < 20000 && atomic_load(&left); i++)
         (void)usleep(10000);
     CHECK(atomic_load(&left) == 0, "%s: %d jobs hang", which, atomic_load(&left));
     bkt_pool_shutdown();

@@ -208,7 +208,7 @@ static void fork_amid(struct bkt_store *st, const char *call, bool child_waits)
     (void)fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        (void)alarm(30); /* a lock for ever */
+        (void)alarm(200); /* a lock for ever */
         (void)close(rest[1]);
         _exit(child_waits ? read(rest[0], &c, 1) != 0 : put(st, "fork/k", "from a child", NULL, NULL) != BKT_OK);
     }
@@ -216,7 +216,7 @@ static void fork_amid(struct bkt_store *st, const char *call, bool child_waits)
     if (!child_waits)
         CHECK(waitpid(pid, &status, 0) == pid && status == 0, "%s: the child: %d", call, status);
     CHECK(__real_write(go_on[1], &c, 1) == 1 && pthread_join(t, &good) == 0 && good, "%s: the thread", call);
-    (void)alarm(30);
+    (void)alarm(200);
     CHECK(put(st, "fork/k", "from the parent", NULL, NULL) == BKT_OK, "put");
     (void)alarm(0);
     (void)__real_close(rest[1]);
