@@ -5,6 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/bkt-restart-XXXXXX")
 trap '"$here/radosgw.sh" stop "$dir/s3"; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM # sh doesn't come to that otherwise
 mkdir "$dir/empty"
 rc=0
 ENDS_WITH_CALLER=yes "$here/radosgw.sh" start "$dir/s3" "buck=$dir/empty" || rc=$?
