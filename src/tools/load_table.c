@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "edit.h"
 #include "h5.h"
 #include "load.h"
@@ -110,37 +111,82 @@ static void put_row(const struct table *t, const struct load_row *r, unsigned ch
         bkt_put_le(to + t->at_mask, 4, r->mask);
 }
 
-/* Whole slabs of the slowest dimension at a time, so that memory stays small. */
+/* Rows in the order of the blocks they lie in; 16 bytes for each. */
+struct placed_row {
+    uint64_t block;
+    size_t   row;
+};
+
+static int by_block(const void *a, const void *b)
+{
+    const struct placed_row *x = a, *y = b;
+    return x->block != y->block ? (x->block < y->block ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void place_of(const struct bkt_blocks *b, uint64_t index, hsize_t *at)
+{
+    for (unsigned d = b->rank; d-- > 0; index /= b->dims[d])
+        at[d] = index % b->dims[d];
+}
+
+/* One block of the table, whose rows are those of @p p, @p n of them. */
+static int fill_block(const struct table *t, const struct bkt_blocks *b, const struct load_rows *rows, const struct placed_row *p, size_t n,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)b->n, t->row);
+    BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
+    BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &(hsize_t){b->n}, NULL);
+    if (!buf)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        struct load_row r;
+        hsize_t         at[BKT_MAX_RANK];
+        uint64_t        to = 0;
+        rows->get(rows->arg, p[i].row, &r);
+        place_of(b, r.index, at);
+        for (unsigned d = 0; d < b->rank; d++)
+            to = to * b->count[d] + (at[d] - b->at[d]);
+        put_row(t, &r, buf + to * t->row);
+    }
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->at, NULL, b->count, NULL) < 0 ||
+        H5Dwrite(t->dset, t->type, mem, space, H5P_DEFAULT, buf) < 0)
+        return h5_fail(err, "writing a chunk table");
+    return BKT_OK;
+}
+
+/* Blocks of whole chunks of the table, and only those that rows lie in: a grid may be far larger than its chunks are many. */
 static int fill(const struct table *t, const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err)
 {
-    uint64_t        per = 1, at = 0;
-    struct load_row r   = {0};
-    for (unsigned d = 1; d < t->rank; d++)
-        if (!bkt_mul_u64(per, grid[d], &per))
+    struct bkt_blocks b;
+    hsize_t           dims[BKT_MAX_RANK], chunk[BKT_MAX_RANK], at[BKT_MAX_RANK];
+    uint64_t          all = 1;
+    for (unsigned d = 0; d < t->rank; d++) {
+        dims[d]  = grid[d];
+        chunk[d] = t->chunk[d];
+        if (!bkt_mul_u64(all, grid[d], &all))
             BKT_FAIL(err, BKT_EINVAL, "a chunk table of more than 2^64 rows");
-    uint64_t step = bkt_max_u64(SLAB_ROWS / bkt_max_u64(per, 1), 1);
-    step          = bkt_ceil_div(step, t->chunk[0]) * t->chunk[0];
-    if (rows->n)
-        rows->get(rows->arg, 0, &r);
-    for (size_t i = 0; i < rows->n;) {
-        at = r.index / per / step * step;
-        hsize_t start[BKT_MAX_RANK] = {at}, count[BKT_MAX_RANK] = {bkt_min_u64(step, grid[0] - at)}, m;
-        for (unsigned d = 1; d < t->rank; d++)
-            count[d] = grid[d];
-        m = count[0] * per;
-        BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)m, t->row);
-        BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
-        BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &m, NULL);
-        if (!buf)
-            BKT_NOMEM(err);
-        while (i < rows->n && r.index - at * per < m) {
-            put_row(t, &r, buf + (r.index - at * per) * t->row);
-            if (++i < rows->n)
-                rows->get(rows->arg, i, &r);
-        }
-        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
-            H5Dwrite(t->dset, t->type, mem, space, H5P_DEFAULT, buf) < 0)
-            return h5_fail(err, "writing a chunk table");
+    }
+    if (!rows->n)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_freep) struct placed_row *p = calloc(rows->n, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    bkt_blocks_begin(&b, t->rank, dims, chunk, SLAB_ROWS);
+    bool in_order = true;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct load_row r;
+        rows->get(rows->arg, i, &r);
+        place_of(&b, r.index, at);
+        p[i]     = (struct placed_row){bkt_blocks_number(&b, at), i};
+        in_order = in_order && (i == 0 || p[i].block >= p[i - 1].block);
+    }
+    if (!in_order)
+        qsort(p, rows->n, sizeof *p, by_block);
+    for (size_t i = 0, n; i < rows->n; i += n) {
+        for (n = 1; i + n < rows->n && p[i + n].block == p[i].block;)
+            n++;
+        bkt_blocks_goto(&b, p[i].block);
+        BKT_PASS(fill_block(t, &b, rows, p + i, n, err));
     }
     return BKT_OK;
 }

@@ -56,6 +56,10 @@ def places(b):
     rc, _, err = b.load("--link", "huge.h5", b.domain("huge.h5"))
     end = ("-s", str((5 << 30) - 5), "-c", "5")
     check("elements behind 4 GiB are found", rc == 0 and b.values("huge.h5", "/huge", *end, domain=True)[-5:] == ["0", "7", "8", "9", "10"], err)
+    rc, _, err = b.load("--link", "thin.h5", b.domain("thin.h5"))
+    got = [b.values("thin.h5", "/thin", "-s", f"{i // 3},{1700 * (i % 11)},{300000 * (7 * i % 30) + i}", "-c", "1,1,1", domain=True)
+           for i in (0, 1, 13, 29)] if rc == 0 else []
+    check("a few chunks of a grid without end are found", [g[-1:] for g in got] == [["1"], ["2"], ["14"], ["30"]], err + str(got))
 
 
 def prefixes(b):

@@ -233,6 +233,22 @@ static void huge(void)
     OK(H5Dclose(dset)), OK(H5Pclose(dcpl)), OK(H5Sclose(space)), OK(H5Sclose(mem)), OK(H5Fclose(file));
 }
 
+/* A few chunks in a grid of 8 * 10^11, of which one step of the first dimension has 2 * 10^10. */
+static void thin(void)
+{
+    const hsize_t dims[] = {40, 20000, 10000000}, chunk[] = {1, 1, 10}, one[] = {1, 1, 1};
+    hid_t         file = OK(H5Fcreate("thin.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t         dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple(3, dims, NULL)), mem = OK(H5Screate(H5S_SCALAR));
+    OK(H5Pset_chunk(dcpl, 3, chunk));
+    hid_t dset = OK(H5Dcreate2(file, "thin", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    for (unsigned char i = 0; i < 30; i++) {
+        hsize_t at[] = {i / 3, 1700u * (i % 11), 300000u * ((7u * i) % 30) + i};
+        OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, one, NULL));
+        OK(H5Dwrite(dset, H5T_NATIVE_UCHAR, mem, space, H5P_DEFAULT, &(unsigned char){i + 1}));
+    }
+    OK(H5Dclose(dset)), OK(H5Pclose(dcpl)), OK(H5Sclose(space)), OK(H5Sclose(mem)), OK(H5Fclose(file));
+}
+
 /* ---- metadata all over a file ---- */
 
 /* 32 MB of chunks as they would be appended, so that their index lies among them; then groups with small datasets between. */
@@ -284,5 +300,6 @@ int main(int argc, char **argv)
     drivers();
     values();
     huge();
+    thin();
     return failures != 0;
 }
