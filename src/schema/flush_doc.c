@@ -11,6 +11,8 @@ static int doc_key(const char *path, struct bkt_buf *out)
     return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
 }
 
+/* One after the other, outermost first: the nearest folder that has a document is where everybody stops looking, so a writer who is
+ * killed must leave none without those above it.  It is a round trip for each, once. */
 static int write_folders(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;

@@ -1,5 +1,5 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|external N: writes a new file in one of some ways, as
- * a program that knows nothing of connectors would. */
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep N: writes a new file in
+ * one of some ways, as a program that knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +177,18 @@ static int external(hid_t file, long n)
     return H5Pclose(p) < 0 || H5Sclose(s) < 0;
 }
 
+/* Groups within each other, made by the name of the last. */
+static int deep(hid_t file, long n)
+{
+    char  path[400] = "";
+    hid_t lcpl      = H5Pcreate(H5P_LINK_CREATE), g;
+    for (long i = 0; i < n && i < 40; i++)
+        snprintf(path + strlen(path), sizeof path - strlen(path), "%sg%ld", i ? "/" : "", i);
+    MUST(H5Pset_create_intermediate_group(lcpl, 1));
+    MUST(g = H5Gcreate2(file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT));
+    return H5Gclose(g) < 0 || H5Pclose(lcpl) < 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -185,7 +197,7 @@ int main(int argc, char **argv)
     } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
                 {"chunks", chunks}, {"partial", partial},       {"append", append},
                 {"deflate", deflate}, {"large", chunks},       {"refused", refused},
-                {"external", external}};
+                {"external", external}, {"deep", deep}};
     if (argc != 4)
         return 2;
     hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

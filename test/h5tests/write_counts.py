@@ -24,7 +24,7 @@ from request_counts import PATIENT, Server  # noqa: E402
 
 OBJECTS, LOG, LOCK = {}, [], threading.Lock()
 HOLD = None  # (expression, event, expression): PUTs of keys that the first finds are answered after one that the last finds
-GATE = None  # a barrier: HEADs of raw files are answered once so many came
+GATES = []  # (method, expression, barrier): requests of keys that it finds are answered once so many came
 REFUSE = False  # DELETE of anything but the probe is answered 403
 CHUNK = 65536 * 4
 
@@ -82,8 +82,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         held = HOLD if self.command == "PUT" else None
         if held and re.search(held[0], key):
             held[1].wait(60)
-        if GATE and self.command == "HEAD" and key.startswith("raw"):
-            GATE.wait(60)
+        for method, what, barrier in GATES:
+            if method == self.command and re.search(what, key):
+                barrier.wait(60)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body), [key]))
             if held and re.search(held[2], key):
@@ -132,7 +133,7 @@ class Tests:
         OBJECTS.clear()
         OBJECTS.update(there or {})
         LOG.clear()
-        done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way, str(n)], env={**self.env, **more},
+        done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way.rsplit("/", 1)[-1], str(n)], env={**self.env, **more},
                               capture_output=True, timeout=600)
         self.server.settle()
         # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
@@ -198,12 +199,22 @@ class Tests:
 
     def external(self, n):
         """Raw files are looked at once in an open file, all at the same time."""
-        global GATE
-        GATE = threading.Barrier(n)
+        GATES[:] = [("HEAD", "^raw", threading.Barrier(n))]
         log = self.run("external", n, {f"raw{i}": i.to_bytes(4, "little") for i in range(n)})
-        GATE = None
+        GATES.clear()
         heads = collections.Counter(entry[1] for entry in log if entry[0] == "HEAD")
         self.check(len(heads) == n and set(heads.values()) == {1}, f"external: {sum(heads.values())} HEADs, {n} wanted")
+
+    def deep(self, n):
+        """Groups and folders that are missing on the way: what is above is looked for at once, groups are stored at once, and folders one
+        after the other, so that a writer who is killed leaves none without those above it."""
+        GATES[:] = [("GET", r"\.domain\.json$", threading.Barrier(4)), ("PUT", r"\.group\.json$", threading.Barrier(n + 1))]
+        log = self.run("f1/f2/f3/deep", n)
+        GATES.clear()
+        counts = collections.Counter((entry[0], entry[1].rsplit("/", 1)[-1]) for entry in log)
+        self.check(counts == {("GET", ".domain.json"): 4, ("PUT", ".group.json"): n + 1, ("PUT", ".domain.json"): 4}, f"deep: {dict(counts)}")
+        docs = [entry[1] for entry in log if entry[0] == "PUT" and entry[1].endswith("/.domain.json")]
+        self.check(docs == [f"{path}/.domain.json" for path in ("f1", "f1/f2", "f1/f2/f3", "f1/f2/f3/deep.h5")], f"deep: stored as {docs}")
 
 
 def main():
@@ -227,6 +238,7 @@ def main():
     tests.append(1000)
     tests.refused(20)
     tests.external(8)
+    tests.deep(5)
     server.shutdown()
     sys.exit(tests.failed != 0)
 
