@@ -134,6 +134,8 @@ def on_s3(what, n):
     out, err = p.communicate(timeout=600)
     hit = int(float(ask_proxy("").get("n_nth", "0"))) > 0
     ask_proxy("?clear=1")
+    while ask_proxy("")["busy"] != "0":  # what was on its way when it was killed arrives before anybody looks
+        time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         c.bad(err[-3000:])
     elif p.returncode == 0 and c.flushed() != PHASES:

@@ -121,6 +121,8 @@ def kill_in_s3(place, kind, n, how):
         p.kill()
     _, err = p.communicate(timeout=600)
     ask_proxy("?clear=1")
+    while ask_proxy("")["busy"] != "0":  # what was on its way when it was killed arrives before anybody looks
+        time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         bad(f"{place.name}: gave {p.returncode}: {err}")
     return p.returncode == 0

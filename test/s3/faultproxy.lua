@@ -17,9 +17,10 @@
 --   rate            bytes per second and connection
 --   method, match   only this method ("changes": all but GET and HEAD); only URIs that match this Lua pattern
 --   seed            of the random numbers
+-- Shown besides: busy, the requests that the server behind works at, also those of clients that have gone.
 -- Counted: n_seen, n_requests (after method and match), n_503, n_500, n_429, n_reset, n_stall, n_cut, n_flip, n_after, n_nth.
 local M = {}
-local fault = ngx.shared.fault
+local fault, busy = ngx.shared.fault, ngx.shared.busy
 
 function M.control()
     for name, value in pairs(ngx.req.get_uri_args()) do
@@ -36,6 +37,7 @@ function M.control()
     for _, name in ipairs(fault:get_keys()) do
         ngx.say(name, "=", tostring(fault:get(name)))
     end
+    ngx.say("busy=", busy:get("n") or 0)
 end
 
 local function hit(name)
@@ -107,7 +109,7 @@ local function wait()
     end
 end
 
-function M.access()
+local function trouble()
     if not fault:get("on") then
         return
     end
@@ -162,6 +164,18 @@ function M.access()
     if hit("pafter") then
         fault:incr("n_after", 1, 0)
         ngx.ctx.cut = -1
+    end
+end
+
+function M.access()
+    trouble()
+    ngx.ctx.goes_on = true -- to the server
+    busy:incr("n", 1, 0)
+end
+
+function M.log()
+    if ngx.ctx.goes_on then
+        busy:incr("n", -1)
     end
 end
 

@@ -52,7 +52,7 @@ write_conf() { # UPSTREAM PORT TLSPORT
         location="proxy_pass http://server; proxy_http_version 1.1; proxy_set_header Connection '';
             proxy_set_header Host \$http_host; proxy_request_buffering off; proxy_max_temp_file_size 0;
             proxy_buffer_size 64k; proxy_buffers 16 64k; proxy_busy_buffers_size 128k;
-            proxy_read_timeout 600s; proxy_send_timeout 600s; proxy_next_upstream off;"
+            proxy_read_timeout 600s; proxy_send_timeout 600s; proxy_next_upstream off; proxy_ignore_client_abort on;"
         ;;
     esac
     cat > "$dir/nginx.conf" <<CONF
@@ -74,6 +74,7 @@ http {
     ssl_certificate $dir/cert.pem; ssl_certificate_key $dir/key.pem;
     lua_package_path "$here/?.lua;/usr/share/lua/5.1/?.lua;;";
     lua_shared_dict fault 1m;
+    lua_shared_dict busy 64k;
     map \$host \$bucket { default ""; ~^(?<b>[^.]+)\.localhost\$ /\$b; }
     $upstream
     init_worker_by_lua_block { math.randomseed(ngx.worker.pid() + ngx.now() * 1000) }
@@ -83,7 +84,8 @@ http {
         location = /__fault { content_by_lua_block { require("faultproxy").control() } }
         set \$folder $folder;
         location / {
-            access_by_lua_block { return require("faultproxy").access() }
+            access_by_lua_block { require("faultproxy").access() }
+            log_by_lua_block { require("faultproxy").log() }
             header_filter_by_lua_block { return require("faultproxy").header_filter() }
             body_filter_by_lua_block { return require("faultproxy").body_filter() }
             $location
