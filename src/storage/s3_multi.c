@@ -11,7 +11,8 @@
 #include "s3_xml.h"
 
 #define MAX_PARTS 10000U /* S3 takes no more */
-#define AT_ONCE   8 /* parts under way: 3 Gbit/s where a connection has 50 MB/s, as with S3 */
+/* Parts under way, of 50 MB/s each as with S3: 256 MiB in parts of 32 take 1.25 s at 100 ms, with 4 2.0 s, one by one 6.6 s. */
+#define AT_ONCE   8
 #define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed, and wants to be asked again: how often */
 
 struct part {

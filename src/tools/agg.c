@@ -11,9 +11,13 @@
 #include "store.h"
 #include "tree_impl.h"
 
-#define SMALL     ((uint64_t)64 << 10) /* datasets below this are copied: one object instead of a range of each file */
-#define MOST_STEPS 1024
-#define NAME_ROOM 64                   /* bytes beyond the longest name that names in later runs may have */
+/* Datasets of no more than SMALL bytes in a file are copied: objects of that size instead of a range of each file.  200 files at 30 ms,
+ * linked and copied, are read in 0.16 and 0.04 s where they have 16 KiB each, in 0.17 and 0.11 s with 64 KiB; to load them takes 0.95
+ * s either way, nearly all of it to open one file after the other.  Objects of 1 MiB would be read in 0.05 s, but whoever appends a
+ * step stores the last one anew. */
+#define SMALL      ((uint64_t)64 << 10)
+#define MOST_STEPS 1024 /* of a coordinate, say: 8 KiB, which is what an append of one step stores */
+#define NAME_ROOM  64   /* bytes beyond the longest name that names in later runs may have; the table is compressed, and zeros are nothing */
 
 void agg_fini(struct agg *a)
 {
@@ -105,7 +109,8 @@ static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
     uint64_t                     bytes = bkt_max_u64(H5Tget_size(type), 1);
     for (unsigned i = 0; i < rank; i++)
-        bytes *= i == dim ? 1 : chunk[i];
+        if (i != dim && !bkt_mul_u64(bytes, chunk[i], &bytes))
+            return;
     chunk[dim] = bkt_max_u64(chunk[dim], bkt_min_u64(MOST_STEPS, SMALL / bytes));
 }
 

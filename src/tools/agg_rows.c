@@ -125,7 +125,7 @@ int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *
 
 /* ---- writing them ---- */
 
-/* Room in the table for the block: grown by halves, so that ten thousand files don't mean ten thousand changes. */
+/* Room in the table for the block: grown by halves, so that ten thousand files mean 14 changes. */
 static int make_room(struct agg_dset *d, uint64_t need, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);

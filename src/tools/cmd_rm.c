@@ -15,7 +15,8 @@
 #include "thread.h"
 #include "tool.h"
 
-#define TEAM 16 /* domains removed at once: each takes a few requests, one after the other */
+/* Domains removed at once: each takes some requests, one after the other.  256 small ones at 30 ms: 2.0 s; with 16 3.9 s, with 4 9.0 s. */
+#define TEAM 64
 
 struct rm {
     struct bkt_tool  *t;
