@@ -9,8 +9,6 @@
 #include "num.h"
 #include "tree_impl.h"
 
-#define BLOCK_BYTES ((uint64_t)64 << 20) /* values copied at once */
-
 /* ---- by reference: making the rows ---- */
 
 int agg_fields_of(struct agg_dset *d, struct bkt_err *err)
@@ -203,7 +201,7 @@ int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     c.rank = (unsigned)rank;
     for (int i = 1; i < rank; i++)
         row *= c.dims[i]; /* HDF5 has checked it */
-    hsize_t n = rank ? c.dims[0] : 1, step = bkt_min_u64(bkt_max_u64(BLOCK_BYTES / bkt_max_u64(row, 1), 1), n);
+    hsize_t n = rank ? c.dims[0] : 1, step = bkt_min_u64(bkt_max_u64(BKT_TOOL_BLOCK / bkt_max_u64(row, 1), 1), n);
     if (n == 0 || row == 0)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) void *buf = calloc((size_t)step, (size_t)row);
