@@ -8,7 +8,8 @@
  * are known to be small (JSON) have twice as many from the start, until it is seen that more don't help: h5dump -H of 10,101
  * objects takes 0.06 s less of 1.6.  Uploads are looked at likewise, their bodies being what goes out.  But the system
  * takes what it is given long before it is sent, and on a full line twice the connections have twice as long to wait: so they go
- * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter.  Chunks that are uploaded have twice as many
+ * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter (10,000 groups take 1.7 s
+ * with 1.2 and 4 as well, 256 MiB at 100 ms and 50 MB/s a request 0.7 and 0.8 s; one run each).  Chunks that are uploaded have twice as many
  * from the start, too: their bodies go out while the server makes the first ones wait, and there are never more than setting
  * in_flight bytes of them.  256 MiB by 256 calls, 1 MiB a chunk, take 0.30 s at 30 ms, and 0.32 without that; by one call 0.31 and
  * 0.30 (medians of 12 runs, 0.03 s around them).
@@ -81,7 +82,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Note one more; the 95th percentile, times @p halves / 2, goes to *limit now and then. */
+/* Note one more; the 95th percentile, times @p halves / 2, goes to *limit each 32 times: late_same takes 0.52 s so, 0.57 when each 8
+ * times and 0.63 when each 128 times (two runs each). */
 static void note(uint32_t *samples, size_t *n_samples, uint64_t x, unsigned halves, uint64_t *limit)
 {
     uint32_t v[BKT_PACE_SAMPLES];
@@ -242,7 +244,8 @@ bool bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t n
     return took > limit && (stuck || to_come > (double)limit);
 }
 
-/* When to look next, from now on; UINT64_MAX: no need to.  What is late is noticed an eighth of late_ms later at most, or 5 ms. */
+/* When to look next, from now on; UINT64_MAX: no need to.  What is late is noticed an eighth of late_ms later at most, or 5 ms:
+ * late_same takes 0.50 s with 1, 5 and 20. */
 uint64_t bkt_pace_look_at(const struct host *h, uint64_t now)
 {
     if (!h->late_ms || !h->reading || h->tokens < 1)

@@ -17,7 +17,7 @@
  * step stores the last one anew. */
 #define SMALL      ((uint64_t)64 << 10)
 #define MOST_STEPS 1024 /* of a coordinate, say: 8 KiB, which is what an append of one step stores */
-#define NAME_ROOM  64   /* bytes beyond the longest name that names in later runs may have; the table is compressed, and zeros are nothing */
+#define NAME_ROOM  64   /* bytes beyond the longest name that names in later runs may have: zeros, in a table that is compressed */
 
 void agg_fini(struct agg *a)
 {

@@ -253,8 +253,9 @@ static int copy_groups(struct job *j)
 
 /* ---- references ---- */
 
-#define ELEMENTS 65536u /* of variable size read at once */
-#define BYTES    (16u << 20)
+/* Of variable size, read at once.  cp of 300,000 lists of references at 30 ms: 1.2 s and 139 MiB; with 4096 1.6 and 114, with all at
+ * once 1.1 and 178 (one run each). */
+#define ELEMENTS 65536u
 
 static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio *out, const struct bkt_sel *sel)
 {
@@ -296,7 +297,7 @@ static int rewrite(const struct job *j, struct bkt_dsetio *in, struct bkt_dsetio
     }
     if (space->cls != BKT_S_SIMPLE || space->rank == 0)
         return move_values(j, in, out, &sel);
-    uint64_t most = bkt_dsetio_is_var(in) ? ELEMENTS : BYTES / (bkt_dsetio_elem_size(in) ? bkt_dsetio_elem_size(in) : 1);
+    uint64_t most = bkt_dsetio_is_var(in) ? ELEMENTS : BKT_TOOL_BLOCK / (bkt_dsetio_elem_size(in) ? bkt_dsetio_elem_size(in) : 1);
     uint64_t rows = row && most / row ? most / row : 1;
     sel.kind      = BKT_SEL_HYPER;
     for (uint64_t at = 0; row && at < space->dims[0]; at += rows) {

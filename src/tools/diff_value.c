@@ -8,7 +8,6 @@
 #include "num.h"
 #include "tree_impl.h"
 
-#define BLOCK ((uint64_t)16 << 20) /* bytes of each side read at once; a chunk at least */
 
 static bool same(hid_t type, const char *a, const char *b);
 
@@ -320,7 +319,7 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
 {
     BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c    = {.v = NULL};
     BKT_CLEANUP(h5_closep) hid_t                     dcpl = H5Dget_create_plist(k->a);
-    const uint64_t elems = BLOCK / H5Tget_size(k->m.in);
+    const uint64_t elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.in);
     hsize_t        dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     int            rank = H5Sget_simple_extent_dims(space, dims, NULL);
     if (rank < 0 || dcpl < 0)

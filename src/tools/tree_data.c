@@ -5,9 +5,9 @@
 #include "buf.h"
 #include "interrupt.h"
 #include "num.h"
+#include "tool.h"
 #include "tree_impl.h"
 
-#define BLOCK_BYTES ((uint64_t)16 << 20)
 #define MAX_BOXES   256 /* of one selection: HDF5 joins them one by one; a block with more of them is moved as a whole */
 
 /* ---- stored chunks ---- */
@@ -156,7 +156,7 @@ static int move_stored(struct io *io, unsigned rank, const hsize_t *dims, uint64
 static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
 {
     struct bkt_blocks b;
-    const uint64_t    elems = BLOCK_BYTES / H5Tget_size(io->mem.in);
+    const uint64_t    elems = BKT_TOOL_BLOCK / H5Tget_size(io->mem.in);
     hsize_t           dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     int               rank = H5Sget_simple_extent_dims(io->space, dims, NULL);
     if (rank < 0)
