@@ -9,8 +9,8 @@
  * objects takes 0.06 s less of 1.6.  Uploads are looked at likewise, their bodies being what goes out.  But the system
  * takes what it is given long before it is sent, and on a full line twice the connections have twice as long to wait: so they go
  * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter (10,000 groups take 1.7 s
- * with 1.2 and 4 as well, 256 MiB at 100 ms and 50 MB/s a request 0.7 and 0.8 s; one run each).  Chunks that are uploaded have twice as many
- * from the start, too: their bodies go out while the server makes the first ones wait, and there are never more than setting
+ * with 1.2 and 4 as well, 256 MiB at 100 ms and 50 MB/s a request 0.7 and 0.8 s; one run each).  Chunks that are uploaded have twice
+ * as many from the start, too: their bodies go out while the server makes the first ones wait, and there are never more than setting
  * in_flight bytes of them.  256 MiB by 256 calls, 1 MiB a chunk, take 0.30 s at 30 ms, and 0.32 without that; by one call 0.31 and
  * 0.30 (medians of 12 runs, 0.03 s around them).
  *
