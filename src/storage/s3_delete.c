@@ -118,7 +118,7 @@ static void posted(struct bkt_req *post)
     finish(g);
 }
 
-/* Nor would all parsers leave blanks at its ends alone: another object would be deleted. */
+/* Blanks at its ends are dropped by some parsers: another object would be deleted. */
 static bool xml_can_say(const char *key)
 {
     const char *end = key;
