@@ -37,8 +37,8 @@ enum bkt_code {
 #undef X
 };
 
-#define BKT_ERR_FRAMES 8
-#define BKT_ERR_MSG    600
+#define BKT_ERR_FRAMES 8   /* the root cause and what callers add: domain, object, chunk, call; more are left out */
+#define BKT_ERR_MSG    600 /* bytes; the rest is cut off.  All frames are 5 KB on the stack of who calls */
 
 struct bkt_frame {
     const char *file, *func;

@@ -15,6 +15,11 @@
  *    read_ahead   slabs of 16 MiB with 50 ms of work on each, far: 2.08 s with 16M, 1.11 s with 64M, 1.10 s with 256M
  *    near         64 points in a call each, 30 ms: 1.97, 1.99, 1.93 s and 1.0, 4.0, 15.5 MiB with 16K, 64K, 256K
  *    chunk_cache  64 MiB a second time, 30 ms: 65 ms with 32M, 5 ms with 96M, 6 ms with 256M
+ *    merge_gap    every second chunk of 1 MiB of 256, with 0, 64K, 512K, 2M, 8M: 0.21, 0.21, 0.21, 0.23, 0.24 s at 30 ms, far 0.45, 0.43,
+ *                 0.43, 0.54, 0.48 s, in 131 requests for 128 MiB up to 512K, and 68 for 191 MiB from 2M on; an element of each 64 KiB:
+ *                 0.60, 0.28, 0.27, 0.31, 0.28 s (5 runs)
+ *    write_cache  256 MiB written 1 MiB at a time, 30 ms, with 8M, 32M, 96M, 256M: 1.46, 0.42, 0.30, 0.40 s and 16, 51, 138, 307 MiB
+ *                 (5 runs); deflated 0.64, 0.48, 0.53, 0.61 s (3 runs)
  *    meta_cache   h5ls -r of 10,101 objects: 11,143 requests with 8M, 10,102 with 64M and 256M */
 /*  X(kind, name, environment variables (first set one wins), default, lowest, highest, help)
  *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on) */

@@ -13,7 +13,9 @@
 #include "trace.h"
 
 #define STORED_BITS (1u << 19) /* 64 KiB: of 10,000 chunks stored, one in fifty others is looked for in vain */
-#define FEW_MAX     2048       /* hashes in a list, 8 KiB, before the bits: most datasets never have so many chunks */
+/* Hashes in a list, 8 KiB, before the bits: most datasets never have so many chunks, and the bits of 1,000 datasets would be 64 MiB.
+ * 20,000 chunks of 1 KiB written one by one to a directory take 0.06 s with 0, 64, 2048 and 65536. */
+#define FEW_MAX     2048
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
 struct dirty { /* what is attached to the cache */
@@ -141,8 +143,9 @@ static bool is_idle(const struct bkt_wset *ws)
     return true;
 }
 
-/* A program that writes a great many datasets: those it hasn't written to for long are let go.  What readers have cached of
- * them lies under numbers that only the set knows to be out of date, so the cache is emptied. */
+/* A program that writes a great many datasets: those it hasn't written to for long are let go, once all of them may take up a quarter
+ * of the cache, and then whenever a quarter more have come, so that looking through them costs each a few steps.  What readers have
+ * cached of them lies under numbers that only the set knows to be out of date, so the cache is emptied. */
 static void trim_sets(struct bkt_dirty *d, uint64_t each)
 {
     size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;

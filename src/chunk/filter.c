@@ -135,7 +135,8 @@ struct run {
     unsigned        n, last; /* the stage that decodes into the caller's buffer */
     bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
     size_t          elem_size;
-    size_t          limit;  /* for stages whose length is not known */
+    size_t          limit;  /* for stages whose length is not known: a chunk and what compressors and checksums add to one that gets no
+                               shorter, a hundredth and some bytes, many times over; bounds streams that lie */
     size_t          stored; /* expected length of the stored bytes; 0: not known */
     struct bkt_span now;
     void           *mem; /* holds what `now` shows, unless that is the caller's */

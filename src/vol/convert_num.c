@@ -56,7 +56,7 @@ static bool is_exact(enum bkt_num from, enum bkt_num to)
 /* ---- values where something happens ---- */
 
 #define WIDE 8    /* bytes of the widest number */
-#define MOST 4096 /* values of one kind */
+#define MOST 4096 /* values of one kind; float64 has 2,811, the most */
 
 struct values {
     unsigned char v[WIDE * MOST];

@@ -12,7 +12,9 @@
 #include "file_chunks.h"
 #include "num.h"
 
-#define STRIP ((size_t)32 << 20) /* bytes of a dataset in memory at a time */
+/* Bytes of a dataset in memory at a time.  256 MiB of a file on this machine are copied to a bucket in 0.27, 0.27, 0.34, 0.55, 0.42 s at
+ * 30 ms with 4, 16, 32, 64, 256 MiB; of a source in a bucket each strip is a round trip and more, so it isn't the shortest. */
+#define STRIP ((size_t)32 << 20)
 
 /* ---- the memory type ---- */
 

@@ -1,6 +1,6 @@
-/* read_dataset FILE DATASET first|all|rows [TIMES]: read a dataset's first element, or all of it, or all of it in
- * calls of one leading index each, TIMES times in one open file.  Which connector serves it is the environment's
- * business.  Prints a checksum. */
+/* read_dataset FILE DATASET first|all|rows|chunks [TIMES]: read a dataset's first element, or all of it, or all of it in
+ * calls of one leading index each, or only count its chunks, TIMES times in one open file.  Which connector serves it is the
+ * environment's business.  Prints a checksum, or how many chunks there are. */
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static int read_part(hid_t dset, hid_t type, hid_t space, const hsize_t *start, 
 int main(int argc, char **argv)
 {
     if (argc < 4)
-        return fprintf(stderr, "usage: read_dataset FILE DATASET first|all|rows [TIMES]\n"), 2;
+        return fprintf(stderr, "usage: read_dataset FILE DATASET first|all|rows|chunks [TIMES]\n"), 2;
     hid_t file = H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0)
         return 1;
@@ -48,6 +48,12 @@ int main(int argc, char **argv)
                 count[i] = 1;
         if (rows > 1)
             count[0] = 1;
+        if (strcmp(argv[3], "chunks") == 0) {
+            hsize_t n = 0;
+            rc        = H5Dget_num_chunks(dset, space, &n);
+            sum       = n;
+            rows      = 0;
+        }
         for (start[0] = 0; start[0] < rows && rc == 0; start[0]++)
             rc = read_part(dset, type, space, start, count, rank);
         H5Tclose(type);

@@ -375,6 +375,13 @@ class Tests:
         rows, text = self.run(self.args.read, "s3://bucket/many.h5", "x", "rows")
         self.check(len(rows) == len(once) and text == text1, f"read one element after another: {len(rows) - len(once)} more GETs")
 
+    def count_chunks(self):
+        """A plain web server has no lists: each chunk object is asked for, many at once."""
+        log, text = self.run(self.args.read, f"http://127.0.0.1:{self.server.server_address[1]}/bucket/many.h5", "x", "chunks", in_waves=True)
+        heads = [entry for entry in log if entry[0] == "HEAD"]
+        self.check(len(heads) == CHUNKS and int(text, 16) == CHUNKS, f"chunks are counted without a list: {len(heads)} HEADs, {int(text, 16)} found")
+        self.check(self.waves <= 3 + CHUNKS // 64 + 1, f"chunks are counted: {self.waves} wait on one another, at most 8")
+
     def missing_chunks(self):
         log, _ = self.run(self.args.read, "s3://bucket/many.h5", "empty", "all", "2")
         missing = [entry for entry in log if entry[1] not in OBJECTS]
@@ -513,8 +520,8 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tests = Tests(args, server)
-    for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.missing_chunks, tests.traversal, tests.snapshot, tests.wide_dump,
-                 tests.ranges, tests.steps, tests.many_small, tests.lookup, tests.absent):
+    for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.count_chunks, tests.missing_chunks, tests.traversal, tests.snapshot,
+                 tests.wide_dump, tests.ranges, tests.steps, tests.many_small, tests.lookup, tests.absent):
         test()
     server.shutdown()
     sys.exit(tests.failed != 0)
