@@ -192,7 +192,7 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
 
 /* ---- chunks ---- */
 
-#define MOST 64 /* chunks read at once */
+#define MOST 64 /* chunks read at once, and no more than setting in_flight; as many as there are connections at first */
 
 struct deep {
     struct bkt_verify *v;

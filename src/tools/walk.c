@@ -8,7 +8,7 @@
 #include "list.h"
 #include "map.h"
 
-#define AHEAD 1024 /* objects asked for at once */
+#define AHEAD 1024 /* objects asked for at once, two times that: 5 MiB, and enough that no connection of 256 is ever idle */
 
 struct ids {
     struct bkt_id *v;
