@@ -115,6 +115,7 @@ static void steps_bring_the_next_ones(struct server *s, unsigned step, const cha
     for (unsigned at = 0; at + step <= N_SLABS * CHUNK; at += step)
         read_slab(io, at, step);
     struct bkt_stats st = stats_since();
+    all_counted();
     for (unsigned i = 0; i < N_SLABS; i++)
         n += slab_chunks[i] != 1;
     CHECK(n <= N_SLABS * CHUNK % step / CHUNK + 1, "steps of %u, %s: %u chunks not asked for once", step, info, n);
@@ -135,6 +136,7 @@ static void no_pattern_no_reading_ahead(struct server *s)
     struct bkt_dsetio    *io = open_io(d, 0);
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         read_slab(io, at[i] * CHUNK, CHUNK);
+    all_counted();
     CHECK(asked[0][1] == sizeof at / sizeof *at, "%u chunks asked for", asked[0][1]);
     bkt_dsetio_close(io);
     bkt_chunk_cache_drop(d);
@@ -201,6 +203,7 @@ static void walk(struct server *s, const char *info, unsigned most)
     }
     CHECK(!bad, "%s: %u wrong values", info, bad);
     bkt_ahead_shutdown(); /* its threads hold the domain for a moment longer, and the next test is to open another */
+    all_counted();
     for (unsigned i = 1; i <= N_TINY; i++)
         twice += asked[i][0] > 1 || asked[i][1] > 1 || (i <= most && (asked[i][0] != 1 || asked[i][1] != 1));
     CHECK(!twice, "%s: %u of %u datasets not asked for exactly once", info, twice, most);
