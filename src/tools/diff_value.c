@@ -247,11 +247,12 @@ static int compare_block(struct bkt_diff *d, struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
     const struct bkt_blocks     *at   = &k->at;
+    const hsize_t                n    = at->n;
     size_t                       size = H5Tget_size(k->m.in);
     if (at->rank > 0 && (H5Sselect_hyperslab(fa, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0 ||
                          H5Sselect_hyperslab(fb, H5S_SELECT_SET, at->at, NULL, at->count, NULL) < 0))
         return h5_fail(d->err, "selecting a block");
-    mem     = H5Screate_simple(1, &(hsize_t){at->n}, NULL);
+    mem     = H5Screate_simple(1, &n, NULL);
     char *x = calloc(at->n, size), *y = calloc(at->n, size);
     int   rc = x && y ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK && (H5Dread(k->a, k->m.in, mem, fa, H5P_DEFAULT, x) < 0 || H5Dread(k->b, k->mb.in, mem, fb, H5P_DEFAULT, y) < 0))

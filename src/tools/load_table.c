@@ -135,7 +135,8 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
 {
     BKT_CLEANUP(bkt_freep) unsigned char *buf   = calloc((size_t)b->n, t->row);
     BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
-    BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &(hsize_t){b->n}, NULL);
+    const hsize_t                         all   = b->n;
+    BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &all, NULL);
     if (!buf)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++) {

@@ -42,9 +42,11 @@ static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
  * where HSDS has null: h5pyd stumbles over null. */
 static int begin_value(struct bkt_attr *a, struct bkt_err *err)
 {
-    bool     number = a->type->cls == BKT_T_INTEGER || a->type->cls == BKT_T_FLOAT;
     uint64_t n;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
+    if (!a->type)
+        return BKT_OK;
+    bool number = a->type->cls == BKT_T_INTEGER || a->type->cls == BKT_T_FLOAT;
     if (a->space.cls == BKT_S_NULL || (n && (!number || n > ZEROS_MAX / a->type->size)))
         return BKT_OK;
     size_t bytes = n ? (size_t)n * a->type->size : 0;

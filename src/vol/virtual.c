@@ -76,9 +76,9 @@ static int open_in_native(hid_t file, const char *name, hid_t *out, struct bkt_e
 static void prefix_of(const struct view *v, const char *env, char *out, size_t n)
 {
     static const char origin[] = "${ORIGIN}";
-    char              said[1024];
+    char              said[1024] = "";
     const char       *self = bkt_domain_name(v->o->file->dom), *slash = strrchr(self, '/'), *rest = said + sizeof origin - 1;
-    *out = said[0] = '\0';
+    *out = '\0';
     if (env && *env)
         (void)snprintf(said, sizeof said, "%s", env);
     else if (v->dapl != H5P_DEFAULT && H5Pget_virtual_prefix(v->dapl, said, sizeof said) < 0)
