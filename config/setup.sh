@@ -55,10 +55,15 @@ need_hdf5() {
         hdf5_option=-DHDF5_ROOT= hdf5_bin=/usr/bin
         return
     fi
+    own_hdf5 "the system's is older"
+}
+
+# own_hdf5 WHY: the same of our own build, which has HDF5's test programs, too.
+own_hdf5() {
     prefix=$("$root/config/hdf5.sh" --prefix)
     if [ ! -e "$prefix/.complete" ]; then
         need_packages "$root/config/packages-hdf5.txt"
-        say "building HDF5 1.14 once, for this user (the system's is older)"
+        say "building HDF5 1.14 once, for this user ($1)"
         prefix=$("$root/config/hdf5.sh") || exit 1
     fi
     hdf5_option=-DHDF5_ROOT=$prefix hdf5_bin=$prefix/bin
