@@ -106,10 +106,11 @@ struct bkt_chunk_info {
 };
 /** Where the chunk with grid coordinate @p coord lies; asks storage (HEAD) for native chunks. */
 BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err);
-/** All chunks that exist, in grid order; native ones by LIST. */
-BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io,
-                                 int (*each)(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg), void *arg,
-                                 struct bkt_err *err);
+/** What is called for a chunk; a negative code ends the walk, which fails with it. */
+typedef int bkt_chunk_fn(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg);
+/** All chunks that exist, in grid order; native ones by LIST.  It takes as long as they, or the stored rows of a chunk table, are
+ *  many; how many there could be doesn't matter. */
+BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 /** Its stored bytes as they lie there. */
 BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
                                      struct bkt_err *err);

@@ -164,11 +164,9 @@ BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base
 BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
 
 /** All chunk objects within @p grid that are stored, in grid order (single.c). */
-BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid,
-                                 int (*each)(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg), void *arg,
-                                 struct bkt_err *err);
+BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 
-/** The coordinates of all that are stored, wherever they lie, as they are listed; version 2 only. */
+/** The coordinates of all that are stored, wherever they lie, as they are listed; for version 1 with all that the bucket holds. */
 BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
                                      struct bkt_err *err);
 

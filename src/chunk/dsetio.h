@@ -138,6 +138,8 @@ void              bkt_chunk_file_free(void *file);
 /** @p grid: chunks per dimension, becomes no larger than the chunk table: nothing is allocated beyond it.
  *  @p some: false: the table is empty. */
 BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
+/** All chunks of a dataset that isn't stored as objects, in grid order; @p grid, chunks per dimension, changes (table_walk.c). */
+BKT_NODISCARD int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
 

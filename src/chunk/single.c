@@ -9,9 +9,6 @@
 #include "list.h"
 #include "num.h"
 
-/* Chunks whose places are looked up at once, 4 MiB of a table.  A million of them are listed at 30 ms in 2.2, 2.2, 0.77, 0.38, 0.33 s
- * with 4096, 16384, 65536, 262144, 1048576, and the last takes 34 MiB more (3 runs each). */
-#define TABLE_BATCH 262144u
 /* Objects asked for by themselves where they can't be listed, and those under way at once, 1.4 MB; as in schema/usage.c. */
 #define MAX_HEADS 4096u
 
@@ -137,50 +134,7 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
 
 /* ---- all of them ---- */
 
-typedef int each_fn(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg);
-
-static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
-{
-    for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
-        if (++coord[d] < grid[d])
-            return true;
-    return false;
-}
-
-/* A batch of the grid from *coord on, which moves along; *more: false behind the last chunk. */
-static int each_located(struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord, bool *more, uint64_t *coords,
-                        struct bkt_loc *locs, each_fn *each, void *arg, struct bkt_err *err)
-{
-    struct bkt_locate q = {.io = io, .coords = coords, .out = locs};
-    while (*more && q.n < TABLE_BATCH) {
-        memcpy(coords + q.n++ * io->rank, coord, io->rank * sizeof *coord);
-        *more = step(io, grid, coord);
-    }
-    BKT_PASS(bkt_locate(&q, 1, err));
-    for (size_t i = 0; i < q.n; i++)
-        if (locs[i].file) {
-            struct bkt_chunk_info info = {true, locs[i].off, locs[i].size, locs[i].mask, locs[i].file->uri};
-            BKT_PASS(each(coords + i * io->rank, &info, arg));
-        }
-    return BKT_OK;
-}
-
-static int iter_table(struct bkt_dsetio *io, uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
-{
-    uint64_t                               coord[BKT_MAX_RANK] = {0};
-    bool                                   more   = true;
-    if (io->where == BKT_AT_TABLE && !io->found)
-        BKT_PASS(bkt_chunk_table_clip(io, grid, &more, err));
-    BKT_CLEANUP(bkt_freep) uint64_t       *coords = malloc(TABLE_BATCH * bkt_max_u64(io->rank, 1) * sizeof *coords);
-    BKT_CLEANUP(bkt_freep) struct bkt_loc *locs   = malloc(TABLE_BATCH * sizeof *locs);
-    if (!coords || !locs)
-        BKT_NOMEM(err);
-    while (more)
-        BKT_PASS(each_located(io, grid, coord, &more, coords, locs, each, arg, err));
-    return BKT_OK;
-}
-
-static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg)
+static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg)
 {
     const struct bkt_layout *l    = &io->ds->layout;
     const unsigned           rank = io->rank;
@@ -216,8 +170,10 @@ struct listing {
 static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
-    const char *p = strrchr(key, '/');
-    p             = p ? p + 1 : key;
+    const char *p = strrchr(key, bkt_id_is_v2(&io->obj->id) ? '/' : '-'); /* version 1: ...-<end of the id>_<place> */
+    if (p && !bkt_id_is_v2(&io->obj->id))
+        p = strchr(p, '_');
+    p = p ? p + 1 : key;
     for (unsigned d = 0; d < io->rank; d++) {
         char *end;
         if (!isdigit((unsigned char)*p))
@@ -260,10 +216,13 @@ static int by_linear(const void *a, const void *b)
     return x->linear < y->linear ? -1 : x->linear > y->linear;
 }
 
+/* Version 1 keys begin with a hash of each: the bucket is listed. */
 static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
 {
     static const uint64_t                    zero[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (!bkt_id_is_v2(&io->obj->id))
+        return bkt_store_list(bkt_domain_store(io->dom), "", "", each, arg, err);
     BKT_PASS(bkt_chunk_key(&io->obj->id, &io->ds->layout, zero, &prefix));
     for (int up = io->ds->layout.partition_count >= 2 ? 2 : 1; up > 0; up--) {
         while (prefix.len && prefix.ptr[prefix.len - 1] != '/')
@@ -294,6 +253,14 @@ int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord,
     return list_keys(io, on_key, &k, err);
 }
 
+static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
+{
+    for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
+        if (++coord[d] < grid[d])
+            return true;
+    return false;
+}
+
 /* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
 static int head_chunks(struct listing *l, struct bkt_err *err)
 {
@@ -318,10 +285,11 @@ static int head_chunks(struct listing *l, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
-    struct listing l  = {.io = io, .grid = grid};
-    int            rc = bkt_id_is_v2(&io->obj->id) ? list_keys(io, on_listed, &l, err) : BKT_EUNSUP;
+    struct listing l    = {.io = io, .grid = grid};
+    bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
+    int            rc   = list ? list_keys(io, on_listed, &l, err) : BKT_EUNSUP;
     if (rc == BKT_EUNSUP) {
         bkt_err_clear(err);
         rc = head_chunks(&l, err);
@@ -351,7 +319,7 @@ static int keep_one(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     return bkt_buf_add(&m->infos, info, sizeof *info);
 }
 
-static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, each_fn *each, void *arg, struct bkt_err *err)
+static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     struct masked m  = {.io = io};
     int           rc = bkt_chunk_list(io, grid, keep_one, &m, err);
@@ -368,7 +336,7 @@ static int iter_masked(struct bkt_dsetio *io, const uint64_t *grid, each_fn *eac
     return rc;
 }
 
-int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_err *err)
+int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
     BKT_PASS(usable(io, err));
@@ -381,7 +349,7 @@ int bkt_chunk_iter(struct bkt_dsetio *io, each_fn *each, void *arg, struct bkt_e
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;
     }
-    return iter_table(io, grid, each, arg, err);
+    return bkt_chunk_table_each(io, grid, each, arg, err);
 }
 
 struct usage {

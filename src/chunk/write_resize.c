@@ -168,7 +168,7 @@ static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coor
     return rc;
 }
 
-/* Version 1 keys can't be listed: every chunk that there may be is asked for. */
+/* Version 1 keys can't be listed by themselves: every chunk that there may be is asked for. */
 static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
 {
     bool   there[BATCH];
@@ -203,6 +203,14 @@ static int look_for_all(struct resize *r, struct bkt_err *err)
     return look_for(r, &some, err);
 }
 
+static bool can_list(const struct resize *r)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    for (unsigned d = 0; d < r->io->rank; d++)
+        grid[d] = bkt_ceil_div(r->old[d], r->io->cdims[d]);
+    return bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank);
+}
+
 /* What is under way to the store comes first, so that it isn't missed. */
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
@@ -212,7 +220,7 @@ static int list_stored(struct resize *r, struct bkt_err *err)
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->lock);
     if (stored)
-        BKT_PASS(bkt_id_is_v2(&r->io->obj->id) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
+        BKT_PASS(can_list(r) ? bkt_chunk_each_key(r->io, on_stored, r, err) : look_for_all(r, err));
     r->listed = true;
     return BKT_OK;
 }

@@ -75,6 +75,11 @@ size_t bkt_domain_siblings(struct bkt_domain *d, const struct bkt_id *id, struct
 BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_t *out,
                                         struct bkt_err *err);
 
+/** Whether chunks of version 1, whose keys no list finds by themselves, may be so many that all keys of the bucket are listed rather
+ *  than each chunk that there may be asked for, or deleted unseen.
+ *  @param grid  chunks per dimension, of @p rank entries */
+bool bkt_v1_are_many(const uint64_t *grid, unsigned rank);
+
 /** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be NULL.
  *  Where LIST can't tell (version 1 keys, plain HTTP) by HEADs, for up to 4096 chunks in the grid; BKT_EUNSUP beyond. */
 BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,

@@ -203,10 +203,6 @@ int bkt_remove_tree(struct bkt_store *st, const struct bkt_id *root, struct bkt_
     return delete_prefix(st, prefix, err);
 }
 
-/* Chunks that are deleted unseen, two minutes' work at 30 ms where they go one by one; of more a list of the bucket tells which there
- * are. */
-#define V1_MOST (UINT64_C(1) << 20)
-
 struct v1_chunks {
     const char     *id; /* the dataset's, behind its letter */
     struct bkt_strs keys;
@@ -230,14 +226,13 @@ static int delete_v1_listed(struct bkt_store *st, const struct bkt_id *id, struc
     return rc;
 }
 
-/* Every chunk that there may be, unseen. */
+/* Every chunk that there may be, unseen; where these are too many, a list of the bucket tells which there are. */
 static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key   = {0};
     const struct bkt_layout *l                     = &o->dset.layout;
     uint64_t                 at[BKT_MAX_RANK] = {0}, grid[BKT_MAX_RANK];
-    uint64_t n = 1;
     if (l->cls != BKT_D_CHUNKED)
         return BKT_OK;
     for (unsigned i = 0; i < l->rank; i++) {
@@ -245,10 +240,8 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
         grid[i]         = extent / l->dims[i] + (extent % l->dims[i] != 0);
         if (!grid[i])
             return BKT_OK;
-        if (!bkt_mul_u64(n, grid[i], &n) || n > V1_MOST)
-            n = UINT64_MAX;
     }
-    if (n == UINT64_MAX)
+    if (bkt_v1_are_many(grid, l->rank))
         return delete_v1_listed(st, &o->id, err);
     for (unsigned i = 0; i < l->rank;) {
         bkt_buf_clear(&key);

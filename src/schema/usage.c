@@ -80,6 +80,21 @@ static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint
     return rc;
 }
 
+/* Two minutes' work at 30 ms where they go one by one. */
+#define V1_MOST (UINT64_C(1) << 20)
+
+bool bkt_v1_are_many(const uint64_t *grid, unsigned rank)
+{
+    uint64_t n    = 1;
+    bool     many = false;
+    for (unsigned d = 0; d < rank; d++) {
+        if (!grid[d])
+            return false;
+        many = many || !bkt_mul_u64(n, grid[d], &n) || n > V1_MOST;
+    }
+    return many;
+}
+
 /* Version 1 keys are hashes, which no list finds; a plain web server has no lists. */
 static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt_usage *out, struct bkt_err *err)
 {

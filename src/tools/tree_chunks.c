@@ -85,13 +85,22 @@ bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c)
     return ok;
 }
 
+static bool v1_are_many(const struct bkt_dset *ds)
+{
+    uint64_t grid[BKT_MAX_RANK];
+    bool     chunked = ds->layout.cls == BKT_D_CHUNKED && ds->layout.rank == ds->space.rank;
+    for (unsigned d = 0; chunked && d < ds->space.rank; d++)
+        grid[d] = bkt_ceil_div(ds->space.dims[d], ds->layout.dims[d]);
+    return chunked && bkt_v1_are_many(grid, ds->space.rank);
+}
+
 bool tree_chunks_listable(hid_t dset, bool native)
 {
     const struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
     if (!o || o->native_id >= 0)
         return native || o;
     const struct bkt_store *st = bkt_domain_store(o->file->dom);
-    return bkt_id_is_v2(&o->obj->id) && (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
+    return (bkt_id_is_v2(&o->obj->id) || v1_are_many(&o->obj->dset)) && (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
 }
 
 int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)

@@ -86,7 +86,8 @@ struct tree_chunks {
  *  @return false: it isn't chunked, or they can't be told; *c holds nothing then */
 bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c);
 void tree_chunks_fini(struct tree_chunks *c);
-/** Whether that takes few requests: chunks of version 1, and on a plain web server, are asked for one by one. */
+/** Whether that takes few requests: chunks of version 1, unless there may be very many, and on a plain web server, are asked for
+ *  one by one. */
 bool tree_chunks_listable(hid_t dset, bool native);
 /** Add those of another dataset with chunks of the same shape. */
 BKT_NODISCARD int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other);

@@ -77,6 +77,24 @@ static void changed_extent(hid_t f)
     H5Dclose(d);
 }
 
+/* Grown far: who asks which chunks there are, or makes it smaller, goes through those that are stored. */
+static void grown_far(hid_t f)
+{
+    static const struct huge few = {"grown far", 2, {4, 64}, {H5S_UNLIMITED, H5S_UNLIMITED}, {1024, 1024}, 0};
+    const hsize_t            grown[2] = {(hsize_t)1 << 40, (hsize_t)1 << 20}, small[2] = {2, 64};
+    hsize_t                  n = 0;
+    hid_t                    d = make(f, &few);
+    CHECK(d >= 0 && H5Dset_extent(d, grown) >= 0, "%s%s", why, error_text());
+    corners(d, 2, grown, 170, true);
+    H5Dget_num_chunks(d, H5S_ALL, &n);
+    CHECK(n == 4, "%d chunks, not 4 %s", (int)n, error_text());
+    CHECK(H5Dset_extent(d, small) >= 0 && H5Dset_extent(d, grown) >= 0, "there and back: %s", error_text());
+    CHECK(at_end(d, grown) == 0 && at_end(d, (hsize_t[]){1, 1}) == 170, "what a shrink leaves");
+    H5Dget_num_chunks(d, H5S_ALL, &n);
+    CHECK(n == 1, "%d chunks, not 1 %s", (int)n, error_text());
+    H5Dclose(d);
+}
+
 static void far_corners(const struct out *o)
 {
     hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "huge.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -103,6 +121,7 @@ static void far_corners(const struct out *o)
         H5Dclose(d);
     }
     changed_extent(f);
+    grown_far(f);
     CHECK(H5Fclose(f) >= 0, "closing: %s", error_text());
     const char *schema = getenv("H5BUCKET_SCHEMA");
     if (!schema || strcmp(schema, "v1") != 0) /* there each chunk that could be there is asked for */

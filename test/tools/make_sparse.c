@@ -1,6 +1,7 @@
 /* make_sparse make FILE    extents that nobody writes whole, with a few values in them
  * make_sparse check FILE   whether they are there, and nothing else is stored
  * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every chunk
+ * make_sparse far FILE    numbers, a few chunks of 2^53
  * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ, row-major */
 #include <hdf5.h>
 #include <stdio.h>
@@ -105,6 +106,23 @@ static int wide(hid_t file, int other)
     return rc || H5Pclose(p) < 0 || H5Sclose(s) < 0;
 }
 
+enum { N_FAR = 12 }; /* more than load --link lists without a chunk table */
+
+static int far(hid_t file)
+{
+    const hsize_t dims[2] = {(hsize_t)1 << 40, (hsize_t)1 << 22}, max[2] = {H5S_UNLIMITED, (hsize_t)1 << 22}, chunk[2] = {1, 512};
+    hid_t         s = H5Screate_simple(2, dims, max), p = H5Pcreate(H5P_DATASET_CREATE), one = H5Screate(H5S_SCALAR);
+    if (H5Pset_chunk(p, 2, chunk) < 0)
+        return 1;
+    hid_t d = H5Dcreate2(file, "far", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    for (int i = 0; i < N_FAR; i++) {
+        const hsize_t at[2] = {dims[0] / N_FAR * (hsize_t)i, (hsize_t)i * 77777};
+        if (H5Sselect_elements(s, H5S_SELECT_SET, 1, at) < 0 || H5Dwrite(d, H5T_NATIVE_INT, one, s, H5P_DEFAULT, &i) < 0)
+            return 1;
+    }
+    return H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(one) < 0 || H5Sclose(s) < 0;
+}
+
 static int each(hid_t file, int (*act)(hid_t file, struct form *f), size_t from, size_t to)
 {
     for (; from < to; from++)
@@ -122,6 +140,6 @@ int main(int argc, char **argv)
     hid_t f = new ? H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f < 0)
         return 1;
-    int rc = argc == 4 ? wide(f, atoi(argv[3])) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
+    int rc = argc == 4 ? wide(f, atoi(argv[3])) : strcmp(mode, "far") == 0 ? far(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
     return rc || H5Fclose(f) < 0;
 }
