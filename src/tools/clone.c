@@ -166,6 +166,7 @@ static int look(const struct bkt_reached *r, void *arg)
     const enum bkt_layout_class cls = r->obj->dset.layout.cls;
     bool linked = cls == BKT_D_CONTIGUOUS_REF || cls == BKT_D_CHUNKED_REF || cls == BKT_D_CHUNKED_REF_INDIRECT;
     j->c->n_refs += linked;
+    j->c->n_raw += r->obj->dset.layout.external;
     if (j->rerooted && !linked && cls != BKT_D_NONE && bkt_reroot_needs(r->obj->dset.type) &&
         ids_add(&j->refs, &j->n_refs, &j->cap_refs, &r->id) < 0)
         return no_memory(j);

@@ -7,6 +7,7 @@
 struct bkt_clone {
     uint64_t       n_objects, n_chunks, bytes;
     uint64_t       n_refs; /* datasets whose data stay in files that other stores hold */
+    uint64_t       n_raw;  /* datasets whose data stay in the raw files of H5Pset_external() */
     struct bkt_id  root;   /* out: of the copy */
     struct bkt_buf doc;    /* out: the copy's document, to be stored last; bkt_buf_fini() */
     void (*progress)(const struct bkt_clone *c, void *arg); /* now and then; may be NULL */

@@ -35,6 +35,7 @@ static void report(const struct bkt_tool *t, const struct bkt_ends *g, const str
         bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
         bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
         bkt_jout_u64(&j, "datasets_in_files", c ? c->n_refs : 0);
+        bkt_jout_u64(&j, "datasets_in_raw_files", c ? c->n_raw : 0);
         bkt_jout_close(&j);
     } else if (bkt_tool_has(t, "verbose")) {
         bkt_show_name(&b, name ? name : g->to.path);
@@ -78,6 +79,11 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
         fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
                 "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c->n_refs,
                 bkt_store_uri(bkt_domain_store(g->src)));
+    if (c->n_raw)
+        fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), under the names that they have:\n"
+                "  %s; h5bucket verify tells which are found\n", t->verb->name, (unsigned long long)c->n_raw,
+                bkt_store_is_local(g->to.store) ? "relative ones count from a program's working folder, or HDF5_EXTFILE_PREFIX"
+                                                : "relative ones count from the copy's folder, so copy them beside it");
     return BKT_OK;
 }
 
@@ -177,8 +183,10 @@ const struct bkt_verb bkt_verb_cp = {
             "holds the domain's objects already they get new ids, and links, committed types and references follow. A domain\n"
             "of schema version 1 becomes one of version 2. Owner and access list are kept. The copy appears when it is\n"
             "complete; with --force, it replaces what was there only then. Chunks that lie in HDF5 files stay there: the copy\n"
-            "refers to the same files. Relative names in external links are kept: they lead elsewhere from another folder.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\"}.",
+            "refers to the same files. So do raw files (H5Pset_external), whose names are kept, and it is told: relative ones\n"
+            "count from the domain's folder in a bucket, and from the program's working folder on this machine. Relative names\n"
+            "in external links are kept, too: they lead elsewhere from another folder.\n\n"
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_cp,
 };
 const struct bkt_verb bkt_verb_mv = {
@@ -186,7 +194,8 @@ const struct bkt_verb bkt_verb_mv = {
     .help = "move or rename a domain, within a bucket or into another",
     .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document moves, its objects stay as\n"
             "they are. Into another bucket it is copied (h5bucket cp) and then deleted here. External links of other domains\n"
-            "that lead to it are not changed, nor are relative names in its own.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\"}; 0 where only the document moved.",
+            "that lead to it are not changed, nor are relative names in its own, and those of raw files (H5Pset_external).\n\n"
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"}; 0 where only the\n"
+            "document moved.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_mv,
 };

@@ -334,8 +334,9 @@ const struct bkt_verb bkt_verb_verify = {
     .name = "verify", .args = "NAME...", .min_args = 1, .max_args = -1,
     .help = "check that domains are whole, find what nothing needs",
     .text = "NAME is a domain: every object is reachable, there and well-formed, every reference lies inside its file, whose\n"
-            "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told\n"
-            "(orphans: a program that was killed while it wrote leaves them). Or NAME is a bucket: object trees that no domain\n"
+            "ETag is what it was when it was linked; raw files (H5Pset_external) are there and long enough; objects and\n"
+            "chunks that no link and no reference needs are told (orphans: a program that was killed while it wrote leaves\n"
+            "them). Or NAME is a bucket: object trees that no domain\n"
             "has are told. Or, with -r, NAME is a folder or a bucket: all domains in it are checked. A domain may be written\n"
             "meanwhile. Uploads in parts that were begun and never ended count as orphans (S3 keeps their parts, and lists them\n"
             "nowhere). A snapshot (h5bucket help snapshot) must be there and well-formed, and with --deep hold what is stored;\n"

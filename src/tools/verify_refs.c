@@ -1,8 +1,10 @@
 /* h5bucket verify: references into files, and chunks decoded. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dsetio.h"
+#include "external.h"
 #include "num.h"
 #include "plugin.h"
 #include "reroot.h"
@@ -160,11 +162,54 @@ static void check_table(const struct walk *w)
     bkt_object_release(t);
 }
 
+/* ---- raw files ---- */
+
+static int on_raw(const struct bkt_external_file *r, void *arg)
+{
+    struct walk                  *w   = arg;
+    struct bkt_verify            *v   = w->v;
+    struct bkt_store             *st  = NULL;
+    struct bkt_verify_file        now = {.rc = BKT_OK}, *f = &now;
+    struct bkt_err                err = {.n = 0};
+    struct stat                   sb;
+    BKT_CLEANUP(bkt_freep) char  *key = NULL;
+    if (!r->size)
+        return BKT_OK;
+    v->n_refs++;
+    if (r->local) {
+        now.rc   = stat(r->name, &sb) == 0 ? BKT_OK : BKT_ENOENT;
+        now.size = now.rc == BKT_OK ? (uint64_t)sb.st_size : 0;
+    } else if (bkt_domain_resolve_uri(v->d, r->name, &st, &key, &err) < 0) {
+        bkt_verify_note(v, w->path, w->o->id.text, &err);
+        return BKT_OK;
+    } else if (!(f = file_of(v, r->name, st, key))) {
+        return BKT_ENOMEM;
+    }
+    if (f->rc < 0)
+        bkt_verify_problem(v, "reference", w->path, w->o->id.text, "raw file %s: %s", r->name, bkt_err_text(f->rc));
+    else if (f->size != UINT64_MAX && r->offset + r->size > f->size)
+        bkt_verify_problem(v, "reference", w->path, w->o->id.text,
+                           "raw file %s has %llu bytes, and the dataset %llu of it from byte %llu on: those missing read as zeros", r->name,
+                           (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
+    return BKT_OK;
+}
+
+static void check_raw(struct bkt_verify *v, const char *path, const struct bkt_object *o)
+{
+    struct walk    w   = {.v = v, .path = path, .o = o};
+    struct bkt_err err = {.n = 0};
+    int            rc  = bkt_external_each(v->d, o, on_raw, &w, &err);
+    if (rc < 0)
+        failed(v, path, o, rc, &err);
+}
+
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o)
 {
     const enum bkt_layout_class cls = o->dset.layout.cls;
     struct bkt_err              err = {.n = 0};
     struct walk                 w   = {.v = v, .path = path, .o = o, .ends = bkt_map_new()};
+    if (o->dset.layout.external)
+        check_raw(v, path, o);
     if (cls != BKT_D_CONTIGUOUS_REF && cls != BKT_D_CHUNKED_REF && cls != BKT_D_CHUNKED_REF_INDIRECT) {
         bkt_map_free(w.ends, NULL);
         return;

@@ -55,9 +55,9 @@ static bool has_scheme(const char *name)
 }
 
 /* The domain's folder, with a slash behind it: a path for one of this machine, else a URI. */
-static int folder_of(const struct bkt_vobj *o, bool local, struct bkt_buf *out)
+static int folder_of(struct bkt_domain *dom, bool local, struct bkt_buf *out)
 {
-    const char *self  = bkt_domain_name(o->file->dom);
+    const char *self  = bkt_domain_name(dom);
     const char *slash = strrchr(self, '/');
     if (local && strncmp(self, "file://", 7) == 0)
         self += 7;
@@ -77,10 +77,10 @@ static void prefix_of(hid_t dapl, char *out, size_t n)
         *out = '\0';
 }
 
-static int add_prefix(const struct bkt_vobj *o, bool local, const char *prefix, struct bkt_buf *out)
+static int add_prefix(struct bkt_domain *dom, bool local, const char *prefix, struct bkt_buf *out)
 {
     if (strncmp(prefix, ORIGIN, strlen(ORIGIN)) == 0) {
-        BKT_PASS(folder_of(o, local, out));
+        BKT_PASS(folder_of(dom, local, out));
         prefix += strlen(ORIGIN);
         prefix += *prefix == '/';
     }
@@ -89,13 +89,13 @@ static int add_prefix(const struct bkt_vobj *o, bool local, const char *prefix, 
 }
 
 /* From the working folder, as HDF5 would; absolute, so that it puts no prefix before it. */
-static int local_name(const struct bkt_vobj *o, const char *prefix, const char *name, struct bkt_buf *out)
+static int local_name(struct bkt_domain *dom, const char *prefix, const char *name, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (strncmp(name, "file://", 7) == 0)
         name += 7;
     if (*name != '/' && *prefix)
-        BKT_PASS(add_prefix(o, true, prefix, &path));
+        BKT_PASS(add_prefix(dom, true, prefix, &path));
     BKT_PASS(bkt_buf_add_str(&path, name));
     const char *s = bkt_buf_str(&path);
     if (*s == '/')
@@ -125,20 +125,20 @@ static void tidy(char *path)
 }
 
 /* In the bucket: from its root, or from the domain's folder.  A prefix counts as the name itself would. */
-static int remote_name(const struct bkt_vobj *o, const char *prefix, const char *name, struct bkt_buf *out)
+static int remote_name(struct bkt_domain *dom, const char *prefix, const char *name, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (!has_scheme(name)) {
         if (*name != '/' && *prefix)
-            BKT_PASS(add_prefix(o, false, prefix, &path));
+            BKT_PASS(add_prefix(dom, false, prefix, &path));
         BKT_PASS(bkt_buf_add_str(&path, name));
         name = bkt_buf_str(&path);
     }
     if (!has_scheme(name)) {
         if (*name == '/')
-            BKT_PASS(bkt_buf_addf(out, "%s", bkt_store_uri(bkt_domain_store(o->file->dom))));
+            BKT_PASS(bkt_buf_addf(out, "%s", bkt_store_uri(bkt_domain_store(dom))));
         else
-            BKT_PASS(folder_of(o, false, out));
+            BKT_PASS(folder_of(dom, false, out));
     }
     BKT_PASS(bkt_buf_add_str(out, name));
     BKT_CLEANUP(bkt_freep) char *uri = strdup(bkt_buf_str(out));
@@ -154,12 +154,12 @@ static int remote_name(const struct bkt_vobj *o, const char *prefix, const char 
 
 /* The files of the creation list @p dcpl, for an object of the domain that is accessed with @p dapl; a list with a URI in it is no
  * longer HDF5's. */
-static int list(const struct bkt_vobj *o, hid_t dapl, hid_t dcpl, struct raws *r, struct bkt_err *err)
+static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, struct bkt_err *err)
 {
     char prefix[1024], name[4096];
     int  n   = H5Pget_external_count(dcpl);
     r->v     = calloc(n > 0 ? (size_t)n : 1, sizeof *r->v);
-    r->local = strncmp(bkt_store_uri(bkt_domain_store(o->file->dom)), "file:", 5) == 0;
+    r->local = strncmp(bkt_store_uri(bkt_domain_store(dom)), "file:", 5) == 0;
     if (n <= 0)
         BKT_FAIL(err, BKT_EFORMAT, "its data are said to lie in external files, but its creation list names none");
     if (!r->v)
@@ -177,7 +177,7 @@ static int list(const struct bkt_vobj *o, hid_t dapl, hid_t dcpl, struct raws *r
     }
     for (size_t i = 0; i < r->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-        int rc = r->local ? local_name(o, prefix, r->v[i].name, &full) : remote_name(o, prefix, r->v[i].name, &full);
+        int rc = r->local ? local_name(dom, prefix, r->v[i].name, &full) : remote_name(dom, prefix, r->v[i].name, &full);
         if (rc < 0)
             BKT_FAIL(err, rc, "external file %s: no name can be made of it", r->v[i].name);
         free(r->v[i].name);
@@ -441,7 +441,7 @@ static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
 {
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     struct bkt_err                     err = {.n = 0}; /* whatever it is, a read will tell it */
-    if (list(at, dapl, dcpl, &r, &err) < 0 || r.local)
+    if (list(at->file->dom, dapl, dcpl, &r, &err) < 0 || r.local)
         return false;
     struct at *a    = calloc(r.n + 1, sizeof *a);
     bool       none = a && look_at_all(at, &r, true, a, &err) == BKT_OK;
@@ -449,6 +449,27 @@ static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
         none = a[i].req.rc == BKT_ENOENT;
     ats_fini(a, a ? r.n : 0);
     return none;
+}
+
+/* ---- for who only asks where they are ---- */
+
+int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
+    uint64_t                           left;
+    BKT_PASS(bkt_space_count(&obj->dset.space, &left, err));
+    if (!bkt_mul_u64(left, obj->dset.type->size, &left))
+        BKT_FAIL(err, BKT_EFORMAT, "the dataset's size does not fit 64 bits");
+    BKT_PASS(bkt_convert_object_ocpl(obj, H5P_DATASET_CREATE, &dcpl, err));
+    BKT_PASS(list(dom, H5I_INVALID_HID, dcpl, &r, err));
+    for (size_t i = 0; i < r.n; i++) {
+        struct bkt_external_file f = {.name = r.v[i].name, .local = r.local, .offset = (uint64_t)r.v[i].off};
+        f.size = r.v[i].size == H5F_UNLIMITED ? left : bkt_min_u64(r.v[i].size, left);
+        left -= f.size;
+        BKT_PASS(each(&f, arg));
+    }
+    return BKT_OK;
 }
 
 /* ---- for the callbacks ---- */
@@ -466,7 +487,7 @@ int bkt_external_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t 
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
-    BKT_PASS(list(o, o->dapl, dcpl, &r, err));
+    BKT_PASS(list(o->file->dom, o->dapl, dcpl, &r, err));
     return r.local ? transfer_local(o, &r, &t, err) : transfer_elsewhere(o, &r, &t, err);
 }
 

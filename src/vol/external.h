@@ -28,6 +28,18 @@ bool bkt_external_inside(bool on);
 /** H5Dread() or H5Dwrite() on one such dataset; the arguments are HDF5's.  @p buf is only read when @p write. */
 BKT_NODISCARD int bkt_external_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
                                         hid_t dxpl, void *buf, struct bkt_err *err);
+/** A raw file, and what of it holds the extent's elements; of a type with gaps it may be some more. */
+struct bkt_external_file {
+    const char *name;  /* an absolute path where @p local, else a URI */
+    bool        local; /* HDF5 itself reads it, whatever the setting `allow` says */
+    uint64_t    offset, size;
+};
+typedef int bkt_external_fn(const struct bkt_external_file *f, void *arg);
+/** Each raw file of a dataset whose layout says `external`, as a program finds it that sets no prefix of its own; HDF5_EXTFILE_PREFIX
+ *  counts.
+ * @return BKT_OK; BKT_EFORMAT: it names none; what @p each returns, if that is negative */
+BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg,
+                                    struct bkt_err *err);
 /** What HDF5 tells of the space that such a dataset takes. */
 BKT_NODISCARD int bkt_external_get(struct bkt_vobj *dset, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 

@@ -2,6 +2,7 @@
  * make_sparse check FILE   whether they are there, and nothing else is stored
  * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every chunk
  * make_sparse far FILE    numbers, a few chunks of 2^53
+ * make_sparse raw FILE X   100 numbers in the raw file X, from byte 16 on
  * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ, row-major */
 #include <hdf5.h>
 #include <stdio.h>
@@ -123,6 +124,19 @@ static int far(hid_t file)
     return H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(one) < 0 || H5Sclose(s) < 0;
 }
 
+static int raw(hid_t file, const char *name)
+{
+    const hsize_t n = 100;
+    int           v[100];
+    hid_t         s = H5Screate_simple(1, &n, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    for (int i = 0; i < 100; i++)
+        v[i] = i;
+    if (H5Pset_external(p, name, 16, H5F_UNLIMITED) < 0)
+        return 1;
+    hid_t d = H5Dcreate2(file, "raw", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    return H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 || H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(s) < 0;
+}
+
 static int each(hid_t file, int (*act)(hid_t file, struct form *f), size_t from, size_t to)
 {
     for (; from < to; from++)
@@ -140,6 +154,6 @@ int main(int argc, char **argv)
     hid_t f = new ? H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f < 0)
         return 1;
-    int rc = argc == 4 ? wide(f, atoi(argv[3])) : strcmp(mode, "far") == 0 ? far(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
+    int rc = argc == 4 && strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : argc == 4 ? wide(f, atoi(argv[3])) : strcmp(mode, "far") == 0 ? far(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
     return rc || H5Fclose(f) < 0;
 }

@@ -54,6 +54,26 @@ def test_verify_checks_references(b):
     assert b.json("verify", b.fx("linked.h5"))[0]["n_problems"] == 0
 
 
+@dir_only
+def test_raw_files_are_looked_for_and_not_copied(b):
+    """What H5Pset_external() names: HDF5's own code reads it, wherever the domain is copied to."""
+    if not b.sparse:
+        return
+    d, to, raw = b.new(), b.new(), os.path.join(b.tmp, "raw.bin")
+    ok(b.run_any(b.sparse, "raw", d, raw, env={"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}))
+    assert b.json("verify", d)[0]["references"] == 1
+    r = b.run("cp", d, to, "--json")
+    assert json.loads(ok(r))["datasets_in_raw_files"] == 1 and "data of 1 datasets stay in raw files" in r.stderr, r.stderr
+    assert b.json("diff", d, to) == []
+    os.truncate(raw, 100)
+    for name in d, to:
+        got = b.json("verify", name, rc=1)[0]["problems"]
+        assert [(p["kind"], p["path"]) for p in got] == [("reference", "/raw")] and "has 100 bytes" in got[0]["message"], got
+    os.remove(raw)
+    got = b.json("verify", d, rc=1)[0]["problems"]
+    assert [p["kind"] for p in got] == ["reference"] and raw in got[0]["message"], got
+
+
 def test_verify_repairs_orphans_that_are_old_enough(b):
     d = b.copy("groups.h5")
     assert b.json("verify", "--min-age=0", d)[0]["n_orphans"] == 0
