@@ -9,29 +9,39 @@
 
 static hid_t rebuilt(hid_t type, hid_t (*leaf)(hid_t));
 
+/* In memory, fields begin at multiples of 8. */
+static hid_t compound_of(hid_t like, const hid_t *members, int n)
+{
+    size_t size = 0, off = 0;
+    for (int i = 0; i < n; i++)
+        size += (H5Tget_size(members[i]) + 7) / 8 * 8;
+    hid_t out = H5Tcreate(H5T_COMPOUND, size ? size : 1);
+    for (int i = 0; i < n && out >= 0; i++) {
+        char *name = H5Tget_member_name(like, (unsigned)i);
+        if (!name || H5Tinsert(out, name, off, members[i]) < 0)
+            h5_closep(&out);
+        off += (H5Tget_size(members[i]) + 7) / 8 * 8;
+        (void)H5free_memory(name);
+    }
+    return out;
+}
+
 static hid_t rebuilt_compound(hid_t type, hid_t (*leaf)(hid_t))
 {
-    int   n = H5Tget_nmembers(type);
-    hid_t members[1024], out;
-    size_t size = 0;
-    if (n < 0 || n > (int)BKT_COUNT(members))
-        return H5I_INVALID_HID;
-    for (int i = 0; i < n; i++) {
-        BKT_CLEANUP(h5_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
-        members[i]                     = rebuilt(m, leaf);
-        size += H5Tget_size(members[i]) + 16;
+    int                        n       = H5Tget_nmembers(type), made = 0;
+    BKT_CLEANUP(bkt_freep) hid_t *members = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *members);
+    hid_t                      out     = H5I_INVALID_HID;
+    if (!members)
+        return out;
+    for (; made < n; made++) {
+        BKT_CLEANUP(h5_closep) hid_t m = H5Tget_member_type(type, (unsigned)made);
+        if ((members[made] = rebuilt(m, leaf)) < 0)
+            break;
     }
-    out        = H5Tcreate(H5T_COMPOUND, size ? size : 1);
-    size_t off = 0;
-    for (int i = 0; i < n; i++) {
-        char *name = H5Tget_member_name(type, (unsigned)i);
-        off        = (off + 7) / 8 * 8;
-        if (H5Tinsert(out, name, off, members[i]) < 0)
-            h5_closep(&out);
-        off += H5Tget_size(members[i]);
-        (void)H5free_memory(name);
-        h5_closep(&members[i]);
-    }
+    if (made == n)
+        out = compound_of(type, members, n);
+    while (made > 0)
+        h5_closep(&members[--made]);
     return out;
 }
 

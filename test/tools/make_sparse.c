@@ -2,6 +2,7 @@
  * make_sparse check FILE   whether they are there, and nothing else is stored
  * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every chunk
  * make_sparse far FILE    numbers, a few chunks of 2^53
+ * make_sparse fields FILE  a compound of 1100 numbers and a reference
  * make_sparse raw FILE X   100 numbers in the raw file X, from byte 16 on
  * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ, row-major */
 #include <hdf5.h>
@@ -124,6 +125,25 @@ static int far(hid_t file)
     return H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(one) < 0 || H5Sclose(s) < 0;
 }
 
+enum { N_FIELDS = 1100, FIELD_BYTES = 4, REF_BYTES = 8 };
+
+static int fields(hid_t file)
+{
+    const size_t size = N_FIELDS * FIELD_BYTES + REF_BYTES;
+    char         name[16], v[N_FIELDS * FIELD_BYTES + REF_BYTES];
+    hid_t        t = H5Tcreate(H5T_COMPOUND, size), s = H5Screate(H5S_SCALAR);
+    for (int i = 0; i < N_FIELDS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        memcpy(v + i * FIELD_BYTES, &i, FIELD_BYTES);
+        if (H5Tinsert(t, name, (size_t)i * FIELD_BYTES, H5T_NATIVE_INT) < 0)
+            return 1;
+    }
+    if (H5Tinsert(t, "to", size - REF_BYTES, H5T_STD_REF_OBJ) < 0 || H5Rcreate(v + size - REF_BYTES, file, "/", H5R_OBJECT, -1) < 0)
+        return 1;
+    hid_t d = H5Dcreate2(file, "fields", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    return H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 || H5Dclose(d) < 0 || H5Tclose(t) < 0 || H5Sclose(s) < 0;
+}
+
 static int raw(hid_t file, const char *name)
 {
     const hsize_t n = 100;
@@ -148,12 +168,13 @@ static int each(hid_t file, int (*act)(hid_t file, struct form *f), size_t from,
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
+    int (*made_by)(hid_t) = strcmp(mode, "far") == 0 ? far : strcmp(mode, "fields") == 0 ? fields : NULL;
     bool        new  = strncmp(mode, "check", 5) != 0, filled = strstr(mode, "-filled") != NULL;
     if (argc < 3)
         return 2;
     hid_t f = new ? H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f < 0)
         return 1;
-    int rc = argc == 4 && strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : argc == 4 ? wide(f, atoi(argv[3])) : strcmp(mode, "far") == 0 ? far(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
+    int rc = argc == 4 && strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : argc == 4 ? wide(f, atoi(argv[3])) : made_by ? made_by(f) : each(f, new ? make : check, filled ? N_PLAIN : 0, filled ? N_FORMS : N_PLAIN);
     return rc || H5Fclose(f) < 0;
 }

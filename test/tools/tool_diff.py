@@ -62,6 +62,17 @@ def test_diff_finds_the_first_difference_of_long_rows(b):
     assert [x["text"] for x in b.json("diff", d, g, rc=1)] == [f"2 of {6 << 20} elements differ, first at (0, {(3 << 20) - 7})"]
 
 
+def test_a_compound_of_many_fields_keeps_its_reference(b):
+    if not b.sparse:
+        return
+    f, g, d = os.path.join(b.tmp, "fields.h5"), os.path.join(b.tmp, "fields2.h5"), b.new()
+    ok(b.run_any(b.sparse, "fields", f))
+    ok(b.run("load", f, d))
+    assert b.json("diff", f, d) == []
+    ok(b.run("get", d, g))
+    assert b.json("diff", g, d) == [] and b.json("diff", g, f) == []
+
+
 def test_a_grid_of_2_to_the_53_is_never_gone_through(b):
     """A chunk table, and version 1, whose chunks can't be listed by themselves."""
     if not b.sparse:
