@@ -99,28 +99,33 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
  * itself holds its id, not where only lists and files do.  The last one's end is the end. */
 static unsigned registrations;
 
-static int start(void)
+static int start(struct bkt_err *err)
 {
-    struct bkt_err      err = {.n = 0};
     struct bkt_settings set;
     if (bkt_h5err_init() < 0)
-        return -1;
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 takes no error class");
     /* A bad value in the environment is reported when a file is opened, where someone sees it. */
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;
     if (set.stats)
         bkt_stats_at_exit();
     bkt_pool_size((size_t)set.workers);
-    int rc = bkt_trace_set(set.trace, &err);
+    int rc = bkt_trace_set(set.trace, err);
     bkt_settings_fini(&set);
-    return rc < 0 ? bkt_h5err_publish(&err) : 0;
+    return rc;
 }
 
 static herr_t initialize(hid_t vipl)
 {
+    struct bkt_err err = {.n = 0};
     (void)vipl;
-    if (registrations == 0 && start() < 0)
-        return -1;
+    if (registrations == 0) {
+        hid_t told = bkt_h5err_hold(); /* why HDF5 itself could not open the file */
+        int   rc   = start(&err);
+        bkt_h5err_restore(told);
+        if (rc < 0)
+            return bkt_h5err_publish(&err);
+    }
     registrations++;
     return 0;
 }
@@ -129,6 +134,7 @@ static herr_t terminate(void)
 {
     if (registrations == 0 || --registrations > 0)
         return 0;
+    hid_t told = bkt_h5err_hold(); /* that HDF5_VOL_CONNECTOR has a setting which is none, or the file none that we can open */
     bkt_ahead_shutdown();
     bkt_domain_shutdown();
     bkt_store_shutdown();
@@ -137,6 +143,7 @@ static herr_t terminate(void)
     bkt_token_forget_all();
     vfd_term();
     bkt_h5err_term();
+    bkt_h5err_restore(told);
     return 0;
 }
 

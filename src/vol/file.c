@@ -392,7 +392,7 @@ bool bkt_file_fapl_is_ours(hid_t fapl)
  * because its own connector could not open a file, saying yes to that file would only send it round. */
 static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
 
-static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     struct bkt_settings set;
     *args->args.is_accessible.accessible = false;
@@ -405,6 +405,18 @@ static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     *args->args.is_accessible.accessible =
         rc == 1 || (is_default_connector() && bkt_native_is_plain(args->args.is_accessible.filename));
     return BKT_OK;
+}
+
+/* HDF5 asks after its own connector failed, and has on its stack what it will say if we say no.  That is "no such file" of an
+ * s3:// name, whatever the server said: so our reason is put to it. */
+static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
+{
+    hid_t told = bkt_h5err_hold();
+    int   rc   = ask_accessible(args, err);
+    bkt_h5err_restore(told);
+    if (rc == BKT_OK && err->n && !*args->args.is_accessible.accessible)
+        (void)bkt_h5err_publish(err);
+    return rc;
 }
 
 static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)

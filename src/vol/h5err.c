@@ -58,6 +58,14 @@ herr_t bkt_h5err_publish(const struct bkt_err *err)
     return -1;
 }
 
+hid_t bkt_h5err_hold(void) { return H5Eget_current_stack(); }
+
+void bkt_h5err_restore(hid_t held)
+{
+    if (held >= 0)
+        (void)H5Eset_current_stack(held);
+}
+
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *arg)
 {
     if (n == 0)

@@ -14,6 +14,13 @@ herr_t bkt_h5err_publish(const struct bkt_err *err);
  *  @p what says what was tried. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
+/** Take what stands on HDF5's default stack out of the way of our own public calls, each of which wipes it.  For callbacks that
+ *  HDF5 makes while it gathers what went wrong: it looks for a connector for a file that nobody could open, or lets one go.
+ *  @return for bkt_h5err_restore(), which must follow before anything is published */
+hid_t bkt_h5err_hold(void);
+/** Put it back; @p held is gone then. */
+void bkt_h5err_restore(hid_t held);
+
 /** Class and message ids, made when the connector starts, released when it ends. */
 herr_t bkt_h5err_init(void);
 void   bkt_h5err_term(void);
