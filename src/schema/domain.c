@@ -25,8 +25,20 @@ static int                n_fresh; /* domains that aren't stored yet */
 
 /* ---- loading ---- */
 
-/* Read and parse .domain.json below @p path of @p st. */
-static int load_doc(struct bkt_store *st, const char *path, struct bkt_domain_doc *doc, struct bkt_err *err)
+/* The name of an HDF5 file in a bucket is a usual mistake: a request more, where nothing opens anyhow, tells what to do. */
+static int no_domain(struct bkt_store *st, const char *path, const char *key, bool look, struct bkt_err *err)
+{
+    const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
+    if (look && err && *path && bkt_store_get(st, path, 0, n, &head, NULL) == BKT_OK && head.len == n &&
+        memcmp(head.ptr, BKT_HDF5_SIGNATURE, n) == 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s/%s is an HDF5 file, not a domain; `h5bucket load --link` makes a domain that refers to it",
+                 bkt_store_uri(st), path);
+    BKT_FAIL(err, BKT_ENOENT, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), key);
+}
+
+/* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for what else has that name. */
+static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     int rc;
@@ -37,7 +49,7 @@ static int load_doc(struct bkt_store *st, const char *path, struct bkt_domain_do
         bkt_buf_clear(&json);
         rc = bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &json, &why);
         if (rc == BKT_ENOENT)
-            BKT_FAIL(err, rc, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), bkt_buf_str(&key));
+            return no_domain(st, path, bkt_buf_str(&key), look, err);
         if (rc == BKT_OK)
             rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);
         if (rc != BKT_EFORMAT || !bkt_objects_pause(st, tries)) {
@@ -156,7 +168,7 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     if (bkt_buf_addf(&uri, "%s%s", n->store_uri, own_dir ? n->path : "") < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_store_open(bkt_buf_str(&uri), &d->set, &d->store, err));
-    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, &d->doc, err));
+    BKT_PASS(load_doc(d->store, own_dir ? "" : n->path, !n->probe, &d->doc, err));
     if (!d->doc.root.text[0])
         BKT_FAIL(err, BKT_EUNSUP, "%s/%s is a folder, not a domain; `h5bucket ls` lists what is in it",
                  own_dir ? "" : n->store_uri, n->path);
@@ -428,18 +440,26 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
     /* A local file of that name is somebody else's, whatever the default bucket holds, unless it points to a domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !is_pointer(name))
         return 0;
-    int rc = bkt_name_parse(name, set, &n, &why);
-    if (rc == BKT_OK)
+    int  rc     = bkt_name_parse(name, set, &n, &why);
+    bool parsed = rc == BKT_OK;
+    n.probe     = true;
+    if (parsed)
         rc = open_name(&n, set, &d, &why);
     else if (rc != BKT_ENOMEM)
-        return 0;
+        rc = BKT_ENOENT;
     switch (rc) {
     case BKT_OK: linger(d, false); return 1;
+    case BKT_EFORMAT: /* a web server may answer anything with a page of its own */
+        if (parsed && n.local)
+            return 1;
+    /* fall through */
     case BKT_ENOENT:
     case BKT_EACCES:
     case BKT_EINVAL:
-    case BKT_EUNSUP: return 0;
-    case BKT_EFORMAT: return n.local; /* a web server may answer anything with a page of its own */
+    case BKT_EUNSUP:
+        if (bkt_name_has_scheme(name))
+            (void)bkt_err_copy(err, rc, &why);
+        return 0;
     default: return bkt_err_copy(err, rc, &why);
     }
 }

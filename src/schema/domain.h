@@ -18,13 +18,17 @@ struct bkt_name {
                           ancestor that holds the root group (path is then relative to the ancestor found) */
     bool  local;       /* nothing but this machine is touched */
     bool  create;      /* of bkt_name_parse_new() (edit.h): what it names may be absent */
+    bool  probe;       /* whether there is a domain is all that is asked: no request is spent on telling what there is instead */
 };
 /** Take a name as given to H5Fopen apart.
  *  BKT_ENOENT: it can't be ours by local evidence (e.g. a plain path that is no directory with .domain.json
  *  and no default bucket): no network was touched; BKT_EINVAL: ours but malformed. */
 BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
                                  struct bkt_err *err);
+/** Release what is in @p n; the struct itself is the caller's. */
 void              bkt_name_fini(struct bkt_name *n);
+/** Whether @p name begins with the scheme of a store, so that no other driver or connector can mean it.  No network. */
+bool              bkt_name_has_scheme(const char *name);
 
 /* ---- domains ---- */
 struct bkt_domain;
@@ -35,7 +39,8 @@ struct bkt_domain;
 BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
                                   struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none when local evidence says no): 1, 0, or a negative code
- *  (a network failure).  A domain found is kept open for a moment so that the open that follows costs no second GET. */
+ *  (a network failure).  With 0 @p err tells why if the name has the scheme of a store, and so is nobody else's.  A domain found
+ *  is kept open for a moment so that the open that follows costs no second GET. */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more reference; gives back @p d */
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */

@@ -1,4 +1,7 @@
 /* What a file name means (DESIGN.md): a table of URI schemes, and local evidence for plain paths. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +90,51 @@ static int parse_mem(const char *name, const char *rest, const struct bkt_settin
     return parse_bucket(name, rest, "mem:", out, err);
 }
 
+static bool is_hdf5_file(const char *path)
+{
+    char        head[8] = {0};
+    struct stat sb;
+    int         fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    bool        is = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, BKT_HDF5_SIGNATURE, sizeof head) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return is;
+}
+
 /* Local evidence: a domain is a directory with .domain.json in it. */
 static int need_domain_file(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
     if (bkt_buf_addf(&file, "%s/.domain.json", dir) < 0)
         BKT_NOMEM(err);
+    if (access(bkt_buf_str(&file), F_OK) != 0 && is_hdf5_file(dir))
+        BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
     if (access(bkt_buf_str(&file), F_OK) != 0)
         BKT_FAIL(err, BKT_ENOENT, "%s is no domain: no file %s, and no default bucket is asked (bucket=, H5BUCKET_BUCKET)",
                  name, bkt_buf_str(&file));
+    return BKT_OK;
+}
+
+/* What the first flush would stumble over: nothing is found out there that could be told before a program has done its work.  A
+ * directory that holds something is no domain that was deleted, and what is in it would come to be below a domain. */
+static int need_free(const char *name, const char *dir, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *held = NULL;
+    for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
+        if (strcspn(s, "/") > NAME_MAX)
+            BKT_FAIL(err, BKT_EINVAL, "%s: a name in a folder has at most %d bytes", name, NAME_MAX);
+    DIR           *d  = opendir(dir);
+    struct dirent *e;
+    bool           is = false; /* domain or folder of the schema: its document is judged */
+    while (d && (e = readdir(d))) {
+        is = is || strcmp(e->d_name, ".domain.json") == 0;
+        if (!held && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strncmp(e->d_name, ".h5bucket", 9) != 0)
+            held = strdup(e->d_name);
+    }
+    if (d)
+        (void)closedir(d);
+    if (held && !is)
+        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name, and it is not empty (%s is in it)", name, held);
     return BKT_OK;
 }
 
@@ -112,6 +151,7 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
     char *cut = strrchr(parent, '/');
     if (stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode))
         BKT_FAIL(err, BKT_EEXIST, "%s: there is a file of that name, which is no domain", name);
+    BKT_PASS(need_free(name, dir, err));
     if (cut)
         cut[cut == parent] = 0;
     if (stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode))
@@ -246,8 +286,7 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
     if (bkt_buf_addf(&full, "/%s/%s", root, out->path) < 0)
         BKT_NOMEM(err);
     BKT_PASS(need_path(name, out, err));
-    if (!out->create)
-        BKT_PASS(need_domain_file(name, bkt_buf_str(&full), err));
+    BKT_PASS(out->create ? need_free(name, bkt_buf_str(&full), err) : need_domain_file(name, bkt_buf_str(&full), err));
     out->local = true;
     if (asprintf(&out->store_uri, "file:///%s", root) < 0) {
         out->store_uri = NULL;
@@ -279,6 +318,14 @@ static int parse_default(const char *name, const char *rest, const struct bkt_se
     if (bkt_buf_addf(&full, "%s/%s", b, rest) < 0)
         BKT_NOMEM(err);
     return parse_bucket(name, bkt_buf_str(&full), "s3://", out, err);
+}
+
+bool bkt_name_has_scheme(const char *name)
+{
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++)
+        if (strncasecmp(name, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
+            return true;
+    return false;
 }
 
 static int parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)

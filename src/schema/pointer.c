@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char head[] = "\x89HDF\r\n\x1a\nh5bucket 1\n";
+static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
 #define LONGEST 4096 /* of the whole file: a name in it has as many bytes as a path of Linux (PATH_MAX) */
 

@@ -15,6 +15,9 @@
 #include "buf.h"
 #include "err.h"
 
+/** What an HDF5 file begins with (8 bytes), unless it has a user block, and a pointer file too. */
+#define BKT_HDF5_SIGNATURE "\x89HDF\r\n\x1a\n"
+
 /** The domain name in the pointer file @p path, appended to @p target.
  * @return 1; 0: not a regular file, or no pointer file; BKT_EFORMAT: it is one, but what it names is missing, too long,
  *         spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path; BKT_ENOMEM */

@@ -500,8 +500,10 @@ class Tests:
     def absent(self):
         done, _ = run([os.path.join(self.args.bin, "h5ls"), "hsds+s3://bucket/none.h5"], self.env, self.server)
         self.check(done.returncode != 0, "a domain that is not there is an error")
-        self.check(len(Handler.log) == 1, f"a domain that is not there: {len(Handler.log)} requests, 1 wanted")
+        self.check(len(Handler.log) == 2, f"a domain that is not there: {len(Handler.log)} requests, 2 wanted: is it an HDF5 file?")
         env = {k: v for k, v in self.env.items() if k != "HDF5_VOL_CONNECTOR"}
+        done, _ = run([self.args.read, "s3://bucket/none.h5", "/x", "first"], env, self.server)
+        self.check(done.returncode != 0 and len(Handler.log) == 1, f"asked whether it is one: {len(Handler.log)} requests, 1 wanted")
         done, _ = run([os.path.join(self.args.bin, "h5ls"), "/nonexistent/file.h5"], env, self.server)
         self.check(done.returncode != 0 and not Handler.log, f"a name that is not ours: {len(Handler.log)} requests")
         self.check(b"bucket" not in done.stderr.replace(b"h5bucket: GET 0", b""), "a name that is not ours: not a word from us")

@@ -1,0 +1,105 @@
+"""mistakes.py --plugin FOLDER --tool H5BUCKET --read READ_DATASET --write CRASH_WRITER: what a user does wrong most often.
+
+A setting that is none, no credentials, a name that is no domain, a place where none can be made: programs that use HDF5, and the
+tool, must say so, also where HDF5 itself was the first to fail.  Nothing of what is there may change.
+"""
+import argparse, http.server, os, subprocess, tempfile, threading
+
+parser = argparse.ArgumentParser()
+for option in ("--plugin", "--tool", "--read", "--write"):
+    parser.add_argument(option, required=True)
+args = parser.parse_args()
+HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(92)
+NO_KEY = b"<Error><Code>NoSuchKey</Code></Error>"
+
+
+class Bucket(http.server.BaseHTTPRequestHandler):
+    """S3 with one object, an HDF5 file."""
+
+    def do_GET(self):
+        there = self.path == "/buck/run.h5"
+        body = HDF5[:8] if there else NO_KEY
+        self.send_response(206 if there else 404)
+        self.send_header("Content-Length", str(len(body)))
+        if there:
+            self.send_header("Content-Range", f"bytes 0-7/{len(HDF5)}")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+S3 = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}", "AWS_NO_SIGN_REQUEST": "1", "AWS_REGION": "us-east-1"}
+NO_KEYS = {**S3, "AWS_NO_SIGN_REQUEST": "0", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null",
+           "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+BY_PATH = {}  # HDF5_PLUGIN_PATH alone: HDF5's own connector fails first
+BY_NAME = {"HDF5_VOL_CONNECTOR": "bucket"}
+clean = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HS_", "H5BUCKET_", "HDF5_VOL")) and k != "HOME"}
+problems = []
+
+
+def fails(what, argv, env, *words, without=()):
+    r = subprocess.run(argv, env={**clean, "HDF5_PLUGIN_PATH": args.plugin, **env}, capture_output=True, text=True, timeout=100,
+                       errors="replace")
+    said = r.stdout + r.stderr
+    missing, unwanted = [w for w in words if w not in said], [w for w in without if w in said]
+    if r.returncode <= 0 or missing or unwanted:
+        problems.append(f"{what}: ended with {r.returncode}, should speak of {missing}, and not of {unwanted}: {said[-4000:]}")
+
+
+def read(what, name, env, *words, **more):
+    fails(what, [args.read, name, "/x", "first"], env, *words, **more)
+
+
+def settings():
+    for text, words in (("conections=1", ["'conections' in the connector's info string is no setting", "the settings are: bucket, endpoint"]),
+                        ("connections=many", ["connections in the connector's info string is a number from 1 to 1024", "'many'"]),
+                        ("region", ["'region' in the connector's info string is not key=value"])):
+        read(f"HDF5_VOL_CONNECTOR, {text}", "x.h5", {"HDF5_VOL_CONNECTOR": "bucket " + text}, *words)
+    for env in (BY_PATH, BY_NAME):
+        read("a category that isn't", "x.h5", {**env, "H5BUCKET_TRACE": "nothing"}, "trace category 'nothing' is unknown")
+    read("a number that is none", "s3://buck/x.h5", {**BY_NAME, **S3, "H5BUCKET_RETRIES": "x"}, "retries in H5BUCKET_RETRIES is a number")
+
+
+def names(tmp):
+    for how, env in (("by path", BY_PATH), ("by name", BY_NAME)):
+        read(f"no credentials, {how}", "s3://buck/x.h5", {**env, **NO_KEYS}, "no AWS credentials found", "AWS_NO_SIGN_REQUEST=1")
+        read(f"no such key, {how}", "s3://buck/x.h5", {**env, **S3}, "no domain x.h5 in s3://buck")
+    read("an HDF5 file in S3", "s3://buck/run.h5", {**BY_NAME, **S3}, "s3://buck/run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
+    read("a file that isn't there", f"{tmp}/x.h5", BY_PATH, "No such file or directory", without=["vol-bucket"])
+    with open(f"{tmp}/text.h5", "w") as f:
+        f.write("no HDF5")
+    read("a file that is none of HDF5's", f"{tmp}/text.h5", BY_PATH, "file signature not found", without=["vol-bucket"])
+    with open(f"{tmp}/plain.h5", "wb") as f:
+        f.write(HDF5)
+    fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5 is an HDF5 file, not a domain", "h5bucket load")
+    fails("the tool and one in S3", [args.tool, "info", "s3://buck/run.h5"], S3, "run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
+    for name, word in (("x.h5", "No such file or directory"), ("text.h5", "file signature not found")):
+        fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word)
+    fails("load of what isn't in S3", [args.tool, "load", "s3://buck/x.h5", f"{tmp}/out.h5"], S3, "s3://buck/x.h5", "NoSuchKey")
+
+
+def places(tmp):
+    os.makedirs(f"{tmp}/used/inner")
+    before = sorted(os.walk(tmp))
+    for name, word in (("used", "it is not empty (inner is in it)"), ("n" * 256, "at most 255 bytes"), ("none/x.h5", "there is no directory"),
+                       ("text.h5", "there is a file of that name")):
+        fails(f"a writer, {name[:20]}", [args.write, "write", f"{tmp}/{name}", os.devnull], BY_NAME, word)
+    fails("a writer, default bucket", [args.write, "write", "/used", os.devnull], {**BY_NAME, "HS_BUCKET": tmp}, "it is not empty")
+    if sorted(os.walk(tmp)) != before:
+        problems.append("a refused domain left something behind")
+    os.mkdir(f"{tmp}/empty")
+    r = subprocess.run([args.write, "write", f"{tmp}/empty", os.devnull], env={**clean, **BY_NAME, "HDF5_PLUGIN_PATH": args.plugin})
+    if r.returncode:
+        problems.append("an empty folder gives way to a domain")
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    settings()
+    names(tmp)
+    places(tmp)
+print("\n\n".join(problems) if problems else "everybody says what is wrong")
+raise SystemExit(bool(problems))
