@@ -251,11 +251,37 @@ static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
     return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
 }
 
+/* Where a domain of this machine lies, past symbolic links: one that is open under two names is one, as in HDF5.  "": elsewhere. */
+static int real_place(const struct bkt_name *n, char **out)
+{
+    BKT_CLEANUP(bkt_freep) char *path = NULL, *dir = NULL;
+    *out = NULL;
+    if (strncmp(n->store_uri, "file://", 7) != 0)
+        return (*out = strdup("")) ? BKT_OK : BKT_ENOMEM;
+    if (asprintf(&path, "%s/%s", n->store_uri + 7, n->path) < 0) {
+        path = NULL;
+        return BKT_ENOMEM;
+    }
+    if ((*out = realpath(path, NULL)))
+        return BKT_OK;
+    char *leaf = strrchr(path, '/'); /* a new one: the folder that it will be in */
+    *leaf++    = 0;
+    dir        = realpath(*path ? path : "/", NULL);
+    if (asprintf(out, "%s/%s", dir ? dir : path, leaf) < 0) {
+        *out = NULL;
+        return BKT_ENOMEM;
+    }
+    return BKT_OK;
+}
+
 /* Name and all settings in one string. */
 int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    int rc = bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    BKT_CLEANUP(bkt_freep) char             *real = NULL;
+    int rc = real_place(n, &real);
+    if (rc == BKT_OK)
+        rc = *real ? bkt_buf_add_str(&b, real) : bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
 #define ADD_TEXT(field) rc = rc < 0 ? rc : add_setting(&b, s->field, 0);
 #define ADD_BOOL(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
 #define ADD_UINT(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);

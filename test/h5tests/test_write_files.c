@@ -447,10 +447,38 @@ static void open_twice(const struct out *o, bool ours)
     H5Pclose(fapl);
 }
 
+/* A symbolic link above it: HDF5 finds by device and inode that it is the same file. */
+static void open_through_link(const struct out *o, bool ours)
+{
+    struct out    side = {.ours = ours};
+    char          name[8500], other[8500], cmd[9000];
+    unsigned long no = 1, of_other = 2;
+    snprintf(name, sizeof name, "%s", new_name(ours ? o : &side, "linked.h5"));
+    snprintf(other, sizeof other, "%s", new_name(ours ? o : &side, "link/linked.h5"));
+    if (strstr(name, "://"))
+        return;
+    snprintf(cmd, sizeof cmd, "ln -s . '%.*s'", (int)(strrchr(other, '/') - other), other);
+    CHECK(system(cmd) == 0, "%s", cmd);
+    hid_t fapl = ours ? new_fapl(o) : fapl_native();
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), g = H5Fopen(other, H5F_ACC_RDWR, fapl);
+    CHECK(g >= 0, "what was not flushed yet isn't found by its other name: %s", error_text());
+    put_number(f, "n", 1);
+    put_number(g, "m", 2);
+    CHECK(number_in(g, "n") == 1 && number_in(f, "m") == 2, "each sees what the other wrote: %d, %d", number_in(g, "n"), number_in(f, "m"));
+    CHECK(H5Fget_fileno(f, &no) >= 0 && H5Fget_fileno(g, &of_other) >= 0 && no == of_other, "%lu and %lu", no, of_other);
+    H5Fclose(g);
+    CHECK(H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, fapl) < 0, "what is open is replaced by its other name");
+    H5Eclear2(H5E_DEFAULT);
+    CHECK(number_in(f, "m") == 2 && H5Fclose(f) >= 0 && H5Fdelete(name, fapl) >= 0, "after that: %s", error_text());
+    H5Pclose(fapl);
+}
+
 static void open_for_both(const struct out *o)
 {
     open_twice(o, true);
     open_twice(o, false);
+    open_through_link(o, true);
+    open_through_link(o, false);
 }
 
 static void plain_files(const struct out *o)
