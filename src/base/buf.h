@@ -18,6 +18,7 @@ struct bkt_buf {
 
 /** Room for @p more bytes behind len (plus the NUL).  BKT_ENOMEM leaves the buffer as it was. */
 BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
+/** Append @p n bytes, a text, or what printf makes of it.  BKT_ENOMEM leaves the buffer as it was. */
 BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
 BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -35,6 +36,7 @@ const char *bkt_buf_str(const struct bkt_buf *b);
 void *bkt_buf_steal(struct bkt_buf *b);
 void  bkt_buf_clear(struct bkt_buf *b);  /* keeps the memory */
 void  bkt_buf_fini(struct bkt_buf *b);   /* frees it; NULL and empty are fine */
+/** @p to gives up what it had and gets what @p from has, which is empty then. */
 void  bkt_buf_move(struct bkt_buf *to, struct bkt_buf *from);
 
 /** Reader over borrowed bytes.  Every take fails for good once it would pass the end: check `ok` once
@@ -43,6 +45,7 @@ struct bkt_rd {
     const unsigned char *p, *end;
     bool                 ok;
 };
+/** A reader of @p n bytes; what is left of them; the next @p n of them, borrowed; the next integer of 1 to 8 bytes. */
 struct bkt_rd  bkt_rd_of(const void *p, size_t n);
 size_t         bkt_rd_left(const struct bkt_rd *r);
 const void    *bkt_rd_take(struct bkt_rd *r, size_t n); /* NULL past the end */

@@ -10,6 +10,7 @@
 
 struct bkt_map;
 
+/** An empty one, for bkt_map_free(); NULL: out of memory. */
 struct bkt_map *bkt_map_new(void);
 /** @p free_value (may be NULL) is called for each value left. */
 void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));

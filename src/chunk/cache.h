@@ -52,6 +52,7 @@ struct bkt_ahead_note {
     struct bkt_id last; /* dataset read ahead of a walk over a group */
     size_t        skip; /* reads until it is worth looking again */
 };
+/** The cache's own; never NULL. */
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
 /** What else is kept per domain beside the cache (dirty.h): the one there is, or what @p make(arg) gives; @p release is

@@ -125,8 +125,11 @@ bool bkt_wset_any_stored(const struct bkt_wset *ws);
 /** A chunk was stored: it may be there from now on. */
 void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord);
 
+/** The chunk at @p coord (one number per dimension, in chunks), the set's own; NULL: nothing of it is in memory. */
 struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord);
+/** Begin one that isn't there yet, without memory for its elements; the set's own.  BKT_ENOMEM. */
 BKT_NODISCARD int  bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
+/** What was written over a chunk that is on its way; NULL is fine. */
 void               bkt_over_free(struct bkt_over *o);
 void               bkt_dchunk_free(struct bkt_dchunk *c); /* only that; it is in no list any more */
 /** Out of its list and map, freed.  No task works on it. */

@@ -49,7 +49,10 @@ struct bkt_pipeline {
     size_t            elem_size;           /* bytes of one stored element; shuffle's fallback when cd is absent */
 };
 
+/** Release what the filters hold; it is empty then. */
 void bkt_pipeline_fini(struct bkt_pipeline *p);
+/** Put a filter behind the others.  @p cd (@p n_cd client values) and @p name (NULL: HDF5's for @p id) are copied.
+ *  BKT_EFORMAT: there are BKT_PIPELINE_MAX already; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsigned *cd, size_t n_cd,
                                    const char *name, struct bkt_err *err);
 

@@ -88,6 +88,7 @@ struct bkt_blosc_head {
     size_t   n_bytes, c_bytes; /* decoded and encoded size; the latter with the header */
     unsigned type_size;
 };
+/** False: it is none. */
 bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
 /** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: libblosc has to. */
 bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);

@@ -17,6 +17,8 @@ struct bkt_target {
     struct bkt_slice  *slices; /* variable-size types */
     struct bkt_centry **held;  /* variable-size types: the chunk that slices point into, per touched chunk */
 };
+/** Work out grid and memory of one read; @p rd is borrowed until bkt_target_fini().  BKT_EINVAL: the selections don't fit each
+ *  other; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err);
 void              bkt_target_fini(struct bkt_target *t);
 /** Row-major place of the k-th touched chunk in the grid: what it is cached under. */
@@ -40,6 +42,7 @@ struct bkt_segs {
     struct bkt_chunk_file **own; /* chunk objects that are read in part */
     size_t          n_own, cap_own;
 };
+/** Release the list; the chunks that segments point to are the target's. */
 void bkt_segs_fini(struct bkt_segs *s);
 struct bkt_limits {
     uint64_t part, merge, gap; /* bytes */

@@ -100,6 +100,7 @@ struct bkt_task {
 };
 
 /* ---- task.c ---- */
+/** The whole object of touched chunk @p n.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n, struct bkt_task **out,
                                   struct bkt_err *err);
 /** One range; @p near: bytes around a small one that may come along (near.c), 0 for none. */
@@ -117,11 +118,14 @@ void bkt_task_end(struct bkt_task *k);
 void bkt_run_end(struct bkt_run_state *run, uint64_t cost);
 
 /* ---- pour.c ---- */
+/** Whether a body of these @p n segments can go straight to the rows that it is for: one after the other in the file, each
+ *  with runs that ascend in memory. */
 bool bkt_pour_fits(const struct bkt_seg *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_pour. */
 void bkt_pour(void *pour, uint64_t at, const void *data, size_t n);
 
 /* ---- stream.c ---- */
+/** Whether each of these @p n segments can be decoded once it is there: several, filtered, none over another. */
 bool bkt_stream_fits(const struct bkt_seg *segs, size_t n);
 /** Before the request starts, with a piece allocated for each segment. */
 void bkt_stream_begin(struct bkt_task *k);
@@ -135,6 +139,7 @@ void bkt_stream_end(struct bkt_task *k);
 void bkt_stream_leave(struct bkt_task_piece *p);
 
 /* ---- populate.c ---- */
+/** Begin to give pages to the memory that a read fills, if it is fresh and large enough; else the first step is the last. */
 void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t);
 /** Some more of it; false: all is done. */
 bool bkt_populate_step(struct bkt_populate *p);

@@ -16,6 +16,7 @@ struct bkt_direct {
     struct bkt_domain *dom; /* that the last one started is for */
 };
 
+/** Nothing is under way. */
 void bkt_direct_init(struct bkt_direct *r);
 /** Store touched chunk k, all of which is selected; waits for room only.  @p started: false, the cache has to do it. */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,

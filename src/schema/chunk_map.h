@@ -21,6 +21,7 @@
 #define BKT_CHUNK_MAP_VERSION 1
 
 enum bkt_map_kind { BKT_MAP_NONE, BKT_MAP_COMPACT, BKT_MAP_CONTIGUOUS, BKT_MAP_CHUNKED, BKT_MAP_EXTERNAL, BKT_MAP_VIRTUAL };
+/** The word for it in the JSON; static. */
 const char *bkt_map_kind_name(enum bkt_map_kind k);
 
 struct bkt_map_file {

@@ -47,6 +47,7 @@ void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fin
 /** Let go of what a probe keeps open; before bkt_store_shutdown(). */
 void bkt_domain_shutdown(void);
 
+/** What belongs to the domain; borrowed for as long as it is held.  The path is that in its bucket. */
 struct bkt_store            *bkt_domain_store(struct bkt_domain *d);
 const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d);
 const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d);

@@ -35,6 +35,7 @@ struct bkt_domain {
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
 
+/** NULL is fine. */
 void bkt_siblings_free(struct bkt_siblings *s);
 /** record.c: a version of an object was stored; @p r may be NULL. */
 void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *etag, const struct bkt_buf *json);

@@ -79,8 +79,10 @@ struct bkt_edits {
     size_t         n_folders;
 };
 
+/** No changes; NULL: out of memory. */
 struct bkt_edits *bkt_edits_new(void);
 void              bkt_edits_free(struct bkt_domain *d); /* with what wasn't flushed */
+/** Forget one object's deltas, which are in no map any more; the object is let go. */
 void              bkt_change_free(struct bkt_domain *d, struct bkt_change *c);
 
 /** A time stamp later than all given out before. */

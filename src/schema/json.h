@@ -87,6 +87,7 @@ struct bkt_word {
     const char *text;
     int         value;
 };
+/** The value of the row with @p text, else @p missing. */
 int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int missing);
 const char *bkt_word_of(const struct bkt_word *table, size_t n, int value); /* the first; NULL */
 

@@ -271,6 +271,8 @@ struct bkt_domain_doc {
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
+/** @param expect  the id that it must have
+ *  @param out     the caller's, for bkt_object_free() */
 BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                                    struct bkt_err *err);
 /** An empty object of that kind for bkt_edit_add(), everything "not given"; NULL when memory is short. */
@@ -283,6 +285,7 @@ void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
 /* ---- pure emitting: model -> bytes, in the form that HSDS 0.9 reads; parsing them gives the same model ---- */
+/** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err);
 
@@ -310,8 +313,10 @@ BKT_NODISCARD int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd 
 
 /* ---- ids and keys (facts 1) ---- */
 bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */
+/** Which version of the schema made it. */
 bool bkt_id_is_v2(const struct bkt_id *id);
 bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", when not valid */
+/** Of a valid one. */
 enum bkt_kind bkt_id_kind(const struct bkt_id *id);
 /** v2: the domain's root group that an object belongs to; false for v1. */
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);

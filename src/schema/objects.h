@@ -18,8 +18,11 @@ struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, 
 /** Waits for what is under way. */
 void bkt_objects_free(struct bkt_objects *c);
 
+/** The object, fetched and parsed unless it is cached; waits.  @p out is for bkt_object_release().
+ *  BKT_ENOENT: no such object; BKT_EFORMAT: it is malformed; what the store says. */
 BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct bkt_object **out,
                                   struct bkt_err *err);
+/** Begin to fetch @p n objects (ids are copied) that aren't there; doesn't wait, and fails for nobody. */
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);
 
 /** The domain has a snapshot (snapshot.h), as its document says (borrowed until bkt_objects_free()); @p trust: no need to compare. */

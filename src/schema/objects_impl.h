@@ -87,6 +87,7 @@ struct load {
 
 struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id); /* LOADING; NULL: out of memory */
 void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* it has come to an end of loading: it may be evicted */
+/** Let go of what was used longest ago until the limit is kept, or all that is left is held by somebody. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
 /* ---- objects_load.c; not under the lock ---- */

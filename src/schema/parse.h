@@ -44,6 +44,7 @@ BKT_NODISCARD int bkt_space_parse(const json_t *j, struct bkt_space *out, struct
 BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_space *space, const json_t *value,
                                   const char *encoding, struct bkt_buf *out, struct bkt_err *err);
 
+/** The attributes of an object, each with its value.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
 /* Lists: out->next is what is said to come next, 0 for nothing. */
 /** @param user  the list of user-defined links; may be NULL
@@ -80,6 +81,7 @@ BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_do
 
 /* ---- model -> JSON ---- */
 
+/** A type, a dataspace, its extent as a list; @p out is the caller's.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out);
@@ -112,6 +114,7 @@ BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json
 
 uint32_t          bkt_order_said(const json_t *entry);               /* of a link or attribute; BKT_UNNUMBERED */
 uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not said */
+/** Key h5order of an entry.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
 /** The next in order: says its number where that isn't @p expected, which becomes what is expected then. */
 BKT_NODISCARD int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *expected);
@@ -122,8 +125,10 @@ BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t
 
 /* ---- lists under change: the names are known to be new, or to be there (BKT_ENOENT) ---- */
 BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
+/** Taken out of the list; @p out is the caller's. */
 BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
 BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* named.h */
+/** As for attributes. */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
 /** Whether a link or an attribute says that its name is UTF-8. */

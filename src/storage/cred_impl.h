@@ -52,6 +52,7 @@ struct bkt_cred_place {
     char       *region, *ca_bundle; /* may be NULL */
     atomic_bool cancel;             /* ends fetches */
 };
+/** Copies what it needs of @p set and of the environment, so that later walks see the same.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *set, struct bkt_err *err);
 void              bkt_cred_place_fini(struct bkt_cred_place *pl);
 
@@ -82,6 +83,7 @@ struct bkt_cred_role {
     const char             *who; /* for messages: "profile x" or "environment" */
     const struct bkt_creds *by;
 };
+/** Ask STS for the role's credentials; @p out is the caller's.  BKT_EACCES, BKT_ENET with the answer in the message. */
 int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, struct bkt_creds **out,
                     struct bkt_err *err);
 

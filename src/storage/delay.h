@@ -10,6 +10,7 @@ struct bkt_delay {
     uint64_t         steps; /* comparisons so far; for tests */
 };
 
+/** @p x waits for its not_before_ms; it is in no other list. */
 void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x);
 /** Take out the first; NULL: there is none. */
 struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);

@@ -30,6 +30,7 @@ struct bkt_net {
     struct bkt_pace *pace;
     uint64_t connect_ms, stall_ms;
 };
+/** Copies what it needs.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
                                struct bkt_err *err);
 void              bkt_net_fini(struct bkt_net *net);
@@ -112,6 +113,7 @@ void bkt_engine_shutdown(void);
 /** libcurl's process-wide start, once; for others who use libcurl. */
 void bkt_engine_curl_init(void);
 
+/** For bkt_fork_*: the engine's locks are held over fork(), and the child begins without thread and connections. */
 void bkt_engine_before_fork(void);
 void bkt_engine_after_fork_parent(void);
 void bkt_engine_after_fork_child(void);

@@ -77,13 +77,18 @@ void bkt_engine_watch(struct engine *e);
 void bkt_engine_moved(struct bkt_xfer *x);
 
 /* ---- engine_pace.c ---- */
+/** All on the engine's thread, about one server and an exchange with it.  It knows nothing of the server yet. */
 void     bkt_pace_init(struct host *h);
+/** Whether there is a connection for it now, or may be one more. */
 bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
+/** What has happened to the exchange; its times are what is learned from. */
 void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
+/** Whether to send it a second time, or to ask for the rest of its body anew; @p now as bkt_engine_now(). */
 bool     bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now);
 bool     bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now);
+/** When something may be late next, ms; UINT64_MAX: no need to look. */
 uint64_t bkt_pace_look_at(const struct host *h, uint64_t now);
 
 /* ---- engine_hedge.c ---- */

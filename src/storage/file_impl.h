@@ -46,6 +46,7 @@ struct bkt_file_store {
     atomic_uint_least64_t named[BKT_FILE_NAMED];
 };
 
+/** The part of a directory's store that writes; once at its opening, once at its end. */
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set);
 void bkt_file_write_fini(struct bkt_file_store *st);
 /** As bkt_store_turn(): a lock file beside those of [F2]. */
@@ -53,11 +54,13 @@ int bkt_file_turn(struct bkt_file_store *st, const char *key);
 /** PUT or DELETE; sets the request's outputs, does not finish it. */
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 
+/** FNV-1a of a text. */
 unsigned bkt_file_hash(const char *s);
 /** Give a lock of lock_key() or bkt_file_turn() back; -1 is fine. */
 void     bkt_file_unlock(int fd);
 
 /* file_sync.c */
+/** Who brings directories on disk; once at the store's opening, once at its end. */
 void bkt_file_sync_init(struct bkt_file_store *st);
 void bkt_file_sync_fini(struct bkt_file_store *st);
 /** Bring the directory of the request's key on disk, and those above as far as it is needed; the failure is the request's.

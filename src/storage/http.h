@@ -95,6 +95,7 @@ struct bkt_http {
     uint64_t                   max_body;
 };
 
+/** The part that S3 and plain servers share; bkt_http_fini().  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
                                 const char *uri, const char *origin, const struct bkt_settings *set,
                                 struct bkt_err *err);

@@ -42,6 +42,7 @@ struct bkt_retry {
     unsigned few;        /* of them after BKT_RETRY_FEW */
 };
 
+/** What an answer means for trying again: how the wire ended, and HTTP's status where there is one. */
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status);
 
 /** What @p moved bytes may take, in ms. */

@@ -6,6 +6,7 @@
 
 struct bkt_s3_auth;
 
+/** Who signs requests, by the settings and where credentials come from; asks nobody yet.  As bkt_cred_open(). */
 BKT_NODISCARD int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, struct bkt_err *err);
 /** No request may be waiting. */
 void bkt_s3_auth_close(struct bkt_s3_auth *a);

@@ -129,6 +129,7 @@ void bkt_store_cancelled(void);
  *  failure's code in request order, its story in @p err; each request's rc says how it fared. */
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
 
+/** Release what came back; the request's inputs are the caller's. */
 void bkt_req_fini(struct bkt_req *req);
 
 /** What is known of it: copied to @p out, so that it can be looked at while answers come.  false: nothing yet. */

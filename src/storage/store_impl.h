@@ -59,6 +59,8 @@ struct bkt_batch {
     pthread_cond_t  done;
     size_t          n, left;
 };
+/** Waiting for @p n requests, each of which ends with bkt_batch_end_one() from any thread.  @p help_pool: do jobs of the pool
+ *  meanwhile, for whoever is a worker. */
 void bkt_batch_init(struct bkt_batch *b, size_t n);
 void bkt_batch_end_one(struct bkt_batch *b);
 void bkt_batch_wait(struct bkt_batch *b, bool help_pool);

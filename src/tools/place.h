@@ -25,6 +25,7 @@ struct bkt_doc {
     struct bkt_buf        json;
     char                  etag[BKT_ETAG_MAX];
 };
+/** Release what it holds. */
 void bkt_doc_fini(struct bkt_doc *d);
 /** The documents of @p n paths, all at once; never PREFIX.  Failures are in each one's rc. */
 void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out);

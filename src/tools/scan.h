@@ -22,6 +22,7 @@ struct bkt_use {
     double   mtime;
 };
 struct bkt_uses; /* id -> struct bkt_use */
+/** @p out for bkt_uses_free(); of a dataset without chunk objects all is 0. */
 BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err);
 struct bkt_use    bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset);
 uint64_t          bkt_uses_metadata(const struct bkt_uses *u); /* bytes of JSON */

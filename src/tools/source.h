@@ -47,6 +47,7 @@ struct source_read {
     uint64_t addr, size;
     void    *to;
 };
+/** @p n of them, each into its own memory.  BKT_EFORMAT: one lies outside of the file's parts, or they overlap. */
 BKT_NODISCARD int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err);
 
 /** The part that holds addr .. +size-1 whole; NULL: none, they straddle. */

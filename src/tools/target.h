@@ -15,6 +15,8 @@ struct bkt_ends {
     struct bkt_doc     in_the_way; /* what is to be replaced: DOMAIN, or ABSENT */
     struct bkt_domain *old;  /* that, open; NULL */
 };
+/** Find both, and check that the one may be read and the other made.  BKT_EEXIST: @p to is there, and @p replace isn't set;
+ *  BKT_EACCES, BKT_EINVAL (they are the same).  @p out is for bkt_ends_fini() in any case. */
 BKT_NODISCARD int bkt_ends_open(const struct bkt_tool *t, const char *from, const char *to, bool replace,
                                   struct bkt_ends *out, struct bkt_err *err);
 void              bkt_ends_fini(struct bkt_ends *g);

@@ -32,16 +32,22 @@ struct tree {
 };
 
 /* ---- tree.c ---- */
+/** What the user should know of the object at @p path. */
 void               tree_tell(const struct tree *t, const char *path, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/** Where an object of the source was put; borrowed; NULL: nowhere yet. */
 struct tree_place *tree_place_of(const struct tree *t, hid_t obj);
+/** The value of a dataset (@p attr NULL) or attribute names objects: it is written when all have their places. */
 BKT_NODISCARD int  tree_postpone(struct tree *t, const char *path, const char *attr, struct bkt_err *err);
 /** The type to make something with: a committed one's copy, or a transient copy. */
 BKT_NODISCARD int tree_type(struct tree *t, hid_t src_type, hid_t *out, struct bkt_err *err);
 
 /* ---- tree_object.c ---- */
+/** Copy them all from @p src to @p dst; @p path for messages. */
 BKT_NODISCARD int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);
+/** Make it, with its attributes and data; @p out: the new one's id, the caller's. */
 BKT_NODISCARD int tree_dataset(struct tree *t, hid_t src, hid_t dst_group, const char *name, const char *path, hid_t lcpl,
                                hid_t *out, struct bkt_err *err);
+/** Write what tree_postpone() noted. */
 BKT_NODISCARD int tree_write_pending(struct tree *t, const struct tree_pending *p, struct bkt_err *err);
 
 /* ---- tree_value.c ---- */
@@ -101,6 +107,7 @@ void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b);
 size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i);
 
 /* ---- tree_data.c ---- */
+/** Copy the elements of @p src to @p dst, which has the same extent. */
 BKT_NODISCARD int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);
 
 #endif

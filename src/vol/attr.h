@@ -20,6 +20,7 @@ BKT_NODISCARD int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_
 const char *bkt_attr_place(const struct bkt_vobj *o);
 
 /* ---- attr_change.c ---- */
+/** As H5Acreate2() and H5Awrite(); @p out: a new object. */
 int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_vobj **out,
                     struct bkt_err *err);
 int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err);

@@ -23,6 +23,7 @@ BKT_NODISCARD int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct b
 /** What H5Dget_type and H5Aget_type give: a new id; the named datatype where the type is a committed one. */
 BKT_NODISCARD int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
 
+/** HDF5's dataspace; @p out: a new id. */
 BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err);
 
 /** A selection of @p extent as a plain struct.  @p space may be H5S_ALL (all of it), or have been made of another extent.

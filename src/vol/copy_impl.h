@@ -46,6 +46,7 @@ bool bkt_copy_expands(const struct copy *c, hid_t type);
 int bkt_copy_expand(struct copy *c, hid_t from, hid_t type, void *buf, size_t n);
 
 /* ---- copy_data.c ---- */
+/** All attributes, or a dataset's elements, from one open object to another, by public calls. */
 int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl);
 int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl);
 /** The object of ours behind an id; NULL: HDF5's connector answers for it. */

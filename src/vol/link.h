@@ -15,6 +15,7 @@ void              bkt_link_place_fini(struct bkt_place *p);
 /** BKT_ENOENT unless it is there. */
 BKT_NODISCARD int bkt_link_need(const struct bkt_place *p, struct bkt_err *err);
 
+/** As H5Ldelete() and H5Ldelete_by_idx(). */
 BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "convert.h"
 
+/** Each is the callback of that name, with HDF5's arguments.  BKT_EHDF5: HDF5's own message. */
 BKT_NODISCARD int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
                                           void *buf, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
@@ -19,6 +20,7 @@ BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_
 int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 
 /* ---- writing (native_write.c) ---- */
+/** As above; @p out: a new object. */
 BKT_NODISCARD int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                                             hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_dataset_write(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,

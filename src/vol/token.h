@@ -4,6 +4,7 @@
 
 #include "vol.h"
 
+/** What stands for an object in HDF5 (DESIGN.md, "Tokens"). */
 void bkt_token_of(const struct bkt_id *id, H5O_token_t *out);
 /** The id behind a token, or behind one of which only the first 8 bytes are left (its kind may then cost a GET or two).
  *  false: no token of this domain. */

@@ -90,6 +90,7 @@ BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt
 BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out,
                                          struct bkt_err *err);
 
+/** The same for an attribute: H5Rcreate_attr(). */
 BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id, const char *attr, H5R_ref_t *out,
                                            struct bkt_err *err);
 
@@ -97,6 +98,9 @@ BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struc
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
 
 /* ---- callbacks, by class ---- */
+/** Entries of bkt_vol_class, with the arguments that H5VLconnector.h says.  Those that make or open something give a struct bkt_vobj
+ *  that HDF5 closes, or NULL; the others give a herr_t.  On failure HDF5's error stack says why.  Nothing is asynchronous: the last
+ *  argument stays as it was. */
 void  *bkt_vol_attr_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_attr_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_attr_read(void *, hid_t, void *, hid_t, void **);
@@ -106,6 +110,7 @@ herr_t bkt_vol_attr_specific(void *, const H5VL_loc_params_t *, H5VL_attr_specif
 herr_t bkt_vol_attr_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_attr_close(void *, hid_t, void **);
 
+/** Of datasets. */
 void  *bkt_vol_dataset_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_dataset_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_dataset_read(size_t, void *[], hid_t[], hid_t[], hid_t[], hid_t, void *[], void **);
@@ -115,12 +120,14 @@ herr_t bkt_vol_dataset_specific(void *, H5VL_dataset_specific_args_t *, hid_t, v
 herr_t bkt_vol_dataset_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_dataset_close(void *, hid_t, void **);
 
+/** Of committed types. */
 void  *bkt_vol_datatype_commit(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_datatype_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_datatype_get(void *, H5VL_datatype_get_args_t *, hid_t, void **);
 herr_t bkt_vol_datatype_specific(void *, H5VL_datatype_specific_args_t *, hid_t, void **);
 herr_t bkt_vol_datatype_close(void *, hid_t, void **);
 
+/** Of files. */
 void  *bkt_vol_file_create(const char *, unsigned, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_file_open(const char *, unsigned, hid_t, hid_t, void **);
 herr_t bkt_vol_file_get(void *, H5VL_file_get_args_t *, hid_t, void **);
@@ -128,6 +135,7 @@ herr_t bkt_vol_file_specific(void *, H5VL_file_specific_args_t *, hid_t, void **
 herr_t bkt_vol_file_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_file_close(void *, hid_t, void **);
 
+/** Of groups. */
 void  *bkt_vol_group_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_group_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_group_get(void *, H5VL_group_get_args_t *, hid_t, void **);
@@ -135,12 +143,14 @@ herr_t bkt_vol_group_specific(void *, H5VL_group_specific_args_t *, hid_t, void 
 herr_t bkt_vol_group_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_group_close(void *, hid_t, void **);
 
+/** Of links. */
 herr_t bkt_vol_link_create(H5VL_link_create_args_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_copy(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_move(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_get(void *, const H5VL_loc_params_t *, H5VL_link_get_args_t *, hid_t, void **);
 herr_t bkt_vol_link_specific(void *, const H5VL_loc_params_t *, H5VL_link_specific_args_t *, hid_t, void **);
 
+/** Of objects of any kind. */
 void  *bkt_vol_object_open(void *, const H5VL_loc_params_t *, H5I_type_t *, hid_t, void **);
 herr_t bkt_vol_object_copy(void *, const H5VL_loc_params_t *, const char *, void *, const H5VL_loc_params_t *, const char *, hid_t,
                            hid_t, hid_t, void **);
@@ -148,6 +158,7 @@ herr_t bkt_vol_object_get(void *, const H5VL_loc_params_t *, H5VL_object_get_arg
 herr_t bkt_vol_object_specific(void *, const H5VL_loc_params_t *, H5VL_object_specific_args_t *, hid_t, void **);
 herr_t bkt_vol_object_optional(void *, const H5VL_loc_params_t *, H5VL_optional_args_t *, hid_t, void **);
 
+/** Of tokens. */
 herr_t bkt_vol_token_cmp(void *, const H5O_token_t *, const H5O_token_t *, int *);
 herr_t bkt_vol_token_to_str(void *, H5I_type_t, const H5O_token_t *, char **);
 herr_t bkt_vol_token_from_str(void *, H5I_type_t, const char *, H5O_token_t *);
