@@ -8,7 +8,15 @@
 #include "object.h"
 #include "parse.h"
 
-#define WAVE 1000 /* keys deleted at once: as many as S3 lists in one answer; storage/s3_delete.c makes requests of them */
+/* Keys deleted at once: as many as S3 lists in one answer; storage/s3_delete.c makes requests of them.  2,000 datasets of a group go in
+ * 5.0, 3.1, 2.6 s at 30 ms and 0.5 ms a key with 250, 1000, 4000 (3 runs). */
+#define WAVE       1000
+
+/* Objects asked for ahead of the one that is looked at: members of a group that goes.  2,000 datasets take 1.0 s at 30 ms with 64, 0.33 s
+ * with 256, 0.40 s with 1024 (3 runs). */
+#define AHEAD      256
+#define LISTS      256   /* datasets whose keys are listed side by side; with 64 or 1024 it takes as long */
+#define LISTED_MAX 16384 /* keys of theirs, 2 MB; who has more is listed when it is its turn */
 
 /* ---- in memory ---- */
 
@@ -128,13 +136,25 @@ static int take_loose(struct bkt_edits *e, struct ids *out)
     return BKT_OK;
 }
 
+/* Whether it goes, as far as can be told without looking at it. */
+static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
+{
+    uint64_t n;
+    return !bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN) && bkt_links_count_is_sure(d, id) &&
+           bkt_domain_link_count(d, id, &n, NULL) == BKT_OK && n == 0;
+}
+
 /* One round: what goes may loosen others.  Those that are held stay on the list @p held. */
 static int sweep_round(struct bkt_domain *d, const struct ids *round, struct bkt_map *held, struct bkt_err *err)
 {
-    int rc = BKT_OK;
+    size_t ahead = 0;
+    int    rc    = BKT_OK;
     for (size_t i = 0; i < round->n; i++) {
         const struct bkt_id *id   = &round->v[i];
         enum fate            fate = FATE_HELD;
+        for (; rc == BKT_OK && ahead < round->n && ahead < i + AHEAD; ahead++)
+            if (may_go(d, &round->v[ahead]))
+                bkt_domain_prefetch(d, &round->v[ahead], 1);
         if (rc == BKT_OK)
             rc = fate_of(d, id, &fate, err);
         if (rc == BKT_OK && fate == FATE_GOES)
@@ -288,6 +308,11 @@ int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struc
 struct many {
     struct bkt_store *st;
     struct bkt_gone  *v;
+    size_t            n;
+    /* keys of datasets, listed before their turn: of v[listed_from] and those behind it */
+    struct bkt_strs   listed[LISTS];
+    size_t            listed_from, n_listed;
+    bool              one_by_one;
     struct bkt_strs   keys;
     size_t            of[WAVE]; /* whose key it is */
     struct bkt_req    reqs[WAVE];
@@ -327,21 +352,89 @@ static int collect(struct many *m, size_t i, const char *key)
     return BKT_OK;
 }
 
+/* Lists under way for v[from] and those behind it. */
+struct lists {
+    struct many *m;
+    size_t       from, n, at, n_keys;
+    size_t       of[LISTS]; /* whose prefix it is */
+    char         prefix[LISTS][64];
+    const char  *prefixes[LISTS];
+    bool         full;
+};
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct lists *l = arg;
+    for (; strncmp(e->key, l->prefix[l->at], strlen(l->prefix[l->at])) != 0; l->at++)
+        if (l->at + 1 == l->n)
+            return BKT_EFORMAT;
+    l->full = l->n_keys++ == LISTED_MAX;
+    return l->full ? BKT_ERANGE : bkt_strs_add(&l->m->listed[l->of[l->at] - l->from], e->key);
+}
+
+static bool has_prefix(const struct bkt_gone *g) { return bkt_id_kind(g->id) == BKT_DATASET && bkt_id_is_v2(g->id); }
+
+/* A list for each dataset, side by side.  Those that can't be had, or have very many keys, are left to their turn. */
+static void list_ahead(struct many *m, size_t from)
+{
+    struct lists *l = malloc(sizeof *l);
+    if (!l)
+        return;
+    for (size_t i = 0; i < m->n_listed; i++)
+        bkt_strs_fini(&m->listed[i]);
+    l->m    = m;
+    l->from = from;
+    l->n = l->at = l->n_keys = 0;
+    l->full     = false;
+    size_t until = from;
+    for (; until < m->n && until < from + LISTS; until++)
+        if (has_prefix(&m->v[until])) {
+            dataset_prefix(m->v[until].id, l->prefix[l->n], sizeof l->prefix[0]);
+            l->prefixes[l->n] = l->prefix[l->n];
+            l->of[l->n++]     = until;
+        }
+    m->n_listed = 0;
+    if (l->n < 2) {
+        free(l);
+        return;
+    }
+    int rc         = bkt_store_list_each(m->st, l->prefixes, l->n, on_listed, l, NULL);
+    m->one_by_one  = rc < 0 && !l->full;
+    m->listed_from = from;
+    m->n_listed    = (rc < 0 ? l->of[l->at] : until) - from;
+    for (size_t i = m->n_listed; i < until - from; i++)
+        bkt_strs_fini(&m->listed[i]);
+    free(l);
+}
+
+static int list_dataset(struct many *m, size_t i, struct bkt_strs *keys, struct bkt_err *err)
+{
+    char prefix[64];
+    if (!m->one_by_one && i >= m->listed_from + m->n_listed)
+        list_ahead(m, i);
+    if (i < m->listed_from + m->n_listed) {
+        struct bkt_strs *listed = &m->listed[i - m->listed_from];
+        *keys   = *listed;
+        *listed = (struct bkt_strs){0};
+        return BKT_OK;
+    }
+    dataset_prefix(m->v[i].id, prefix, sizeof prefix);
+    return bkt_store_list(m->st, prefix, "", collect_key, keys, err);
+}
+
 static int collect_object(struct many *m, size_t i, struct bkt_err *err)
 {
     const struct bkt_gone                   *g   = &m->v[i];
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    char                                     prefix[64];
     if (g->o && needs_layout(g->o))
         BKT_PASS(delete_v1_chunks(m->st, g->o, err));
-    if (bkt_id_kind(g->id) != BKT_DATASET || !bkt_id_is_v2(g->id)) {
+    if (!has_prefix(g)) {
         if (bkt_id_key(g->id, &key) < 0 || collect(m, i, bkt_buf_str(&key)) < 0)
             BKT_NOMEM(err);
         return BKT_OK;
     }
-    dataset_prefix(g->id, prefix, sizeof prefix);
-    BKT_PASS(bkt_store_list(m->st, prefix, "", collect_key, &k, err));
+    BKT_PASS(list_dataset(m, i, &k, err));
     for (size_t at = 0; at < k.n; at++) {
         if (m->failed) /* not all of it is tried */
             return bkt_err_copy(err, m->failed->rc, m->failed->err);
@@ -354,20 +447,21 @@ static int collect_object(struct many *m, size_t i, struct bkt_err *err)
 void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
 {
     struct bkt_err err = {.n = 0};
-    struct many   *m   = malloc(sizeof *m);
+    struct many   *m   = calloc(1, sizeof *m);
     size_t         i   = 0;
     int            rc  = m ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
     if (m) {
-        m->st     = st;
-        m->v      = v;
-        m->keys   = (struct bkt_strs){0};
-        m->failed = NULL;
+        m->st = st;
+        m->v  = v;
+        m->n  = n;
         for (; i < n && !m->failed; i++) {
             bkt_err_clear(&err);
             if ((rc = collect_object(m, i, &err)) < 0)
                 note_failure(m, &v[i], rc, &err);
         }
         delete_collected(m);
+        for (size_t k = 0; k < m->n_listed; k++)
+            bkt_strs_fini(&m->listed[k]);
     }
     const struct bkt_gone *bad = m ? m->failed : NULL;
     for (; i < n; i++) { /* those not tried */

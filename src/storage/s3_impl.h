@@ -35,11 +35,13 @@ void bkt_s3_ask(struct bkt_s3 *s, struct bkt_s3_asked *a, enum bkt_op op, const 
 int  bkt_s3_answer(struct bkt_s3_asked *a);
 void bkt_s3_asked_fini(struct bkt_s3_asked *a);
 
-/** As bkt_store_ops.list and .list_parts. */
+/** As bkt_store_ops.list, .list_parts and .list_each. */
 int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
 /** Append "&name=value", percent-encoded; without '&' to the first. */
 BKT_NODISCARD int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value);

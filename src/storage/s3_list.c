@@ -8,6 +8,9 @@
 /* Parts whose first page is under way; a page has 0.4 MB at most.  h5ls -r of 10,101 objects with a snapshot: 0.39 s, with 8 parts
  * 0.42 s, with 4 0.46 s. */
 #define PARTS_AHEAD 32
+/* Lists of several prefixes under way; most are of a dataset's few keys.  2,000 of them take 8.4 s at 30 ms with 8, 2.8 s with 32, 1.3 s
+ * with 128 (3 runs). */
+#define EACH_AHEAD  128
 
 /** One run of pages. */
 struct part {
@@ -142,11 +145,11 @@ static int each_until(const struct bkt_listed *e, void *arg)
     return u->past ? BKT_OK : u->each(e, u->arg);
 }
 
-static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, struct until *u, struct bkt_err *err)
+static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead, struct until *u, struct bkt_err *err)
 {
     size_t begun = 0;
     for (size_t i = 0; i < n; i++) {
-        for (; begun < n && begun < i + PARTS_AHEAD; begun++)
+        for (; begun < n && begun < i + ahead; begun++)
             if (begin_page(s, &p[begun]) < 0)
                 BKT_NOMEM(err);
         u->last = i + 1 < n ? p[i + 1].after : NULL;
@@ -162,12 +165,22 @@ static int run_parts(struct bkt_s3 *s, struct part *p, size_t n, struct until *u
     return BKT_OK;
 }
 
+static int run_and_free(struct bkt_s3 *s, struct part *p, size_t n, size_t ahead,
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct until u  = {.each = each, .arg = arg};
+    int          rc = run_parts(s, p, n, ahead, &u, err);
+    for (size_t i = 0; i < n; i++)
+        part_fini(&p[i]);
+    free(p);
+    return rc;
+}
+
 int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
     size_t       n = n_cuts + 1;
     struct part *p = calloc(n, sizeof *p);
-    struct until u = {.each = each, .arg = arg};
     if (!p)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++) {
@@ -175,9 +188,18 @@ int bkt_s3_list_parts(struct bkt_store *st, const char *prefix, const char *cons
         p[i].delimiter = "";
         p[i].after     = i ? cuts[i - 1] : NULL;
     }
-    int rc = run_parts((struct bkt_s3 *)st, p, n, &u, err);
-    for (size_t i = 0; i < n; i++)
-        part_fini(&p[i]);
-    free(p);
-    return rc;
+    return run_and_free((struct bkt_s3 *)st, p, n, PARTS_AHEAD, each, arg, err);
+}
+
+int bkt_s3_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    struct part *p = calloc(n, sizeof *p);
+    if (!p)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        p[i].prefix    = prefixes[i];
+        p[i].delimiter = "";
+    }
+    return run_and_free((struct bkt_s3 *)st, p, n, EACH_AHEAD, each, arg, err);
 }

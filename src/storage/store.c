@@ -500,6 +500,22 @@ int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *c
     return rc;
 }
 
+int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
+{
+    if (n < 2 || !st->ops->list_each) {
+        for (size_t i = 0; i < n; i++)
+            BKT_PASS(bkt_store_list(st, prefixes[i], "", each, arg, err));
+        return BKT_OK;
+    }
+    bkt_stats_add(BKT_STAT(list), n);
+    bkt_store_enter(st);
+    int rc = st->ops->list_each(st, prefixes, n, each, arg, err);
+    bkt_store_leave(st);
+    bkt_trace(BKT_TRACE_STORE, "%s LIST %s and %zu others: %s", st->uri, prefixes[0], n - 1, bkt_err_text(rc));
+    return rc;
+}
+
 int bkt_store_uploads(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                       struct bkt_err *err)
 {

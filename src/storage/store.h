@@ -179,6 +179,11 @@ BKT_NODISCARD int bkt_store_list(struct bkt_store *st, const char *prefix, const
 BKT_NODISCARD int bkt_store_list_parts(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                                        int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
+/** Keys of each of @p n prefixes, one prefix after the other; they are asked for side by side, where the backend can do that.
+ *  Otherwise as bkt_store_list() without delimiter. */
+BKT_NODISCARD int bkt_store_list_each(struct bkt_store *st, const char *const *prefixes, size_t n,
+                                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+
 /** An upload in parts that was begun, and neither ended nor given up: its writer is at it, or was killed, or never heard that it
  *  had begun.  Nothing of it can be seen, but the server keeps its parts. */
 struct bkt_upload {

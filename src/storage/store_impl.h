@@ -23,6 +23,9 @@ struct bkt_store_ops {
     /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: all in one list. */
     int (*list_parts)(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
+    /** As bkt_store_list_each(), n > 1; blocks.  NULL: one list after the other. */
+    int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n,
+                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
     /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: it has none. */
     int (*uploads)(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);

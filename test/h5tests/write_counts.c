@@ -1,5 +1,5 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep N: writes a new file in
- * one of some ways, as a program that knows nothing of connectors would. */
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep|filled|emptied N: writes a
+ * new file (emptied: the one of filled) in one of some ways, as a program that knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +189,21 @@ static int deep(hid_t file, long n)
     return H5Gclose(g) < 0 || H5Pclose(lcpl) < 0;
 }
 
+/* n datasets in a group, and that group deleted by a program that opens the file. */
+static int filled(hid_t file, long n)
+{
+    hid_t g;
+    MUST(g = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    return datasets(g, n) || H5Gclose(g) < 0;
+}
+
+static int emptied(hid_t file, long n)
+{
+    (void)n;
+    MUST(H5Ldelete(file, "g", H5P_DEFAULT));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -197,10 +212,12 @@ int main(int argc, char **argv)
     } ways[] = {{"groups", groups}, {"attributes", attributes}, {"datasets", datasets},
                 {"chunks", chunks}, {"partial", partial},       {"append", append},
                 {"deflate", deflate}, {"large", chunks},       {"refused", refused},
-                {"external", external}, {"deep", deep}};
+                {"external", external}, {"deep", deep},         {"filled", filled},
+                {"emptied", emptied}};
     if (argc != 4)
         return 2;
-    hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t file = strcmp(argv[2], "emptied") == 0 ? H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT)
+                                                 : H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     int   rc   = file < 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && !rc; i++)
         if (strcmp(ways[i].name, argv[2]) == 0)

@@ -196,6 +196,17 @@ class Tests:
         self.check(len(tried) == n and set(tried.values()) == {1}, f"refused: {len(tried)} of {n} objects were to be deleted, once each")
         self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
 
+    def emptied(self, n):
+        """A group with n datasets goes: they are looked at side by side, listed side by side, and deleted with one request."""
+        self.run("filled", n)
+        there = {key.replace("filled.h5", "emptied.h5"): body for key, body in OBJECTS.items()}
+        GATES[:] = [("GET", r"\.dataset\.json$", threading.Barrier(n)), ("GET", "^$", threading.Barrier(n))]
+        log = self.run("emptied", n, there)
+        GATES.clear()
+        counts = collections.Counter(entry[0] if entry[0] != "GET" else entry[1].rsplit("/", 1)[-1] for entry in log)
+        self.check(counts[".dataset.json"] == counts["LIST"] == n and counts["DELETE"] == 1 and counts["PUT"] == 1, f"emptied: {dict(counts)}")
+        left = sorted(key.rsplit("/", 1)[-1] for key in OBJECTS)
+        self.check(left == [".domain.json", ".group.json"], f"emptied: what is left: {left[:9]}")
 
     def external(self, n):
         """Raw files are looked at once in an open file, all at the same time."""
@@ -237,6 +248,7 @@ def main():
     tests.beside("large", 32)
     tests.append(1000)
     tests.refused(20)
+    tests.emptied(30)
     tests.external(8)
     tests.deep(5)
     server.shutdown()

@@ -148,6 +148,15 @@ static void lists(struct bkt_store *st)
               cases[i].prefix, cases[i].delimiter, first_line(&err), out);
     }
     CHECK(bkt_store_list(st, "", "x", collect, NULL, NULL) == BKT_EINVAL, "%s: odd delimiter", which);
+    static const char *const prefixes[] = {"l/z", "l/b/", "nothing/", "l/b"};
+    for (size_t n = 0; n <= BKT_COUNT(prefixes); n++) {
+        char           out[4096] = "", want[4096] = "";
+        struct bkt_err err       = {0};
+        int            rc        = bkt_store_list_each(st, prefixes, n, collect, out, &err);
+        for (size_t i = 0; i < n; i++)
+            CHECK(bkt_store_list(st, prefixes[i], "", collect, want, NULL) == BKT_OK, "list");
+        CHECK(rc == BKT_OK && strcmp(out, want) == 0, "%s, %zu prefixes: %s '%s'", which, n, first_line(&err), out);
+    }
 }
 
 static void keys(struct bkt_store *st, bool is_file)
