@@ -154,7 +154,10 @@ int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const str
  * whole 0.23, 0.18, 0.19 s; at 100 ms and 50 MB/s a request 4 and 8 elements 0.62 and 1.04 s, whole 0.55 s.  With 4 it is even in
  * time, and takes half the CPU and a third of the memory. */
 #define SLICE_MAX  4
-#define SLICE_RUNS 65536 /* more are not even looked at: too many to come together in SLICE_MAX ranges, mostly */
+/* More runs of one chunk are not even looked at: too many to come together in SLICE_MAX ranges, mostly.  65,536 of each of 16 chunks of 16
+ * MiB, in 512 KiB, take 0.14 s at 30 ms so, 0.34 s with 4096; every second number of 64 MiB in chunks of 1 MiB, which don't come
+ * together, 0.09 s with 256 and 4096, 0.11 s with 65,536 and more. */
+#define SLICE_RUNS 65536
 
 static void own_free(struct bkt_chunk_file *f)
 {

@@ -46,7 +46,8 @@ void bkt_run_end(struct bkt_run_state *run, uint64_t cost)
     (void)pthread_mutex_lock(&run->lock);
     run->in_flight -= cost;
     run->n_tasks--;
-    /* some room at once, so that the caller isn't woken for every chunk */
+    /* Some room at once, so that the caller isn't woken for every chunk, which costs little: 256 MiB in objects of 1 MiB with in_flight=32M
+     * take 0.26 to 0.28 s and 0.23 s of CPU at 30 ms with nothing, a 32nd, an eighth or half. */
     if (!run->n_tasks || (run->wants_room && run->in_flight <= run->limit - run->limit / 8))
         (void)pthread_cond_signal(&run->wake);
     (void)pthread_mutex_unlock(&run->lock);

@@ -324,7 +324,9 @@ static int find_members(const struct bkt_object *o, struct found *f)
     return o->kind == BKT_DATASET && o->dset.layout.chunk_table.text[0] ? find_one(f, &o->dset.layout.chunk_table) : BKT_OK;
 }
 
-#define V1_WAVE 256 /* objects of version 1 that are fetched, and deleted, together */
+/* Objects of version 1 that are fetched, and deleted, together.  A domain of 3,000 groups is replaced in 4.9, 2.7, 1.3, 1.2 s at 30 ms
+ * with 64, 256, 1024, 4096 (3 runs). */
+#define V1_WAVE 1024
 
 /* Some objects of version 1; what they lead to is found.  Those that aren't there any more are left out. */
 static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct found *f, struct bkt_err *err)
