@@ -26,7 +26,9 @@
 /* Datasets of one job that lie in a file.  3,000 of h5bucket load --link take 0.35 s and 47 requests with 128, 0.23 s and 28 with 512,
  * 0.22 s and 22 with 2048, which hold up whoever waits for the job. */
 #define FILE_JOB     512
-#define SIBLING_COST 512 /* bytes that any counts for: it has an entry, a name and a place in the cache */
+/* Bytes that any counts for, as it has an entry, a name and a place in the cache: MOST_AHEAD of them take 1 MiB, so that it bounds them
+ * only where a quarter of the cache is less than that. */
+#define SIBLING_COST 512
 
 /* ---- what a read takes ---- */
 

@@ -25,7 +25,7 @@ static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) |
 
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges)
 {
-    uint64_t near = io->set->near;
+    uint64_t near = io->set->near; /* of a cache that has no room for 16 blocks one is gone before reading comes to its end */
     if (!n_ranges || !io->cache || !costs(st) || near > io->set->chunk_cache / 16)
         return 0;
     uint64_t each = near <= UINT64_MAX / N_FULL ? bkt_min_u64(near, near * N_FULL / n_ranges) : near;
