@@ -129,8 +129,8 @@ static herr_t lighten(hid_t list, const struct bkt_type *t, struct fill *f)
         return -1;
     if (status == H5D_FILL_VALUE_USER_DEFINED && has_pointers(t, f->type) && take_fill_out(list, f) < 0)
         return -1;
-    if (layout == H5D_COMPACT)
-        return H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    if (layout == H5D_COMPACT) /* HDF5 refuses all but early */
+        return H5Pset_alloc_time(list, f->alloc);
     return H5Pset_alloc_time(list, layout == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR);
 }
 

@@ -142,6 +142,28 @@ int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *lo
     return rc;
 }
 
+/* H5Dcreate refuses chunks that are longer than the dataset can get, unless a dimension is 0 at first; such a dataset is made so. */
+static hid_t space_to_begin_with(hid_t space, hid_t dcpl, bool *grows)
+{
+    hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    int     rank = H5Pget_layout(dcpl) == H5D_CHUNKED ? H5Sget_simple_extent_dims(space, dims, max) : 0;
+    *grows       = false;
+    if (rank > 0 && H5Pget_chunk(dcpl, rank, chunk) != rank)
+        return H5I_INVALID_HID;
+    for (int i = 0; i < rank; i++)
+        if (dims[i] > 0 && max[i] != H5S_UNLIMITED && chunk[i] > max[i]) {
+            dims[i] = 0;
+            *grows  = true;
+        }
+    return *grows ? H5Screate_simple(rank, dims, max) : H5Scopy(space);
+}
+
+static herr_t grow(hid_t dset, hid_t space)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    return H5Sget_simple_extent_dims(space, dims, NULL) < 0 ? -1 : H5Dset_extent(dset, dims);
+}
+
 /* The copy of a dataset with external files has the same files, as HDF5 has it; where they can't be reached from the destination, it
  * gets the elements. */
 static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl)
@@ -149,9 +171,14 @@ static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hi
     const struct bkt_vobj *o    = bkt_copy_ours(dst);
     bool                   here = !o || strncmp(bkt_store_uri(bkt_domain_store(o->file->dom)), "file:", 5) == 0;
     bool                   was  = bkt_external_inside(!here || !bkt_copy_is_outside(from, dcpl));
-    hid_t                  to   = H5Dcreate2(dst, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    bool                   grows;
+    BKT_CLEANUP(bkt_hid_closep) hid_t first = space_to_begin_with(space, dcpl, &grows);
+    hid_t                             to    = first < 0 ? first : H5Dcreate2(dst, name, type, first, lcpl, dcpl, H5P_DEFAULT);
     (void)bkt_external_inside(was);
-    return to;
+    if (to < 0 || !grows || grow(to, space) >= 0)
+        return to;
+    H5Dclose(to);
+    return H5I_INVALID_HID;
 }
 
 static int copy_dataset(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl)

@@ -108,8 +108,19 @@ static int check_spaces(size_t n, const hid_t *file_space, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What was never written, has no fill value and would get one can't be read, as HDF5 has it. */
-static int check_written(struct bkt_vobj *o, struct bkt_err *err)
+static bool selects_nothing(const struct bkt_vobj *o, hid_t file_space)
+{
+    const struct bkt_space *s = &o->obj->dset.space;
+    if (file_space != H5S_ALL)
+        return H5Sget_select_npoints(file_space) == 0;
+    bool none = s->cls == BKT_S_NULL;
+    for (unsigned i = 0; i < s->rank; i++)
+        none = none || s->dims[i] == 0;
+    return none;
+}
+
+/* What was never written, has no fill value and would get one can't be read, as HDF5 has it, unless nothing is to be read. */
+static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *err)
 {
     const struct bkt_dset            *d      = &o->obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl   = H5I_INVALID_HID;
@@ -117,7 +128,8 @@ static int check_written(struct bkt_vobj *o, struct bkt_err *err)
     H5VL_dataset_get_args_t           get    = {.op_type = H5VL_DATASET_GET_SPACE_STATUS};
     H5D_space_status_t                status = H5D_SPACE_STATUS_ALLOCATED;
     if (o->fill_checked || d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER ||
-        d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED)
+        d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED ||
+        selects_nothing(o, file_space))
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
     if (H5Pfill_value_defined(dcpl, &kind) < 0)
@@ -136,7 +148,7 @@ static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type
 {
     BKT_PASS(check_spaces(n, file_space, err));
     for (size_t i = 0; i < n; i++)
-        BKT_PASS(check_written(dsets[i], err));
+        BKT_PASS(check_written(dsets[i], file_space[i], err));
     return bkt_dataset_read(n, dsets, mem_type, mem_space, file_space, dxpl, buf, err);
 }
 

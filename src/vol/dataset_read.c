@@ -57,13 +57,15 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 
     j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
-    if (j->sel.file.n_elems == 0)
+    if (j->sel.file.n_elems == 0 && t->is_var) /* what is in sequences HDF5 looks at when it converts them */
+        return BKT_OK;
+    BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
+    BKT_PASS(bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
+    if (j->sel.file.n_elems == 0) /* then, too, the types have to fit */
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
-    BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
-    BKT_PASS(bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
     j->way = STAGED;
     if (j->transform)
         return BKT_OK;

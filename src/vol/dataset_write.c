@@ -59,15 +59,17 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     BKT_PASS(bkt_change_may(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
-    if (j->sel.file.n_elems == 0)
+    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* what is in sequences HDF5 looks at when it converts them */
         return BKT_OK;
-    if (!j->buf)
-        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);
     if (!j->mem_size)
         return bkt_h5err_capture(err, "asking for a type's size");
     BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
+    if (j->sel.file.n_elems == 0) /* then, too, the types have to fit */
+        return BKT_OK;
+    if (!j->buf)
+        BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var;
     return BKT_OK;
 }

@@ -471,6 +471,57 @@ static void frames(hid_t f, struct out *o)
     free(y);
 }
 
+/* What test_random_data.c found. */
+static void where_nothing_is_selected(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {6}, max[] = {H5S_UNLIMITED}, four[] = {4};
+    hid_t         s = simple(1, dims, max), none = H5Scopy(s), p = chunked(1, four), text = H5Tcopy(H5T_C_S1);
+    int           v[6] = {0};
+    H5Sselect_none(none);
+    hid_t d = H5Dcreate2(f, "ints", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "writing no text as integers", H5Dwrite(d, text, none, none, H5P_DEFAULT, v));
+    say_result(o, "reading no integers as text", H5Dread(d, text, none, none, H5P_DEFAULT, v));
+    say_result(o, "reading no integers", H5Dread(d, H5T_NATIVE_INT, none, none, H5P_DEFAULT, v));
+    H5Dclose(d);
+    H5Pset_fill_value(p, H5T_NATIVE_INT, NULL);
+    d = H5Dcreate2(f, "undefined", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "reading what was never written", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_result(o, "reading nothing of it", H5Dread(d, H5T_NATIVE_INT, none, none, H5P_DEFAULT, v));
+    say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    H5Dclose(d);
+    H5Pclose(p);
+    H5Sclose(s);
+    H5Sclose(none);
+    H5Tclose(text);
+}
+
+static void chunks_longer_than_it_gets(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {4, 0}, max[] = {20, 5}, more[] = {4, 5}, chunk[] = {4, 19};
+    short         v[20];
+    hid_t         s = simple(2, dims, max), p = chunked(2, chunk);
+    for (short i = 0; i < 20; i++)
+        v[i] = i;
+    hid_t d = H5Dcreate2(f, "d", H5T_STD_I16LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "making it with a dimension of 0", d);
+    say_result(o, "growing", H5Dset_extent(d, more));
+    say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_SHORT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_result(o, "copying", H5Ocopy(f, "d", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    H5Dclose(d);
+    H5Sclose(s);
+    H5Pclose(p);
+    s = simple(1, more, NULL);
+    d = H5Dcreate2(f, "contiguous", H5T_STD_I16LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "a contiguous one to what it is", H5Dset_extent(d, more));
+    H5Dclose(d);
+    p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_layout(p, H5D_COMPACT);
+    H5Pset_alloc_time(p, H5D_ALLOC_TIME_LATE);
+    say_result(o, "compact, allocated late", H5Dcreate2(f, "late", H5T_STD_I16LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(s);
+}
+
 static const struct write_case cases[] = {
     {"every layout is kept", layouts, NULL},
     {"what makes no sense is refused", what_makes_no_sense, NULL},
@@ -487,6 +538,8 @@ static const struct write_case cases[] = {
     {"strings and lists", strings, read_strings},
     {"what nothing links goes", anonymous, NULL},
     {"fill and allocation times are kept", times, NULL},
+    {"types fit also where nothing is selected", where_nothing_is_selected, NULL},
+    {"what HDF5 refuses to make, and to make larger", chunks_longer_than_it_gets, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
