@@ -1,0 +1,109 @@
+/* What the files of the random test of datasets (test_random_data.c) share.  Side 0 is a file of HDF5's own, side 1 a domain; both
+ * get the same calls, with the same types, dataspaces and property lists. */
+#ifndef BKT_H5_RANDOM_DATA_H
+#define BKT_H5_RANDOM_DATA_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "random.h"
+
+#define SIDES  2
+#define FILES  2
+#define DSETS  8
+#define RANK   4
+#define LIMIT  1500 /* elements of most datasets, at most */
+
+struct dset {
+    char        name[16]; /* "" when no link leads to it any more */
+    int         file;
+    hid_t       id[SIDES];
+    hid_t       type, dcpl;
+    H5S_class_t cls;
+    int         rank;
+    hsize_t     dims[RANK], max[RANK], chunk[RANK];
+    size_t      n, limit;  /* elements now, and at most */
+    bool        exact;     /* its filters keep the bits that a type does not use, or there are none of either */
+    bool        small;     /* its values have to be small: HDF5 1.14.5 can't decode its scaleoffset of all bits */
+    bool        var;       /* values lie outside of the elements */
+    bool        once;      /* sequences of sequences: HDF5 crashes when it writes over them */
+    bool        full;      /* each element was written */
+    /* Elements that were never written are not what HDF5 says something about (no fill value, or never written): a byte for each
+     * element, 1 where it was written.  NULL: all are something. */
+    unsigned char *known;
+};
+
+struct run {
+    uint64_t    seed, step;
+    struct rnd  r;
+    const char *info;                     /* settings of the domains */
+    hid_t       file[FILES][SIDES];
+    hid_t       twice[FILES][SIDES];      /* a second H5Fopen() of it, or invalid */
+    struct dset d[DSETS];
+    int         n;
+    char        text[4096];               /* the calls of this step, for whoever looks for the reason */
+    bool        differs;
+};
+
+/** Appends to the description of the step. */
+void note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Both sides did not do the same: printed with seed, step and calls. */
+void differ(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Both succeeded (true), both failed (false), or it differs (false). */
+bool both(struct run *run, const char *call, const long long rc[SIDES]);
+
+/* ---- things to call with: random_things.c ---- */
+
+/** A type for a dataset, any of type_zoo.h or an ordinary number. */
+hid_t random_type(struct run *run);
+/** One that values of @p type are converted from or to; mostly one for which that works. */
+hid_t random_mem_type(struct run *run, hid_t type);
+/** Values of a type for a dataset, the same for the same numbers. */
+void random_values(struct run *run, const struct dset *d, hid_t type, void *buf, size_t n);
+/** Sets rank, dims, max and limit. */
+void random_shape(struct run *run, struct dset *d);
+hid_t random_space(const struct dset *d);
+hid_t random_dcpl(struct run *run, struct dset *d);
+hid_t random_dapl(struct run *run);
+/** For a transfer of elements of @p type, in memory. */
+hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads);
+
+struct selection {
+    hid_t  file, mem;     /* to call with: H5S_ALL and the like, or the spaces below */
+    hid_t  fspace, mspace; /* what they mean */
+    size_t n, mem_n;      /* elements selected; elements of the memory's extent */
+    bool   moved;         /* H5Soffset_simple() */
+    bool   ok;            /* what HDF5 has no reason to refuse */
+};
+void random_selection(struct run *run, const struct dset *d, struct selection *s);
+void selection_end(struct selection *s);
+
+/** Equal values, pointers followed; bytes between the fields of a compound don't count. */
+bool same_values(hid_t type, const void *a, const void *b);
+bool has_class(hid_t type, H5T_class_t cls);
+/** Values outside of the elements: sequences and strings of variable length, references. */
+bool is_var(hid_t type);
+/** Sequences with such values in them. */
+bool is_nested(hid_t type);
+
+/* ---- calls: random_calls.c ---- */
+
+struct call {
+    const char *name;
+    unsigned    weight;
+    bool        needs_dset;
+    void (*run)(struct run *run);
+};
+extern const struct call calls[];
+extern const size_t      n_calls;
+
+/** Everything of one dataset, compared. */
+void compare_whole(struct run *run, struct dset *d);
+void dset_close(struct dset *d);
+/** Files and datasets; false after a difference. */
+bool files_open(struct run *run, bool create, unsigned flags);
+bool files_close(struct run *run);
+bool dsets_open(struct run *run);
+
+#endif
