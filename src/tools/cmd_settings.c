@@ -1,5 +1,7 @@
 /* h5bucket settings: the table of base/settings.h, with the values that are in force. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "jout.h"
 #include "tool.h"
@@ -27,8 +29,38 @@ static int print_json(const struct bkt_tool *t)
     return rc < 0 ? bkt_tool_fail(t, "out of memory") : BKT_EXIT_OK;
 }
 
+/* ---- variables that look like a setting's ---- */
+
+struct variable {
+    const char *name;
+    size_t      n;
+    bool        known;
+};
+
+static int look_for(const struct bkt_setting_row *row, void *arg)
+{
+    struct variable *v = arg;
+    for (const char *s = row->environment; *s; s += strcspn(s, ","), s += *s == ',')
+        v->known = v->known || (strcspn(s, ",") == v->n && strncmp(s, v->name, v->n) == 0);
+    return BKT_OK;
+}
+
+/* No error: another version of the connector may know it.  But who wonders why a setting has no effect looks here. */
+static void tell_unknown(const struct bkt_tool *t)
+{
+    for (char **e = environ; e && *e; e++) {
+        struct variable v = {.name = *e, .n = strcspn(*e, "=")};
+        if (strncmp(*e, "H5BUCKET_", 9) != 0)
+            continue;
+        v.known = v.n == strlen("H5BUCKET_CONFIG") && strncmp(*e, "H5BUCKET_CONFIG", v.n) == 0;
+        if (bkt_settings_each(&t->set, look_for, &v) == BKT_OK && !v.known)
+            (void)fprintf(stderr, "h5bucket settings: environment variable %.*s is no setting's\n", (int)v.n, *e);
+    }
+}
+
 static int run(struct bkt_tool *t)
 {
+    tell_unknown(t);
     if (t->json)
         return print_json(t);
     bool markdown = bkt_tool_has(t, "markdown") > 0; /* for the README: what holds by default, nobody's values */
@@ -42,7 +74,8 @@ static const struct bkt_opt opts[] = {
 const struct bkt_verb bkt_verb_settings = {
     .name = "settings", .args = "", .max_args = 0,
     .help = "show every setting: name, environment variable, value in force, meaning",
-    .text = "A setting is taken from --set and its kin, else from the environment, else from ~/.config/h5bucket/config.\n\n"
+    .text = "A setting is taken from --set and its kin, else from the environment, else from ~/.config/h5bucket/config,\n"
+            "or the file that H5BUCKET_CONFIG names. Variables H5BUCKET_... that belong to no setting are told.\n\n"
             "JSON: [{\"name\", \"value\", \"default\", \"environment\", \"help\"}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -93,6 +93,10 @@ def test_wrong_usage_says_so(b):
     assert b.run().returncode == 2 and b.run("--help").returncode == 0
     assert "connections = 5" in ok(b.run("settings", "--set", "connections=5"))
     assert "bucket = x" in ok(b.run("settings", "-b", "x"))
+    r = b.run("settings", env={"H5BUCKET_CONECTIONS": "5", "H5BUCKET_": "x", "H5BUCKET_ALLOW": "*"})
+    ok(r)
+    assert "variable H5BUCKET_CONECTIONS is" in r.stderr and "variable H5BUCKET_ is" in r.stderr and r.stderr.count("\n") == 2, r.stderr
+    assert not b.run("settings").stderr
 
 
 def test_default_bucket_names_folders_and_domains(b):
