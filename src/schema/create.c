@@ -291,7 +291,7 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
 
 /* ---- deleting ---- */
 
-/* Objects found by following links, each once. */
+/* Objects found by following links, each once, in the order in which they were found. */
 struct found {
     struct bkt_map *seen;
     struct bkt_id  *v;
@@ -328,23 +328,43 @@ static int find_members(const struct bkt_object *o, struct found *f)
  * with 64, 256, 1024, 4096 (3 runs). */
 #define V1_WAVE 1024
 
-/* Some objects of version 1; what they lead to is found.  Those that aren't there any more are left out. */
-static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct found *f, struct bkt_err *err)
+/* Objects first .. +n-1 of those found are fetched; what they lead to is found.  Of those that aren't there any more the id is cleared. */
+static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, size_t n, struct bkt_err *err)
+{
+    struct bkt_id ids[V1_WAVE]; /* the list may move */
+    int           rc = BKT_OK;
+    memcpy(ids, f->v + first, n * sizeof *ids);
+    bkt_objects_prefetch(d->objects, ids, n);
+    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+        const struct bkt_object *o   = NULL;
+        struct bkt_err           why = {.n = 0};
+        rc                           = bkt_domain_get(d, &ids[i], &o, &why);
+        if (rc == BKT_OK && find_members(o, f) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        else if (rc == BKT_ENOENT)
+            f->v[first + i].text[0] = 0, rc = BKT_OK;
+        else if (rc < 0)
+            rc = bkt_err_copy(err, rc, &why);
+        bkt_object_release(o);
+    }
+    return rc;
+}
+
+/* Where a dataset's chunks lie only its layout tells; of others no more than the key is needed. */
+static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct bkt_err *err)
 {
     struct bkt_gone *gone = calloc(n, sizeof *gone);
     size_t           m    = 0;
     int              rc   = BKT_OK;
     if (!gone)
         BKT_NOMEM(err);
-    bkt_objects_prefetch(d->objects, ids, n);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_err why = {.n = 0};
         gone[m]            = (struct bkt_gone){.id = &ids[i]};
-        rc                 = bkt_domain_get(d, &ids[i], &gone[m].o, &why);
-        if (rc == BKT_OK && find_members(gone[m++].o, f) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        else if (rc < 0)
-            rc = rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &why);
+        if (ids[i].text[0] && bkt_id_kind(&ids[i]) == BKT_DATASET)
+            rc = bkt_domain_get(d, &ids[i], &gone[m].o, &why);
+        m += rc == BKT_OK && ids[i].text[0];
+        rc = rc < 0 && rc != BKT_ENOENT ? bkt_err_copy(err, rc, &why) : BKT_OK;
     }
     if (rc == BKT_OK)
         bkt_remove_objects(d->store, gone, m);
@@ -360,19 +380,45 @@ static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t
     return rc;
 }
 
-/* Objects lie scattered.  What leads to others goes before them. */
+/* Objects *first .. to-1 of those found, and what they lead to behind them; *first becomes the first of the latter. */
+static int find_v1_level(struct bkt_domain *d, struct found *f, size_t *first, struct bkt_err *err)
+{
+    const size_t to = f->n;
+    for (size_t n; *first < to; *first += n) {
+        n = to - *first < V1_WAVE ? to - *first : V1_WAVE;
+        BKT_PASS(find_v1_wave(d, f, *first, n, err));
+    }
+    return BKT_OK;
+}
+
+static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t from, size_t to, struct bkt_err *err)
+{
+    for (size_t n; from < to; from += n) {
+        n = to - from < V1_WAVE ? to - from : V1_WAVE;
+        BKT_PASS(remove_v1_wave(d, f->v + from, n, err));
+    }
+    return BKT_OK;
+}
+
+/* Objects lie scattered, and only links lead to them: those furthest from the root group go first, so that what is left, when it is
+ * cut off, can be found from there again. */
 int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
-    struct bkt_id ids[V1_WAVE]; /* the list may move */
-    struct found  f  = {.seen = bkt_map_new()};
-    int           rc = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (size_t i = 0, n; rc == BKT_OK && i < f.n; i += n) {
-        n = f.n - i < V1_WAVE ? f.n - i : V1_WAVE;
-        memcpy(ids, f.v + i, n * sizeof *ids);
-        rc = remove_v1_wave(d, ids, n, &f, err);
+    struct found f      = {.seen = bkt_map_new()};
+    size_t      *levels = NULL, n = 0, cap = 0, at = 0; /* the first of each distance from the root group */
+    int          rc     = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    while (rc == BKT_OK && at < f.n) {
+        if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
+            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        else
+            levels[n++] = at;
+        rc = rc < 0 ? rc : find_v1_level(d, &f, &at, err);
     }
+    for (size_t to = f.n; rc == BKT_OK && n-- > 0; to = levels[n])
+        rc = remove_v1_level(d, &f, levels[n], to, err);
     bkt_map_free(f.seen, NULL);
     free(f.v);
+    free(levels);
     return rc;
 }
 
@@ -390,13 +436,32 @@ static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
     return bkt_store_delete(d->store, &one, 1, err);
 }
 
+/* Of a domain of version 1 the document is kept beside its place until all objects are gone: by it alone they are found. */
+static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, mark = {0}, json = {0};
+    const char                              *s   = *d->path ? "/" : "";
+    if (bkt_buf_addf(&key, "%s%s.domain.json", d->path, s) < 0 || bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&mark);
+    if (!keep)
+        return bkt_store_delete(d->store, &one, 1, err);
+    BKT_PASS(bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &json, err));
+    return bkt_store_put(d->store, one, json.ptr, json.len, NULL, NULL, NULL, err);
+}
+
 static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool keep_data, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_locate(d, n, err));
     BKT_PASS(bkt_domain_equip(d, err));
     BKT_PASS(bkt_domain_may_write(d, BKT_ACL_DELETE, err));
+    const bool v1 = !keep_data && !bkt_id_is_v2(&d->doc.root);
+    if (v1)
+        BKT_PASS(keep_doc(d, true, err));
     BKT_PASS(delete_doc(d, err));
-    return keep_data ? BKT_OK : bkt_domain_delete_objects(d, err);
+    if (!keep_data)
+        BKT_PASS(bkt_domain_delete_objects(d, err));
+    return v1 ? keep_doc(d, false, err) : BKT_OK;
 }
 
 int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err)

@@ -42,6 +42,10 @@ struct bkt_new_domain {
 BKT_NODISCARD int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
                                     struct bkt_domain **out, struct bkt_err *err);
 
+/** Beside the place of a document: what it was, while a domain of version 1 is deleted.  Where the deletion was cut off, who stores that
+ *  document again and deletes the domain ends it: objects go in an order in which those that are left can be found. */
+#define BKT_DELETE_MARK ".h5bucket-rm"
+
 /** Delete a domain, its document first.  @p keep_data: only the document (others share its objects).
  *  BKT_ENOENT; BKT_EACCES; BKT_EUNSUP: a folder; BKT_EBUSY: open in this process. */
 BKT_NODISCARD int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err);

@@ -61,6 +61,15 @@ static int delete_doc(struct bkt_store *st, const char *path, struct bkt_err *er
     return bkt_store_delete(st, &one, 1, err);
 }
 
+static int delete_mark(struct bkt_store *st, const char *path, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (bkt_buf_addf(&key, "%s/" BKT_DELETE_MARK, path) < 0)
+        BKT_NOMEM(err);
+    const char *one = bkt_buf_str(&key);
+    return bkt_store_delete(st, &one, 1, err);
+}
+
 /* Called by several threads. */
 static int remove_domain(const struct rm *r, const char *path, const struct bkt_doc *doc, struct bkt_err *err)
 {
@@ -77,6 +86,8 @@ static int remove_domain(const struct rm *r, const char *path, const struct bkt_
         rc = delete_doc(r->st, path, err);
         if (rc == BKT_OK && !r->keep && bkt_id_is_v2(&doc->doc.root))
             rc = bkt_remove_tree(r->st, &doc->doc.root, err);
+        else if (rc == BKT_OK)
+            rc = delete_mark(r->st, path, err);
     }
     BKT_PASS(rc);
     return bkt_catalog_delete(r->st, path, err);
@@ -177,6 +188,20 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
 
 /* ---- one name ---- */
 
+/* The removal of a domain of version 1 that was cut off: its document is put back, by which the rest is found. */
+static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, key = {0}, json = {0};
+    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0 || bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
+        BKT_NOMEM(err);
+    int rc = bkt_store_get(r->st, bkt_buf_str(&mark), 0, BKT_WHOLE, &json, NULL);
+    if (rc < 0 || r->dry_run)
+        return rc == BKT_ENOENT || rc == BKT_OK ? BKT_OK : BKT_ERR(err, rc, "%s can't be read", bkt_buf_str(&mark));
+    BKT_PASS(bkt_store_put(r->st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err));
+    bkt_doc_fini(doc);
+    return bkt_doc_get(r->st, path, doc, err);
+}
+
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
 {
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
@@ -187,6 +212,11 @@ static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsig
         BKT_TRY(err, bkt_err_copy(err, doc->rc, &doc->why), "its document can't be understood (--force removes it)");
     if (doc->rc < 0)
         return bkt_err_copy(err, doc->rc, &doc->why);
+    if ((doc->what == BKT_IS_ABSENT || doc->what == BKT_IS_PREFIX) && *path) {
+        BKT_PASS(take_up(r, path, doc, err));
+        if (doc->what == BKT_IS_DOMAIN)
+            return remove_domain(r, path, doc, err);
+    }
     if (doc->what == BKT_IS_ABSENT)
         BKT_FAIL(err, BKT_ENOENT, "no such domain or folder");
     if (doc->what == BKT_IS_DOMAIN) /* in a folder it is done already */
@@ -260,7 +290,7 @@ const struct bkt_verb bkt_verb_rm = {
     .text = "A domain's document is deleted first, then its groups, datasets and chunks. Files that its chunks refer to are not\n"
             "touched. What access lists deny to the user is refused. What can't be removed is told, the rest goes on, and\n"
             "folders that hold something still stay. After Ctrl-C the domains under way are finished; what a removal that was\n"
-            "killed leaves is found by h5bucket verify BUCKET.\n\n"
+            "killed leaves is found by h5bucket verify BUCKET, and of a domain of schema version 1 by the same rm again.\n\n"
             "  h5bucket rm -rn s3://b/home/old        # what would go\n"
             "  h5bucket rm -r --yes s3://b/home/old\n\n"
             "JSON: [{\"kind\": \"domain\" or \"folder\", \"name\", \"removed\", \"error\" (where it failed)}].",

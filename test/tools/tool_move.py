@@ -1,5 +1,5 @@
 """Claims about h5bucket: rm, cp, mv.  Run by tool.py."""
-import json, os, shutil, signal, subprocess, tempfile, time
+import json, os, re, shutil, signal, subprocess, tempfile, time
 
 from bed import dir_only, fails, ok, own_bucket
 
@@ -250,6 +250,26 @@ def test_what_cp_replaces_may_refuse_to_go(b):
     fails(b.run("cp", "--force", a, to, env={"LD_PRELOAD": b.no_delete, "BKT_TEST_KEEP": keep}), "is there, but", keep)
     assert b.json("verify", "--deep", to)[0]["n_problems"] == 0
     assert b.json("info", to)[0]["num_groups"] == b.json("info", a)[0]["num_groups"]
+
+
+@own_bucket
+def test_rm_of_version_1_goes_on_where_it_was_cut_off(b):
+    """Its objects lie scattered, and only links lead to them."""
+    if not b.no_delete:
+        return
+    native = next(d["native"] for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"] if d["domain"].endswith("/groups.h5"))
+    d, v1 = b.new(), {"H5BUCKET_SCHEMA": "v1"}
+    before = {f for f in os.listdir(b.path("")) if re.match("[0-9a-f]{5}-", f)}
+    ok(b.run("load", os.path.join(b.fixtures, native), d, env=v1))
+    mine = {f for f in os.listdir(b.path("")) if re.match("[0-9a-f]{5}-", f)} - before
+    keys = [b.json("stat", d, p)["key"] for p in ("/a/b/ds2", "/a/b", "/")]
+    for key in keys:
+        fails(b.run("rm", d, env={"LD_PRELOAD": b.no_delete, "BKT_TEST_KEEP": key}), key)
+        assert not os.path.exists(b.path(os.path.relpath(d, b.bucket) + "/.domain.json")) and os.path.exists(b.path(keys[-1]))
+        assert len(mine & set(os.listdir(b.path("")))) < len(mine)
+    ok(b.run("rm", d))
+    assert {f for f in os.listdir(b.path("")) if re.match("[0-9a-f]{5}-", f)} == before
+    fails(b.run("rm", d), "no such domain")
 
 
 def test_cp_has_objects_of_its_own_where_no_condition_is_sent(b):
