@@ -55,28 +55,36 @@ static int domain_of(const char *source, const char *target, bool folder, struct
                   : bkt_buf_add_str(out, target);
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+struct pair {
+    char       *domain;
+    const char *source;
+};
 
-/* One would replace the other. */
+static int by_domain(const void *a, const void *b) { return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain); }
+
+/* One would replace the other, or be added to it by accident. */
 static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
 {
-    int    rc    = -1;
-    char **names = calloc((size_t)n + 1, sizeof *names);
-    for (int i = 0; names && i < n && rc < 0; i++) {
+    int          rc = -1;
+    struct pair *v  = calloc((size_t)n + 1, sizeof *v);
+    if (!v)
+        return bkt_tool_fail(t, "out of memory");
+    for (int i = 0; i < n && rc < 0; i++) {
         struct bkt_buf domain = {0};
         if (domain_of(t->args[i], target, folder, &domain) < 0)
             rc = bkt_tool_fail(t, "out of memory");
-        names[i] = bkt_buf_steal(&domain);
+        v[i] = (struct pair){bkt_buf_steal(&domain), t->args[i]};
     }
-    if (names && rc < 0)
-        qsort(names, (size_t)n, sizeof *names, by_text);
-    for (int i = 1; names && i < n && rc < 0; i++)
-        if (strcmp(names[i], names[i - 1]) == 0)
-            rc = bkt_tool_usage(t, "two sources would become %s", names[i]);
-    for (int i = 0; names && i < n; i++)
-        free(names[i]);
-    free(names);
-    return names ? rc : bkt_tool_fail(t, "out of memory");
+    if (rc < 0)
+        qsort(v, (size_t)n, sizeof *v, by_domain);
+    for (int i = 1; i < n && rc < 0; i++)
+        if (strcmp(v[i].domain, v[i - 1].domain) == 0)
+            rc = bkt_tool_usage(t, "%s and %s would both become %s: load one of them by itself, under a name of its own, or with --append",
+                                v[i - 1].source, v[i].source, v[i].domain);
+    for (int i = 0; i < n; i++)
+        free(v[i].domain);
+    free(v);
+    return rc;
 }
 
 static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map, const char *source,
@@ -194,7 +202,9 @@ const struct bkt_verb bkt_verb_load = {
     .text = "Sources are paths, s3:// or https:// names; files in S3 or behind HTTP are read in place, by ranges. A family is\n"
             "named with its %d, a split or multi file without its -m.h5 or -s.h5. With several sources, or a target that ends\n"
             "with /, each becomes a domain of its name in that folder, --jobs of them at once; one that fails is told, the rest\n"
-            "goes on, and the exit code is 1. Data and chunks of one source are fetched and stored many at a time anyhow.\n\n"
+            "goes on, and the exit code is 1. Sources of the same name, which would become one domain, are refused, also with\n"
+            "--append: load each by itself, under a name of its own, or with -a into the domain of the other. Data\n"
+            "and chunks of one source are fetched and stored many at a time anyhow.\n\n"
             "With --link, data stay where they are and the domain refers to them; what a reference can't carry (values of\n"
             "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
             "H5BUCKET_ALLOW; this is told as well.\n\n"

@@ -4,6 +4,12 @@ import functools, http.server, json, os, subprocess, threading
 from bed import FX, dir_only, fails, ok
 
 
+def test_sources_of_the_same_name_are_both_named(b):
+    for options in (), ("--append",):
+        fails(b.run("load", *options, "here/a.h5", "there/b.h5", "there/a.h5", b.new() + "/"), "here/a.h5", "there/a.h5",
+              "would both become", "a name of its own", rc=2)
+
+
 # ---- a plain web server ----
 @dir_only
 def test_domains_on_a_plain_web_server_are_read_and_not_written(b):
