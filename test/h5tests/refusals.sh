@@ -1,7 +1,8 @@
 #!/bin/sh
-# refusals.sh PROGRAM: run it on a copy of the sample bucket, in a folder and behind a web server; then not one byte of the copy
-# may have changed.
+# refusals.sh PROGRAM [s3]: run it on a copy of the sample bucket, in a folder and behind a web server, or in a bucket of its own, by S3
+# and as anyone reads it; then not one byte of the copy may have changed, nor has an object been stored anew.
 program=$1
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
@@ -16,6 +17,30 @@ for user, right in (("creator", "create"), ("updater", "update"), ("deleter", "d
 with open(sys.argv[1], "w") as f:
     json.dump(doc, f)
 END
+if [ "${2-}" = s3 ]; then
+    bucket=refusals-$$
+    upload=$here/../s3/upload.py
+    python3 -B "$upload" "$bucket:public=$work/data/hsopen" || exit 1
+    objects() { python3 -B - "$(dirname "$upload")" "$bucket" <<'END'
+import os, re, sys, urllib.parse
+sys.path.insert(0, sys.argv[1])
+import upload
+after = ""
+while after is not None:
+    # the parameters in the order in which they are signed
+    text = upload.send("GET", "/" + sys.argv[2], query="list-type=2" + (after and "&start-after=" + urllib.parse.quote(after, safe="")))
+    for object in re.findall("<Contents>(.*?)</Contents>", text, re.S):
+        print(*(re.search(f"<{tag}>(.*?)</{tag}>", object).group(1) for tag in ("Key", "ETag", "Size", "LastModified")))
+        last = re.search("<Key>(.*?)</Key>", object).group(1)
+    after = last if "<IsTruncated>true</IsTruncated>" in text else None
+END
+    }
+    objects > "$work/before" && [ "$(wc -l < "$work/before")" -gt 100 ] || { echo "the bucket can't be listed"; exit 1; }
+    BKT_REFUSALS=s3://$bucket "$program" "$AWS_ENDPOINT_URL/$bucket" || failed=1
+    objects > "$work/after" || failed=1
+    cmp -s "$work/before" "$work/after" || { echo "something has changed:"; diff "$work/before" "$work/after" | head -n 20; failed=1; }
+    exit ${failed:-0}
+fi
 sums() { (cd "$work/data" && find . -type f -exec sha256sum {} + | sort -k2; find . -type d | sort); }
 sums > "$work/before"
 python3 -u - "$work/data" > "$work/server" 2>&1 <<'END' &
@@ -33,7 +58,7 @@ while [ -z "$port" ] && kill -0 "$server" 2> /dev/null; do
     [ -n "$port" ] || sleep 0.1
 done
 [ -n "$port" ] || { echo "no web server: $(cat "$work/server")"; exit 1; }
-BKT_REFUSALS=$work/data "$program" "http://127.0.0.1:$port" || failed=1
+BKT_REFUSALS=$work/data/hsopen "$program" "http://127.0.0.1:$port/hsopen" || failed=1
 sums > "$work/after"
 cmp -s "$work/before" "$work/after" || { echo "something has changed:"; diff "$work/before" "$work/after" | head -n 20; failed=1; }
 exit ${failed:-0}

@@ -1,7 +1,7 @@
 /* What may not be changed is not changed, and the program hears why: a file opened read-only, a domain whose ACL says no
  * (setting user), a store that takes no writes, a dataset whose data lie in somebody's HDF5 files.
  *
- *   h5_refusals [BASE]    BASE: where a web server shows the copy of the sample bucket that $BKT_REFUSALS is
+ *   h5_refusals [BASE]    BASE: where a web server shows the copy of the sample bucket that $BKT_REFUSALS is, in a folder or in S3
  * refusals.sh runs it, and sees to it that not one byte of the copy has changed. */
 #include "compare.h"
 
@@ -10,7 +10,7 @@ static char base[4096];
 static const char *name_of(const char *leaf)
 {
     static char name[8192];
-    snprintf(name, sizeof name, "%s/hsopen/home/test_user1/fx/%s", base, leaf);
+    snprintf(name, sizeof name, "%s/home/test_user1/fx/%s", base, leaf);
     return name;
 }
 
