@@ -389,25 +389,54 @@ static void anonymous(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* Before anything was written, and after some was.  What nothing fills has no value: HDF5 gives what lay in the file or the buffer.
+ * Whether space is allocated is not compared: a domain stores nothing that isn't written, however early. */
+static void say_filled(struct out *o, hid_t d, const char *when, bool known, unsigned first, unsigned n)
+{
+    unsigned char v[6] = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55};
+    say_result(o, when, H5Dread(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_bytes(o, "values", v + (known ? 0 : first), known ? sizeof v : n);
+}
+
+/* Fill value: none said, one set, none at all. */
+static void time_pair(hid_t f, struct out *o, H5D_layout_t layout, int fill, H5D_fill_time_t ft, H5D_alloc_time_t at)
+{
+    const hsize_t       dims[] = {6}, max[] = {H5S_UNLIMITED}, chunk[] = {4}, two[] = {2}, from[] = {3};
+    const unsigned char value = 7, some[] = "ab";
+    hid_t s = simple(1, dims, layout == H5D_CHUNKED ? max : NULL), p = H5Pcreate(H5P_DATASET_CREATE), mem = simple(1, two, NULL);
+    char  name[64];
+    H5Pset_layout(p, layout);
+    if (layout == H5D_CHUNKED)
+        H5Pset_chunk(p, 1, chunk);
+    if (fill)
+        H5Pset_fill_value(p, H5T_NATIVE_UCHAR, fill == 1 ? &value : NULL);
+    H5Pset_fill_time(p, ft);
+    H5Pset_alloc_time(p, at);
+    snprintf(name, sizeof name, "layout%d-value%d-fill%d-alloc%d", layout, fill, ft, at);
+    hid_t d = H5Dcreate2(f, name, H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, name, d);
+    if (d >= 0) {
+        const bool known = fill != 2 && ft != H5D_FILL_TIME_NEVER;
+        say_filled(o, d, "reading what nobody wrote", known, 0, 0);
+        H5Sselect_hyperslab(s, H5S_SELECT_SET, from, NULL, two, NULL);
+        say_result(o, "writing some", H5Dwrite(d, H5T_NATIVE_UCHAR, mem, s, H5P_DEFAULT, some));
+        say_filled(o, d, "reading what was written", known, 3, 2);
+        if (!known) /* say_file() reads all of it */
+            H5Dwrite(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, "abcdef");
+        H5Dclose(d);
+    }
+    H5Sclose(mem);
+    H5Pclose(p);
+    H5Sclose(s);
+}
+
 static void times(hid_t f, struct out *o)
 {
-    const hsize_t dims[] = {6}, max[] = {H5S_UNLIMITED}, chunk[] = {4};
-    hid_t         s = simple(1, dims, max);
-    for (int ft = H5D_FILL_TIME_ALLOC; ft <= H5D_FILL_TIME_IFSET; ft++)
-        for (int at = H5D_ALLOC_TIME_DEFAULT; at <= H5D_ALLOC_TIME_INCR; at++) {
-            char  name[64];
-            hid_t p = chunked(1, chunk);
-            H5Pset_fill_time(p, (H5D_fill_time_t)ft);
-            H5Pset_alloc_time(p, (H5D_alloc_time_t)at);
-            snprintf(name, sizeof name, "fill%d-alloc%d", ft, at);
-            hid_t d = H5Dcreate2(f, name, H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
-            say_result(o, name, d);
-            if (ft == H5D_FILL_TIME_NEVER) /* else its values are whatever lay there */
-                H5Dwrite(d, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, "abcdef");
-            H5Dclose(d);
-            H5Pclose(p);
-        }
-    H5Sclose(s);
+    for (int layout = H5D_COMPACT; layout <= H5D_CHUNKED; layout++)
+        for (int fill = 0; fill < 3; fill++)
+            for (int ft = H5D_FILL_TIME_ALLOC; ft <= H5D_FILL_TIME_IFSET; ft++)
+                for (int at = H5D_ALLOC_TIME_DEFAULT; at <= H5D_ALLOC_TIME_INCR; at++)
+                    time_pair(f, o, (H5D_layout_t)layout, fill, (H5D_fill_time_t)ft, (H5D_alloc_time_t)at);
 }
 
 /* Memory with a border of what was there before; more elements than are converted at a time. */

@@ -513,7 +513,52 @@ static void elsewhere(const struct out *o)
     H5Pclose(fapl);
 }
 
+/* When space is to be there and when it is to be filled: HDF5 leaves raw files alone until something is written. */
+static void time_pair(hid_t f, struct out *o, int fill, H5D_fill_time_t ft, H5D_alloc_time_t at)
+{
+    const hsize_t n = 6, from = 3, two = 2;
+    const int     value = 7, some[2] = {1, 2};
+    int           v[6] = {0};
+    char          name[64], raw[80];
+    hid_t         dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = origin(), s = H5Screate_simple(1, &n, NULL), m = H5Screate_simple(1, &two, NULL);
+    snprintf(name, sizeof name, "value%d-fill%d-alloc%d", fill, ft, at);
+    snprintf(raw, sizeof raw, "%s.raw", name);
+    if (fill)
+        H5Pset_fill_value(dcpl, H5T_NATIVE_INT, fill == 1 ? &value : NULL);
+    H5Pset_fill_time(dcpl, ft);
+    H5Pset_alloc_time(dcpl, at);
+    H5Pset_external(dcpl, raw, 0, H5F_UNLIMITED);
+    hid_t d = H5Dcreate2(f, name, H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, dapl);
+    say_result(o, name, d);
+    if (d >= 0) {
+        say_storage(o, d);
+        say_raw(o, raw);
+        say_result(o, "reading what nobody wrote", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        H5Sselect_hyperslab(s, H5S_SELECT_SET, &from, NULL, &two, NULL);
+        say_result(o, "writing some", H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, some));
+        say_storage(o, d);
+        say_result(o, "reading", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        say_bytes(o, "values", v, sizeof v);
+        say_raw(o, raw);
+        H5Dclose(d);
+    }
+    H5Sclose(m);
+    H5Sclose(s);
+    H5Pclose(dapl);
+    H5Pclose(dcpl);
+}
+
+static void write_times(hid_t f, struct out *o)
+{
+    clear_raw();
+    for (int fill = 0; fill < 3; fill++)
+        for (int ft = H5D_FILL_TIME_ALLOC; ft <= H5D_FILL_TIME_IFSET; ft++)
+            for (int at = H5D_ALLOC_TIME_DEFAULT; at <= H5D_ALLOC_TIME_INCR; at++)
+                time_pair(f, o, fill, (H5D_fill_time_t)ft, (H5D_alloc_time_t)at);
+}
+
 static const struct write_case cases[] = {
+    {"external files, every pair of fill and allocation time", write_times, NULL},
     {"lists of external files, and what HDF5 refuses", write_forms, read_forms},
     {"datasets with external files are changed and grow", write_changed, read_changed},
     {"external files of other types, and several datasets at once", write_types, NULL},
