@@ -15,7 +15,8 @@
 #include "trace.h"
 
 /* Limits against odd servers; S3 comes near none of them.  DRAIN_MAX: at 50 MB/s it takes 5 ms, a new connection a round trip,
- * with TLS two or three.  SKIP_MAX: 0.3 s. */
+ * with TLS two or three.  16 KiB of each of 128 objects of 512 KiB, side by side from a server without ranges, take 0.09 s at 30 ms with 0,
+ * 64 and 256 KiB, 0.11 and 0.12 s with 1 and 4 MiB.  SKIP_MAX: 0.3 s. */
 #define MAX_TROUBLE  (64U * 1024)          /* of an error's document; S3's have less than 1 KiB */
 #define SKIP_MAX     (UINT64_C(16) << 20)  /* bytes read for nothing from a server that ignores ranges */
 #define DRAIN_MAX    (UINT64_C(256) << 10) /* rather read this much than give up the connection */

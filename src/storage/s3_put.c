@@ -10,7 +10,9 @@
 #include "s3_impl.h"
 #include "s3_sign.h"
 
-#define HASH_INLINE (64U * 1024) /* bytes that any thread may hash: 0.03 ms, 0.1 where the processor can't help */
+/* Bytes that any thread may hash, the one among them that moves all connections' bytes: 0.03 ms at 1.96 GB/s, 0.09 ms at 0.70 GB/s where
+ * the processor can't help. */
+#define HASH_INLINE (64U * 1024)
 
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {
