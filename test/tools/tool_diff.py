@@ -80,7 +80,9 @@ def test_a_grid_of_2_to_the_53_is_never_gone_through(b):
     f, g = os.path.join(b.tmp, "far.h5"), os.path.join(b.tmp, "far2.h5")
     allow = {"H5BUCKET_ALLOW": "file://" + b.tmp}
     ok(b.run_any(b.sparse, "far", f))
-    forms = [(("--link",), allow)] + [((), {"H5BUCKET_SCHEMA": "v1"})] * (b.store == "dir")  # lists the bucket, which others share
+    forms = [((), None)]  # a domain in S3 can't refer to a file here, and version 1 lists the bucket, which others share
+    if b.store == "dir":
+        forms = [(("--link",), allow), ((), {"H5BUCKET_SCHEMA": "v1"})]
     for options, env in forms:
         d = b.new()
         ok(b.run("load", *options, f, d, env=env))
