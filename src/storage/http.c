@@ -335,6 +335,16 @@ static void server_of(const struct bkt_http_op *op, char *to, size_t room)
         (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
 }
 
+/* libcurl takes these as curl does; HTTP_PROXY is none of them. */
+static bool has_proxy(void)
+{
+    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    bool                     has     = false;
+    for (size_t i = 0; i < BKT_COUNT(names); i++)
+        has = has || (getenv(names[i]) && *getenv(names[i]));
+    return has;
+}
+
 static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
 {
     bool s3  = strncmp(uri, "s3://", 5) == 0;
@@ -344,7 +354,9 @@ static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
         return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold who signed its certificate?"
                   : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold who signed its certificate?";
     if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
-        return s3 ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network" : "; check the address and the network";
+        return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy (http_proxy, no_proxy)"
+               : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
+                           : "; check the address and the network";
     if (wire == BKT_WIRE_STALL)
         return "; setting stall_ms says how long is waited for a byte";
     return "";

@@ -3,7 +3,7 @@
 A setting that is none, no credentials, a name that is no domain, a place where none can be made: programs that use HDF5, and the
 tool, must say so, also where HDF5 itself was the first to fail.  Nothing of what is there may change.
 """
-import argparse, http.server, os, subprocess, tempfile, threading
+import argparse, http.server, os, socket, subprocess, tempfile, threading
 
 parser = argparse.ArgumentParser()
 for option in ("--plugin", "--tool", "--read", "--write"):
@@ -69,6 +69,10 @@ def names(tmp):
         read(f"no credentials, {how}", "s3://buck/x.h5", {**env, **NO_KEYS}, "no AWS credentials found", "AWS_NO_SIGN_REQUEST=1")
         read(f"no such key, {how}", "s3://buck/x.h5", {**env, **S3}, "no domain x.h5 in s3://buck")
     read("an HDF5 file in S3", "s3://buck/run.h5", {**BY_NAME, **S3}, "s3://buck/run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        proxy = {"http_proxy": f"http://127.0.0.1:{nobody.getsockname()[1]}", "no_proxy": "", "NO_PROXY": "", "H5BUCKET_RETRIES": "0"}
+        read("a proxy that isn't there", "s3://buck/x.h5", {**BY_NAME, **S3, **proxy}, "cannot connect", "no_proxy", "AWS_ENDPOINT_URL")
     read("a file that isn't there", f"{tmp}/x.h5", BY_PATH, "No such file or directory", without=["vol-bucket"])
     with open(f"{tmp}/text.h5", "w") as f:
         f.write("no HDF5")
