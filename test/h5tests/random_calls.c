@@ -243,6 +243,10 @@ struct write {
 static void write_begin(struct run *run, struct write *x)
 {
     x->type = random_mem_type(run, x->d->type);
+    if (!x->d->full && H5Tget_class(x->type) == H5T_COMPOUND) { /* HDF5 leaves the fill value out of fields that a first write doesn't have */
+        H5Tclose(x->type);
+        x->type = H5Tcopy(x->d->type);
+    }
     note_type(run, "as", x->type);
     random_selection(run, x->d, &x->s);
     size_t n = x->s.mem_n < x->s.n ? x->s.n : x->s.mem_n;
@@ -491,6 +495,12 @@ static void resized(struct dset *d, const hsize_t *dims)
     size_t n = 1;
     for (int i = 0; i < d->rank; i++)
         n *= (size_t)dims[i];
+    H5D_alloc_time_t when = H5D_ALLOC_TIME_DEFAULT;
+    H5Pget_alloc_time(d->dcpl, &when);
+    if (!d->known && when == H5D_ALLOC_TIME_LATE) { /* HDF5 leaves the fill value out of chunks at the border when it is all written at once */
+        all_unknown(d);
+        memset(d->known, 1, d->n);
+    }
     if (d->known) {
         unsigned char *now = calloc(1, n + 1);
         struct box     b   = {d->dims, dims, d->known, now, d->rank};
