@@ -18,6 +18,7 @@ static const struct {
 static struct {
     unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
     void               *file;
+    void               *type; /* stays open: whoever looks at a datatype follows a pointer of its, to see whether it is committed */
     const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
 } face; /* HDF5's global lock guards it */
@@ -62,8 +63,6 @@ static void close_objects(void **o)
     hid_t dx = H5P_DATASET_XFER_DEFAULT;
     if (o[4])
         (void)H5VLattr_close(o[4], H5VL_NATIVE, dx, NULL);
-    if (o[3])
-        (void)H5VLdatatype_close(o[3], H5VL_NATIVE, dx, NULL);
     if (o[2])
         (void)H5VLdataset_close(o[2], H5VL_NATIVE, dx, NULL);
     if (o[1])
@@ -78,7 +77,18 @@ static bool copy_faces(void)
     for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++)
         memcpy(face.bytes[i], o[i], kinds[i].bytes);
     close_objects(o);
+    face.type = o[3];
     return ok;
+}
+
+static void close_file(void)
+{
+    if (face.type)
+        (void)H5VLdatatype_close(face.type, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    if (face.file)
+        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    face.type = face.file = NULL;
+    face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
 /* Where it was tried: 1.14 and 2.2; the layout is the same in between.  Others only when asked for. */
@@ -101,10 +111,7 @@ void bkt_face_acquire(bool wanted)
         return;
     (void)H5Eclear2(H5E_DEFAULT);
     bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
-    if (face.file)
-        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    face.file = NULL;
-    face.cls  = NULL;
+    close_file();
 }
 
 void bkt_face_release(void)
@@ -112,10 +119,7 @@ void bkt_face_release(void)
     if (!face.users || --face.users > 0)
         return;
     bkt_shadow_forget_all();
-    if (face.file)
-        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    face.file = NULL;
-    face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
+    close_file();
 }
 
 void *bkt_face_file(void) { return face.cls ? face.file : NULL; }

@@ -16,7 +16,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-#define BKT_FACE_BYTES 72
+#define BKT_FACE_BYTES 104 /* a native datatype's, all of it: its name, which HDF5 looks at when links change, and more are 0 */
 
 /** Whether @p setting, the value of native_calls, asks for old calls in this version of HDF5. */
 bool bkt_face_is_wanted(const char *setting);
