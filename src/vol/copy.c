@@ -237,7 +237,10 @@ static int copy_link(struct member_copy *m, hid_t from, const char *name, const 
     BKT_CLEANUP(bkt_hid_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), obj = H5I_INVALID_HID;
     if (lcpl < 0 || H5Pset_char_encoding(lcpl, info->cset) < 0)
         return bkt_copy_failed(c, "a link creation list");
-    if (info->type != H5L_TYPE_HARD && !(c->flags & expand && H5Oexists_by_name(from, name, H5P_DEFAULT) > 0))
+    htri_t leads = info->type != H5L_TYPE_HARD && c->flags & expand ? H5Oexists_by_name(from, name, H5P_DEFAULT) : 0;
+    if (leads < 0)
+        return bkt_copy_failed(c, "H5Oexists_by_name");
+    if (info->type != H5L_TYPE_HARD && leads == 0)
         return copy_link_as_is(c, from, name, info, m->to, lcpl);
     obj = H5Oopen(from, name, H5P_DEFAULT);
     return obj < 0 ? bkt_copy_failed(c, "H5Oopen") : bkt_copy_object(c, obj, m->to, name, lcpl, m->depth + 1);
@@ -263,6 +266,16 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
     return m.rc;
 }
 
+static int identify_above(struct copy *c)
+{
+    unsigned long fileno;
+    c->above = c->top;
+    if (!c->made)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t group = H5Oopen(c->root, c->made, H5P_DEFAULT);
+    return group < 0 ? bkt_copy_failed(c, "H5Oopen") : bkt_object_identify(group, &fileno, &c->above, c->err);
+}
+
 static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t gcpl = H5Gget_create_plist(from), to = H5I_INVALID_HID;
@@ -272,6 +285,7 @@ static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what,
         return bkt_copy_failed(c, "H5Gcreate");
     if (depth == 0 && c->same_file) {
         BKT_PASS(bkt_object_identify(to, &fileno, &c->top, c->err));
+        BKT_PASS(identify_above(c));
         c->has_top = true;
     }
     BKT_PASS(remember(c, what, H5I_INVALID_HID));
@@ -301,7 +315,7 @@ int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid
     int               rc;
     struct bkt_place *p = place_of(c, from, &what, &rc);
     BKT_PASS(rc);
-    if (c->has_top && memcmp(&what.token, &c->top, sizeof c->top) == 0)
+    if (c->has_top && (memcmp(&what.token, &c->top, sizeof c->top) == 0 || memcmp(&what.token, &c->above, sizeof c->above) == 0))
         return BKT_OK;
     if (p)
         return link_again(c, p, dst, name, lcpl);
@@ -329,6 +343,54 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
+/* HDF5 makes missing groups, and links the copy, once it is complete: so they are no part of what is copied, even where it lies
+ * above them. */
+static int find_made(struct copy *c, const char *name)
+{
+    size_t end = strlen(name);
+    while (end && name[end - 1] == '/')
+        end--;
+    for (size_t i = strspn(name, "/"); i < end; i += strspn(name + i, "/")) {
+        i += strcspn(name + i, "/");
+        char  *head   = strndup(name, i);
+        htri_t exists = -1;
+        if (!head)
+            return no_memory(c);
+        H5E_BEGIN_TRY
+        {
+            exists = i < end ? H5Lexists(c->root, head, H5P_DEFAULT) : -1;
+        }
+        H5E_END_TRY
+        if (exists == 0) {
+            c->made = head;
+            return BKT_OK;
+        }
+        free(head);
+        if (exists < 0)
+            break;
+    }
+    return BKT_OK;
+}
+
+/* What can't be copied whole isn't linked, in HDF5. */
+static void undo(struct copy *c, hid_t from, const char *name)
+{
+    struct bkt_err    *err   = c->err;
+    struct bkt_err     quiet = {.n = 0};
+    struct bkt_copied  what;
+    int                rc;
+    c->err                    = &quiet;
+    const struct bkt_place *p = place_of(c, from, &what, &rc);
+    if (p && p->path && strcmp(p->path, name) == 0) {
+        H5E_BEGIN_TRY
+        {
+            (void)H5Ldelete(c->root, name, H5P_DEFAULT);
+        }
+        H5E_END_TRY
+    }
+    c->err = err;
+}
+
 int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
@@ -342,8 +404,13 @@ int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t
     BKT_PASS(id_of(dst, &to, err));
     c.root   = to;
     c.places = bkt_map_new();
-    rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? bkt_copy_object(&c, from, to, name, lcpl, 0) : no_memory(&c);
+    rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? BKT_OK : no_memory(&c);
+    rc       = rc == BKT_OK && c.same_file ? find_made(&c, name) : rc;
+    rc       = rc == BKT_OK ? bkt_copy_object(&c, from, to, name, lcpl, 0) : rc;
+    if (rc < 0 && c.places)
+        undo(&c, from, name);
     bkt_map_free(c.places, place_free);
+    free(c.made);
     bkt_buf_fini(&c.path);
     return rc;
 }

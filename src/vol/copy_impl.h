@@ -20,6 +20,8 @@ struct copy {
     hid_t           root;      /* destination location: paths of copies begin there */
     bool            has_top;
     H5O_token_t     top;       /* within a file: the copy itself, which may stand among what is copied */
+    char           *made;      /* path of the first group that was made on the way to it; NULL: none */
+    H5O_token_t     above;     /* that group; else as top */
     struct bkt_map *places;    /* struct bkt_copied -> struct bkt_place */
     struct bkt_buf  path;      /* of what is being copied, from root */
     struct bkt_err *err;

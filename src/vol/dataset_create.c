@@ -58,7 +58,7 @@ static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, h
         BKT_PASS(bkt_spot_put_anonymous(at->file, o, out, err));
         return begin(*out, dapl, err);
     }
-    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, "creating a dataset", &s, err));
+    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
     if (s.group->native_id >= 0)
         return bkt_native_dataset_create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
     BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));

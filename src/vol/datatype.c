@@ -76,7 +76,7 @@ static int commit_in_domain(struct bkt_vobj *at, const char *name, hid_t type, h
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
     if (name)
-        BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, what, &s, err));
+        BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, what, &s, err));
     else
         BKT_PASS(bkt_change_may(at->file, BKT_ACL_CREATE, what, err));
     if (name && s.group->native_id >= 0)

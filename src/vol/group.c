@@ -61,7 +61,7 @@ static int create_at(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gc
         BKT_PASS(new_group(gcpl, &o, err));
         return bkt_spot_put_anonymous(at->file, o, out, err);
     }
-    BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, "creating a group", &s, err));
+    BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
     if (s.group->native_id >= 0)
         return bkt_native_group_create(s.group, s.name, lcpl, gcpl, gapl, out, err);
     BKT_PASS(new_group(gcpl, &o, err));

@@ -103,9 +103,11 @@ static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s      = {NULL, NULL, false};
     struct bkt_vobj                           *from   = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
     struct bkt_vobj                           *target = NULL;
+    if (from->file && at->file && from->file->dom != at->file->dom) /* before any group is made on the way */
+        BKT_FAIL(err, BKT_EINVAL, "a hard link can't lead from one file into another");
     bkt_change_relieve(at->file);
     BKT_PASS(bkt_path_locate(from, &args->args.hard.curr_loc_params, &target, err));
-    int rc = bkt_spot_find(at, name, lcpl, lapl, "creating a link", &s, err);
+    int rc = bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err);
     rc     = rc < 0 ? rc : hard_at(&s, target, lcpl, err);
     bkt_vobj_free(target);
     return rc;
@@ -117,7 +119,7 @@ static int create_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, cons
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
     struct bkt_link                            l = {.name = NULL};
     bkt_change_relieve(at->file);
-    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, "creating a link", &s, err));
+    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
     if (s.group->native_id >= 0)
         return bkt_native_link_create(s.group, s.name, args, lcpl, err);
     int rc = args->op_type == H5VL_LINK_CREATE_SOFT
@@ -191,11 +193,15 @@ static int copy_in(const struct bkt_place *p, struct bkt_spot *to, struct bkt_er
 static int copy(const struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, struct bkt_spot *to,
                 struct bkt_err *err)
 {
+    H5L_info2_t info;
     if (dloc->type != H5VL_OBJECT_BY_NAME)
         BKT_FAIL(err, BKT_EINVAL, "a new link needs a name");
     if (p->group->native_id < 0)
         BKT_PASS(bkt_link_need(p, err));
-    BKT_PASS(bkt_spot_find(dst, dloc->loc_data.loc_by_name.name, lcpl, dloc->loc_data.loc_by_name.lapl_id, "copying a link", to, err));
+    else
+        BKT_PASS(PASS_ON(err, H5Lget_info2(p->group->native_id, p->name ? p->name : ".", &info, H5P_DEFAULT), "H5Lget_info"));
+    BKT_PASS(bkt_spot_find(dst, dloc->loc_data.loc_by_name.name, lcpl, dloc->loc_data.loc_by_name.lapl_id, H5P_DEFAULT,
+                           "copying a link", to, err));
     if (to->group->native_id < 0)
         return copy_in(p, to, err);
     if (p->group->native_id < 0)

@@ -342,6 +342,17 @@ int bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *ex
     return PASS_ON(err, r, "H5Lexists");
 }
 
+int bkt_native_object_exists(struct bkt_vobj *group, const char *last, bool may_miss, hbool_t *exists, struct bkt_err *err)
+{
+    htri_t r = 1;
+    if (may_miss)
+        BKT_PASS(PASS_ON(err, r = H5Lexists(group->native_id, last, H5P_DEFAULT), "H5Lexists"));
+    if (r > 0)
+        BKT_PASS(PASS_ON(err, r = H5Oexists_by_name(group->native_id, last, H5P_DEFAULT), "H5Oexists_by_name"));
+    *exists = r > 0;
+    return BKT_OK;
+}
+
 int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err)
 {
     H5O_info2_t      info;

@@ -53,6 +53,8 @@ int    bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_
                            struct bkt_err *err);
 herr_t bkt_native_link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
 int    bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *exists, struct bkt_err *err);
+/** Whether that link leads to an object; one that is missing is an error unless it @p may_miss. */
+int    bkt_native_object_exists(struct bkt_vobj *group, const char *last, bool may_miss, hbool_t *exists, struct bkt_err *err);
 int    bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err);
 herr_t bkt_native_object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err);
 

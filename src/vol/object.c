@@ -320,7 +320,7 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
     if (rc < 0 || (*out = !name[0] || strcmp(name, ".") == 0))
         ;
     else if (group->native_id >= 0)
-        rc = bkt_native_link_exists(group, name, out, err);
+        rc = bkt_native_object_exists(group, name, depth > 0, out, err);
     else if (!link)
         rc = depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", group->file->name, path);
     else if (link->cls == BKT_L_SOFT && link->path && depth >= most)
@@ -426,6 +426,8 @@ static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err
 {
     if (o->native_id >= 0)
         return PASS_ON(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
+    if ((!text || !*text) && !o->obj->comment) /* nothing to do, which no file is too closed for */
+        return BKT_OK;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "setting a comment", err));
     bkt_change_relieve(o->file);
     return bkt_edit_comment(o->file->dom, &o->obj->id, text, err);

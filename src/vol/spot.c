@@ -31,25 +31,81 @@ static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
 
 /* ---- missing groups ---- */
 
-static int make_group(struct bkt_vobj *from, const char *path, hid_t lapl, bool utf8, const char *what, struct bkt_err *err)
+/* How they are made */
+struct making {
+    hid_t       lapl, ocpl;
+    const char *what;
+};
+
+/* As HDF5 makes them: links are kept as in the group that it is made in (their order, limits of forms), attributes as in the new
+ * object that it is made for, and the name is said to be ASCII. */
+static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s    = {NULL, NULL, utf8};
-    struct bkt_vobj                           *made = NULL;
-    BKT_PASS(spot_at(from, path, lapl, &s, err));
-    if (s.group->native_id >= 0) {
-        int rc = bkt_native_group_create(s.group, s.name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, &made, err);
-        bkt_vobj_free(made);
-        return rc;
-    }
-    BKT_PASS(bkt_change_may(s.group->file, BKT_ACL_CREATE, what, err));
+    unsigned order = 0, compact = 0, dense = 0;
+    hbool_t  times = true;
+    if (ocpl == H5P_DEFAULT)
+        return BKT_OK;
+    if (H5Pget_attr_creation_order(ocpl, &order) < 0 || H5Pset_attr_creation_order(gcpl, order) < 0 ||
+        H5Pget_attr_phase_change(ocpl, &compact, &dense) < 0 || H5Pset_attr_phase_change(gcpl, compact, dense) < 0 ||
+        H5Pget_obj_track_times(ocpl, &times) < 0 || H5Pset_obj_track_times(gcpl, times) < 0)
+        return bkt_h5err_capture(err, "making a creation property list");
+    return BKT_OK;
+}
+
+/* @param from  the parent's creation list */
+static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t to = H5Pcreate(H5P_GROUP_CREATE);
+    unsigned order = 0, compact = 0, dense = 0, entries = 0, length = 0;
+    size_t   heap  = 0;
+    if (to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
+        H5Pget_link_phase_change(from, &compact, &dense) < 0 || H5Pset_link_phase_change(to, compact, dense) < 0 ||
+        H5Pget_est_link_info(from, &entries, &length) < 0 || H5Pset_est_link_info(to, entries, length) < 0 ||
+        H5Pget_local_heap_size_hint(from, &heap) < 0 || H5Pset_local_heap_size_hint(to, heap) < 0)
+        return bkt_h5err_capture(err, "making a creation property list");
+    BKT_PASS(like_object(ocpl, to, err));
+    *out = bkt_hid_take(&to);
+    return BKT_OK;
+}
+
+static int make_native(struct bkt_spot *s, hid_t ocpl, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t group = H5I_INVALID_HID, from = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    struct bkt_vobj *made = NULL;
+    BKT_PASS(PASS_ON(err, group = H5Gopen2(s->group->native_id, ".", H5P_DEFAULT), "H5Gopen"));
+    BKT_PASS(PASS_ON(err, from = H5Gget_create_plist(group), "H5Gget_create_plist"));
+    BKT_PASS(new_gcpl(from, ocpl, &gcpl, err));
+    int rc = bkt_native_group_create(s->group, s->name, H5P_DEFAULT, gcpl, H5P_DEFAULT, &made, err);
+    bkt_vobj_free(made);
+    return rc;
+}
+
+static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s    = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_hid_closep) hid_t          like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
+    BKT_PASS(spot_at(from, path, how->lapl, &s, err));
+    if (s.group->native_id >= 0)
+        return make_native(&s, how->ocpl, err);
+    BKT_PASS(bkt_change_may(s.group->file, BKT_ACL_CREATE, how->what, err));
+    BKT_PASS(bkt_convert_object_ocpl(s.group->obj, H5P_GROUP_CREATE, &like, err));
+    BKT_PASS(new_gcpl(like, how->ocpl, &gcpl, err));
     struct bkt_object *group = bkt_object_make(BKT_GROUP);
     if (!group)
         BKT_NOMEM(err);
+    int rc = bkt_convert_from_ocpl(gcpl, group, err);
+    if (rc < 0) {
+        bkt_object_free(group);
+        return rc;
+    }
     return bkt_spot_put(&s, group, NULL, err);
 }
 
+/* In a plain file HDF5 walks, and only says that it failed. */
+static bool is_missing(int rc) { return rc == BKT_ENOENT || rc == BKT_EHDF5; }
+
 /* All that are missing before the last component. */
-static int make_groups(struct bkt_vobj *from, const char *path, hid_t lapl, bool utf8, const char *what, struct bkt_err *err)
+static int make_groups(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
 {
     size_t end = strlen(path);
     while (end && path[end - 1] == '/')
@@ -63,10 +119,10 @@ static int make_groups(struct bkt_vobj *from, const char *path, hid_t lapl, bool
         BKT_CLEANUP(bkt_freep) char *head = strndup(path, i);
         if (!head)
             BKT_NOMEM(err);
-        int rc = bkt_path_open(from, head, lapl, &o, &quiet);
+        int rc = bkt_path_open(from, head, how->lapl, &o, &quiet);
         bkt_vobj_free(o);
-        if (rc == BKT_ENOENT)
-            rc = make_group(from, head, lapl, utf8, what, err);
+        if (is_missing(rc))
+            rc = make_group(from, head, how, err);
         else if (rc < 0)
             (void)bkt_err_copy(err, rc, &quiet);
         BKT_PASS(rc);
@@ -87,29 +143,29 @@ static int read_lcpl(hid_t lcpl, bool *groups, bool *utf8, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, const char *what, struct bkt_spot *s,
-                struct bkt_err *err)
+static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how, struct bkt_spot *s, struct bkt_err *err)
 {
     struct bkt_err first = {.n = 0};
     bool           groups = false;
     BKT_PASS(read_lcpl(lcpl, &groups, &s->name_utf8, err));
-    int rc = spot_at(from, path, lapl, s, &first);
-    if (rc == BKT_ENOENT && groups) {
+    int rc = spot_at(from, path, how->lapl, s, &first);
+    if (is_missing(rc) && groups) {
         bool utf8 = s->name_utf8;
         bkt_spot_fini(s);
         s->name_utf8 = utf8;
-        BKT_PASS(make_groups(from, path, lapl, utf8, what, err));
-        BKT_PASS(spot_at(from, path, lapl, s, err));
+        BKT_PASS(make_groups(from, path, how, err));
+        BKT_PASS(spot_at(from, path, how->lapl, s, err));
     } else if (rc < 0)
         return bkt_err_copy(err, rc, &first);
-    return s->group->native_id >= 0 ? BKT_OK : bkt_change_may(s->group->file, BKT_ACL_CREATE, what, err);
+    return s->group->native_id >= 0 ? BKT_OK : bkt_change_may(s->group->file, BKT_ACL_CREATE, how->what, err);
 }
 
-int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, const char *what, struct bkt_spot *out,
+int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl, const char *what, struct bkt_spot *out,
                   struct bkt_err *err)
 {
-    *out   = (struct bkt_spot){NULL, NULL, false};
-    int rc = find(from, path, lcpl, lapl, what, out, err);
+    struct making how = {lapl, ocpl, what};
+    *out              = (struct bkt_spot){NULL, NULL, false};
+    int rc            = find(from, path, lcpl, &how, out, err);
     if (rc < 0)
         bkt_spot_fini(out);
     return rc;

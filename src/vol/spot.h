@@ -12,11 +12,12 @@ struct bkt_spot {
 
 /** The group that is to hold the last component of @p path.
  * @param lcpl  link creation list: missing groups on the way are created where it says so; H5P_DEFAULT: none
+ * @param ocpl  creation list of the new object, of which such groups get how attributes are kept; H5P_DEFAULT: there is none
  * @param what  for bkt_change_may(), which is asked for BKT_ACL_CREATE
  * @return BKT_OK: bkt_spot_fini(); BKT_EEXIST: there is a link of that name, or it is none that a link can have;
  *         BKT_ENOENT: a group on the way is missing; BKT_EACCES */
-BKT_NODISCARD int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, const char *what,
-                                struct bkt_spot *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
+                                const char *what, struct bkt_spot *out, struct bkt_err *err);
 void              bkt_spot_fini(struct bkt_spot *s);
 
 /** Add a link there. @p l: class and target are set; what it holds is taken over, even on failure. */

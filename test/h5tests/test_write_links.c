@@ -230,6 +230,64 @@ static void trees(hid_t f, struct out *o)
     H5Pclose(lcpl);
 }
 
+static void say_order(hid_t f, const char *name, struct out *o)
+{
+    unsigned links = 0, attrs = 0, compact = 0, dense = 0;
+    hid_t    g = H5Gopen2(f, name, H5P_DEFAULT), p = H5Gget_create_plist(g);
+    H5Pget_link_creation_order(p, &links);
+    H5Pget_attr_creation_order(p, &attrs);
+    H5Pget_link_phase_change(p, &compact, &dense);
+    say(o, "%s: links %u, attributes %u, phase %u %u", name, links, attrs, compact, dense);
+    H5Pclose(p);
+    H5Gclose(g);
+}
+
+/* Groups that are missing on the way */
+static void on_the_way(hid_t f, struct out *o)
+{
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), ordered = H5Pcreate(H5P_GROUP_CREATE), attrs = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_create_intermediate_group(lcpl, 1);
+    H5Pset_link_creation_order(ordered, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    H5Pset_link_phase_change(ordered, 5, 4);
+    H5Pset_attr_creation_order(attrs, H5P_CRT_ORDER_TRACKED);
+    H5Gclose(H5Gcreate2(f, "o", H5P_DEFAULT, ordered, H5P_DEFAULT));
+    H5Gclose(H5Gcreate2(f, "o/x/y", lcpl, attrs, H5P_DEFAULT));
+    say_result(o, "a soft link", H5Lcreate_soft("a", f, "o/s/t", lcpl, H5P_DEFAULT));
+    say_order(f, "o/x", o);
+    say_order(f, "o/s", o);
+    say_result(o, "copied into itself", H5Ocopy(f, "o", f, "o/in/x/self", H5P_DEFAULT, lcpl));
+    say_result(o, "what isn't there", H5Lcopy(f, "none", f, "new/group", lcpl, H5P_DEFAULT));
+    hid_t t = H5Tcopy(H5T_STD_I32LE);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "a link in a datatype", H5Lexists(t, "x", H5P_DEFAULT));
+    say(o, "'/' %d, '//' %d", H5Lexists(f, "/", H5P_DEFAULT), H5Lexists(f, "//", H5P_DEFAULT));
+    H5Lcreate_soft("round", f, "round", H5P_DEFAULT, H5P_DEFAULT);
+    hid_t expand = H5Pcreate(H5P_OBJECT_COPY);
+    H5Pset_copy_object(expand, H5O_COPY_EXPAND_SOFT_LINK_FLAG);
+    say_result(o, "a copy with a link that leads to itself", H5Ocopy(f, "/", f, "half", expand, H5P_DEFAULT));
+    H5Pclose(expand);
+    H5Tclose(t);
+    H5Pclose(attrs);
+    H5Pclose(ordered);
+    H5Pclose(lcpl);
+}
+
+static void no_comment(hid_t f, struct out *o) { say_result(o, "no comment, where there is none", H5Oset_comment(f, NULL)); }
+
+/* HDF5 looks at all open datatypes, whoever's they are, when a link of a file of its own goes. */
+static void beside_a_file(hid_t f, struct out *o)
+{
+    hid_t t = H5Tcopy(H5T_STD_I32LE), fapl = fapl_native();
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t plain = H5Fcreate(new_name(&(struct out){0}, "plain.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    make(plain, "a");
+    say_result(o, "moving", H5Lmove(plain, "a", plain, "b", H5P_DEFAULT, H5P_DEFAULT));
+    say_result(o, "deleting", H5Ldelete(plain, "b", H5P_DEFAULT));
+    H5Fclose(plain);
+    H5Pclose(fapl);
+    H5Tclose(t);
+}
+
 static const struct write_case cases[] = {
     {"groups are created", groups, NULL},
     {"links keep their order of creation", creation_order, creation_order_stored},
@@ -240,6 +298,8 @@ static const struct write_case cases[] = {
     {"comments", comments, NULL},
     {"a group changes while it is walked", changing_while_iterating, NULL},
     {"a tree goes with its last link", trees, NULL},
+    {"groups on the way are made as HDF5 makes them", on_the_way, no_comment},
+    {"a committed datatype is open while a plain file changes", beside_a_file, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
