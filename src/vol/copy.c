@@ -351,7 +351,11 @@ static int find_made(struct copy *c, const char *name)
     while (end && name[end - 1] == '/')
         end--;
     for (size_t i = strspn(name, "/"); i < end; i += strspn(name + i, "/")) {
-        i += strcspn(name + i, "/");
+        size_t n = strcspn(name + i, "/");
+        bool   dot = n == 1 && name[i] == '.';
+        i += n;
+        if (dot)
+            continue;
         char  *head   = strndup(name, i);
         htri_t exists = -1;
         if (!head)
@@ -381,10 +385,11 @@ static void undo(struct copy *c, hid_t from, const char *name)
     int                rc;
     c->err                    = &quiet;
     const struct bkt_place *p = place_of(c, from, &what, &rc);
-    if (p && p->path && strcmp(p->path, name) == 0) {
+    const char             *made = c->made ? c->made : p && p->path && strcmp(p->path, name) == 0 ? name : NULL;
+    if (made) {
         H5E_BEGIN_TRY
         {
-            (void)H5Ldelete(c->root, name, H5P_DEFAULT);
+            (void)H5Ldelete(c->root, made, H5P_DEFAULT);
         }
         H5E_END_TRY
     }

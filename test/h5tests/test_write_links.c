@@ -255,7 +255,7 @@ static void on_the_way(hid_t f, struct out *o)
     say_result(o, "a soft link", H5Lcreate_soft("a", f, "o/s/t", lcpl, H5P_DEFAULT));
     say_order(f, "o/x", o);
     say_order(f, "o/s", o);
-    say_result(o, "copied into itself", H5Ocopy(f, "o", f, "o/in/x/self", H5P_DEFAULT, lcpl));
+    say_result(o, "copied into itself", H5Ocopy(f, "o", f, "o/./in/x/self", H5P_DEFAULT, lcpl));
     say_result(o, "what isn't there", H5Lcopy(f, "none", f, "new/group", lcpl, H5P_DEFAULT));
     hid_t t = H5Tcopy(H5T_STD_I32LE);
     H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -264,7 +264,7 @@ static void on_the_way(hid_t f, struct out *o)
     H5Lcreate_soft("round", f, "round", H5P_DEFAULT, H5P_DEFAULT);
     hid_t expand = H5Pcreate(H5P_OBJECT_COPY);
     H5Pset_copy_object(expand, H5O_COPY_EXPAND_SOFT_LINK_FLAG);
-    say_result(o, "a copy with a link that leads to itself", H5Ocopy(f, "/", f, "half", expand, H5P_DEFAULT));
+    say_result(o, "a copy with a link that leads to itself", H5Ocopy(f, "/", f, "h/alf", expand, lcpl));
     H5Pclose(expand);
     H5Tclose(t);
     H5Pclose(attrs);
@@ -288,6 +288,32 @@ static void beside_a_file(hid_t f, struct out *o)
     H5Tclose(t);
 }
 
+/* HDF5 looks at all open attributes, whoever's they are, when one of a file of its own is opened. */
+static void attributes_of_a_file(hid_t f, struct out *o)
+{
+    hid_t fapl = new_fapl(o), s = H5Screate(H5S_SCALAR);
+    char  name[8400];
+    (void)f;
+    (void)snprintf(name, sizeof name, "%s%s", o->ours ? "native:" : "", new_name(&(struct out){0}, "plain.h5"));
+    hid_t plain = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Aclose(H5Acreate2(plain, "a", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t b = H5Acreate2(plain, "b", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT), a = H5Aopen(plain, "a", H5P_DEFAULT);
+    hid_t again = H5Aopen(plain, "a", H5P_DEFAULT);
+    say_result(o, "opening another", a);
+    say_result(o, "and the same again", again);
+    H5Aclose(again);
+    H5Aclose(a);
+    H5Aclose(b);
+    say_result(o, "what isn't there", H5Oexists_by_name(plain, "none", H5P_DEFAULT));
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(lcpl, 1);
+    say_result(o, "a group on the way", H5Lcreate_soft("x", plain, "g/soft", lcpl, H5P_DEFAULT));
+    H5Pclose(lcpl);
+    H5Fclose(plain);
+    H5Pclose(fapl);
+    H5Sclose(s);
+}
+
 static const struct write_case cases[] = {
     {"groups are created", groups, NULL},
     {"links keep their order of creation", creation_order, creation_order_stored},
@@ -300,6 +326,7 @@ static const struct write_case cases[] = {
     {"a tree goes with its last link", trees, NULL},
     {"groups on the way are made as HDF5 makes them", on_the_way, no_comment},
     {"a committed datatype is open while a plain file changes", beside_a_file, NULL},
+    {"attributes of a plain file are open", attributes_of_a_file, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
