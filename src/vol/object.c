@@ -332,7 +332,8 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
         struct bkt_err quiet = {.n = 0};
         rc                   = bkt_path_open(group, name, lapl, &o, &quiet);
         *out                 = rc == BKT_OK;
-        rc                   = rc == BKT_OK || rc == BKT_ENOENT ? BKT_OK : bkt_err_copy(err, rc, &quiet);
+        bool absent          = rc == BKT_ENOENT || (rc == BKT_EFORMAT && link->cls == BKT_L_EXTERNAL); /* it leads to itself */
+        rc                   = rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
     }
     bkt_vobj_free(o);
     bkt_vobj_free(group);
