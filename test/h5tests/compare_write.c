@@ -138,10 +138,15 @@ static herr_t say_object(hid_t start, const char *name, const H5O_info2_t *info,
     return 0;
 }
 
+void say_objects(hid_t file, struct out *o)
+{
+    say_result(o, "visiting objects", H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, say_object, o, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS));
+}
+
 void say_file(hid_t file, struct out *o)
 {
     say_result(o, "visiting links", H5Lvisit2(file, H5_INDEX_NAME, H5_ITER_INC, say_link, o));
-    say_result(o, "visiting objects", H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, say_object, o, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS));
+    say_objects(file, o);
 }
 
 /* ---- cases ---- */
@@ -249,6 +254,13 @@ void compare_write_extra(void (*run)(const struct out *o), const struct out *o)
     run(o);
 }
 
+void compare_write_end(void)
+{
+    ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
+    CHECK(left == 0, "%zd HDF5 objects are still open", left);
+    put_folders_away();
+}
+
 int compare_write_main(const struct write_case *cases, size_t n)
 {
     char command[4200];
@@ -268,8 +280,6 @@ int compare_write_main(const struct write_case *cases, size_t n)
     const char *schema = getenv("H5BUCKET_SCHEMA");
     snprintf(command, sizeof command, "test -e '%s/bucket/db'", folder);
     CHECK(!schema || strcmp(schema, "v1") != 0 || system(command) != 0, "there are objects of version 2");
-    ssize_t left = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
-    CHECK(left == 0, "%zd HDF5 objects are still open", left);
-    put_folders_away();
+    compare_write_end();
     return check_failures != 0;
 }

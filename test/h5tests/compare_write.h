@@ -24,9 +24,13 @@ hid_t new_fapl(const struct out *o);
 void say_result(struct out *o, const char *call, long long result);
 /** All links, objects, attributes and values. */
 void say_file(hid_t file, struct out *o);
+/** The same without the links. */
+void say_objects(hid_t file, struct out *o);
 
 /** Before compare_write_main(): something that is not compared; it uses CHECK(). */
 void compare_write_extra(void (*run)(const struct out *o), const struct out *o);
+/** At the end of a program that only makes such calls: nothing is open any more, and the folders go. */
+void compare_write_end(void);
 int  compare_write_main(const struct write_case *cases, size_t n);
 
 #endif
