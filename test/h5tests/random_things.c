@@ -420,7 +420,8 @@ hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
     size_t      size = H5Tget_size(type) > H5Tget_size(d->type) ? H5Tget_size(type) : H5Tget_size(d->type);
     size *= d->var ? 4 : 1; /* in a file they are larger */
     if (rnd_chance(r, 20)) {
-        size_t n = size * rnd_in(r, 1, 9) + rnd_below(r, (unsigned)size);
+        size_t n = size * rnd_in(r, 1, 9);
+        n += rnd_below(r, (unsigned)size);
         H5Pset_buffer(p, n, NULL, NULL);
         note(run, "buffer %zu ", n);
     }
