@@ -1,7 +1,7 @@
 /* make_sparse make FILE    extents that nobody writes whole, with a few values in them
  * make_sparse check FILE   whether they are there, and nothing else is stored
  * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every chunk
- * make_sparse far FILE    numbers, a few chunks of 2^53
+ * make_sparse far FILE    numbers, a few chunks of 2^46
  * make_sparse fields FILE  a compound of 1100 numbers and a reference
  * make_sparse raw FILE X   100 numbers in the raw file X, from byte 16 on
  * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ, row-major */
@@ -112,7 +112,7 @@ enum { N_FAR = 12 }; /* more than load --link lists without a chunk table */
 
 static int far(hid_t file)
 {
-    const hsize_t dims[2] = {(hsize_t)1 << 40, (hsize_t)1 << 22}, max[2] = {H5S_UNLIMITED, (hsize_t)1 << 22}, chunk[2] = {1, 512};
+    const hsize_t dims[2] = {(hsize_t)1 << 40, (hsize_t)1 << 22}, max[2] = {H5S_UNLIMITED, (hsize_t)1 << 22}, chunk[2] = {1, 65536};
     hid_t         s = H5Screate_simple(2, dims, max), p = H5Pcreate(H5P_DATASET_CREATE), one = H5Screate(H5S_SCALAR);
     if (H5Pset_chunk(p, 2, chunk) < 0)
         return 1;

@@ -73,7 +73,7 @@ def test_a_compound_of_many_fields_keeps_its_reference(b):
     assert b.json("diff", g, d) == [] and b.json("diff", g, f) == []
 
 
-def test_a_grid_of_2_to_the_53_is_never_gone_through(b):
+def test_a_grid_of_2_to_the_46_is_never_gone_through(b):
     """A chunk table, and version 1, whose chunks can't be listed by themselves."""
     if not b.sparse:
         return
