@@ -41,6 +41,17 @@ void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path
     say(v, "problem", kind, path, id, text ? text : fmt);
 }
 
+void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...)
+{
+    BKT_CLEANUP(bkt_freep) char *text = NULL;
+    va_list                      ap;
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    va_end(ap);
+    say(v, "note", "raw", path, id, text ? text : fmt);
+}
+
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -334,9 +345,10 @@ const struct bkt_verb bkt_verb_verify = {
     .name = "verify", .args = "NAME...", .min_args = 1, .max_args = -1,
     .help = "check that domains are whole, find what nothing needs",
     .text = "NAME is a domain: every object is reachable, there and well-formed, every reference lies inside its file, whose\n"
-            "ETag is what it was when it was linked; raw files (H5Pset_external) are there and long enough; objects and\n"
-            "chunks that no link and no reference needs are told (orphans: a program that was killed while it wrote leaves\n"
-            "them). Or NAME is a bucket: object trees that no domain\n"
+            "ETag is what it was when it was linked; objects and chunks that no link and no\n"
+            "reference needs are told (orphans: a program that was killed while it wrote leaves them). Raw files\n"
+            "(H5Pset_external) that are missing or too short are told, and no problem: HDF5 makes and extends them when\n"
+            "something is written. Or NAME is a bucket: object trees that no domain\n"
             "has are told. Or, with -r, NAME is a folder or a bucket: all domains in it are checked. A domain may be written\n"
             "meanwhile. Uploads in parts that were begun and never ended count as orphans (S3 keeps their parts, and lists them\n"
             "nowhere). A snapshot (h5bucket help snapshot) must be there and well-formed, and with --deep hold what is stored;\n"
@@ -346,6 +358,6 @@ const struct bkt_verb bkt_verb_verify = {
             "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
             "\"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
             "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
-            "reference, changed, snapshot, and unchecked (which is no problem).",
+            "reference, changed, snapshot, and unchecked and raw (which are no problem).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -35,6 +35,8 @@ struct bkt_verify {
 /** Tell of something wrong.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
 void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/** Tell of a raw file that isn't as the dataset expects it: no problem, HDF5 makes it when something is written. */
+void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** Something that could not be looked at: no problem by itself. */
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
 

@@ -186,11 +186,11 @@ static int on_raw(const struct bkt_external_file *r, void *arg)
         return BKT_ENOMEM;
     }
     if (f->rc < 0)
-        bkt_verify_problem(v, "reference", w->path, w->o->id.text, "raw file %s: %s", r->name, bkt_err_text(f->rc));
+        bkt_verify_raw(v, w->path, w->o->id.text, "raw file %s: %s", r->name, bkt_err_text(f->rc));
     else if (f->size != UINT64_MAX && r->offset + r->size > f->size)
-        bkt_verify_problem(v, "reference", w->path, w->o->id.text,
-                           "raw file %s has %llu bytes, and the dataset %llu of it from byte %llu on: those missing read as zeros", r->name,
-                           (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
+        bkt_verify_raw(v, w->path, w->o->id.text,
+                       "raw file %s has %llu bytes, and the dataset %llu of it from byte %llu on: those missing read as zeros", r->name,
+                       (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
     return BKT_OK;
 }
 

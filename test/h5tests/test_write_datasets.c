@@ -404,7 +404,7 @@ static void time_pair(hid_t f, struct out *o, H5D_layout_t layout, int fill, H5D
     const hsize_t       dims[] = {6}, max[] = {H5S_UNLIMITED}, chunk[] = {4}, two[] = {2}, from[] = {3};
     const unsigned char value = 7, some[] = "ab";
     hid_t s = simple(1, dims, layout == H5D_CHUNKED ? max : NULL), p = H5Pcreate(H5P_DATASET_CREATE), mem = simple(1, two, NULL);
-    char  name[64];
+    char  name[96];
     H5Pset_layout(p, layout);
     if (layout == H5D_CHUNKED)
         H5Pset_chunk(p, 1, chunk);

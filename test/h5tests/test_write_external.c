@@ -519,7 +519,7 @@ static void time_pair(hid_t f, struct out *o, int fill, H5D_fill_time_t ft, H5D_
     const hsize_t n = 6, from = 3, two = 2;
     const int     value = 7, some[2] = {1, 2};
     int           v[6] = {0};
-    char          name[64], raw[80];
+    char          name[96], raw[112];
     hid_t         dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = origin(), s = H5Screate_simple(1, &n, NULL), m = H5Screate_simple(1, &two, NULL);
     snprintf(name, sizeof name, "value%d-fill%d-alloc%d", fill, ft, at);
     snprintf(raw, sizeof raw, "%s.raw", name);

@@ -67,11 +67,11 @@ def test_raw_files_are_looked_for_and_not_copied(b):
     assert b.json("diff", d, to) == []
     os.truncate(raw, 100)
     for name in d, to:
-        got = b.json("verify", name, rc=1)[0]["problems"]
-        assert [(p["kind"], p["path"]) for p in got] == [("reference", "/raw")] and "has 100 bytes" in got[0]["message"], got
+        got = b.json("verify", name)[0]["problems"]
+        assert [(p["kind"], p["path"]) for p in got] == [("raw", "/raw")] and "has 100 bytes" in got[0]["message"], got
     os.remove(raw)
-    got = b.json("verify", d, rc=1)[0]["problems"]
-    assert [p["kind"] for p in got] == ["reference"] and raw in got[0]["message"], got
+    got = b.json("verify", d)[0]["problems"]
+    assert [p["kind"] for p in got] == ["raw"] and raw in got[0]["message"], got
 
 
 def test_verify_repairs_orphans_that_are_old_enough(b):
