@@ -19,6 +19,7 @@
 
 #define MAX_CONNECTS 1024L /* the highest value of setting connections; so many idle ones are kept, of all servers together */
 #define MAX_EVENTS   64    /* in a turn; 20,000 small GETs over 256 connections take the same time with 16 and 256 */
+#define SENDS        16    /* of UPLOAD_BUFFER (engine_curl.c) on one connection, in a turn: bounds how long the others wait, 0.3 ms each */
 /* Between looks at all that is under way, a quarter of stall_ms: it is noticed that much too late.  A look is cheap: the same
  * 20,000 GETs take as much CPU when there is one each 10 ms. */
 #define SCAN_MIN_MS  10
@@ -361,6 +362,20 @@ static void act(struct engine *e, curl_socket_t fd, int what)
         start_over(e);
 }
 
+/* A body goes on as long as its socket takes it: its buffer, which can be small then, stays in the processor's cache. */
+static void act_on(struct engine *e, const struct epoll_event *ev)
+{
+    unsigned v    = ev->events;
+    int      what = (v & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (v & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+               (v & EPOLLERR ? CURL_CSELECT_ERR : 0);
+    e->more = false;
+    act(e, ev->data.fd, what);
+    for (unsigned i = 1; i < SENDS && e->more && what == CURL_CSELECT_OUT; i++) {
+        e->more = false;
+        act(e, ev->data.fd, what);
+    }
+}
+
 static int wait_ms(const struct engine *e)
 {
     uint64_t until = e->timer_at;
@@ -393,10 +408,7 @@ static void turn(struct engine *e)
                 continue;
             continue;
         }
-        unsigned v    = ev[i].events;
-        int      what = (v & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (v & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-                   (v & EPOLLERR ? CURL_CSELECT_ERR : 0);
-        act(e, ev[i].data.fd, what);
+        act_on(e, &ev[i]);
     }
     if (e->timer_at <= e->now) {
         e->timer_at = UINT64_MAX;

@@ -47,6 +47,7 @@ struct engine {
     bool             stop;
     struct bkt_xfer *in_head, *in_tail;
     atomic_bool      cancelled; /* exchanges were: look through them */
+    bool             more;      /* of the body that libcurl asked for last something is left */
 
     CURLM           *multi;
     CURLSH          *share;
