@@ -11,10 +11,14 @@
 #include "trace.h"
 
 #define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number; 16 and 256 KiB make no difference to 3,000 of 4 KiB */
+/* Chunks that are ready to go, at most; a bound of their number.  256 MiB by one call at 30 ms take 0.28 s where none is, and 0.26
+ * where all are (medians of 7 runs, 0.03 s around them). */
+#define NEXT 32
 
-struct task {
+struct bkt_direct_task {
     struct bkt_job          job;
     struct bkt_req          req;
+    struct bkt_direct_task *next;
     struct bkt_direct      *run;
     const struct bkt_wplan *p;
     uint64_t                k, cost;
@@ -31,7 +35,37 @@ void bkt_direct_init(struct bkt_direct *r)
     atomic_init(&r->cancel, false);
 }
 
-static void end(struct task *t, int rc, const struct bkt_err *why)
+static bool fits(const struct bkt_direct *r, const struct bkt_direct_task *t)
+{
+    return !r->in_flight || r->in_flight + t->cost <= t->p->io->set->in_flight;
+}
+
+/* Those that there is room for now, counted as under way; lock held. */
+static struct bkt_direct_task *take_next(struct bkt_direct *r)
+{
+    struct bkt_direct_task *first = r->next, *last = NULL;
+    while (r->next && fits(r, r->next)) {
+        last = r->next;
+        r->in_flight += last->cost;
+        r->n_next--;
+        r->next = last->next;
+    }
+    if (!last)
+        return NULL;
+    last->next = NULL;
+    return first;
+}
+
+/* Each may be gone when it is begun, and @c run with the last one. */
+static void begin(struct bkt_direct_task *t)
+{
+    for (struct bkt_direct_task *next; t; t = next) {
+        next = t->next;
+        bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
+    }
+}
+
+static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
 {
     struct bkt_direct *r   = t->run;
     uint64_t           cost = t->cost;
@@ -59,14 +93,16 @@ static void end(struct task *t, int rc, const struct bkt_err *why)
     r->n--;
     r->n_events++;
     r->in_flight -= cost;
+    struct bkt_direct_task *next = take_next(r);
     (void)pthread_cond_signal(&r->wake);
     (void)pthread_mutex_unlock(&r->lock);
+    begin(next);
 }
 
 static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
 
 /* The chunk in one piece. */
-static int whole(struct task *t, const unsigned char **src, struct bkt_err *err)
+static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     if ((*src = bkt_wplan_whole(t->p, t->k)))
@@ -83,7 +119,7 @@ static int whole(struct task *t, const unsigned char **src, struct bkt_err *err)
 }
 
 /* What is under way is what is sent: there is room for more. */
-static void note_encoded(struct task *t)
+static void note_encoded(struct bkt_direct_task *t)
 {
     struct bkt_direct *r    = t->run;
     uint64_t           cost = bkt_max_u64(t->out.cap, MIN_COST);
@@ -95,7 +131,7 @@ static void note_encoded(struct task *t)
     (void)pthread_mutex_unlock(&r->lock);
 }
 
-static int prepare(struct task *t, struct bkt_err *err)
+static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     const unsigned char     *src;
@@ -118,30 +154,62 @@ static int prepare(struct task *t, struct bkt_err *err)
 
 static void task_job(struct bkt_job *job)
 {
-    struct task   *t   = (struct task *)((char *)job - offsetof(struct task, job));
-    struct bkt_err err = {0};
-    int            rc  = prepare(t, &err);
+    struct bkt_direct_task *t   = (struct bkt_direct_task *)((char *)job - offsetof(struct bkt_direct_task, job));
+    struct bkt_err          err = {0};
+    int                     rc  = prepare(t, &err);
     if (rc < 0)
         end(t, rc, &err);
     else
         bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
 }
 
+/* Until something has ended, or needs less memory; lock held. */
+static void await_event(struct bkt_direct *r)
+{
+    uint64_t before = r->n_events;
+    (void)pthread_mutex_unlock(&r->lock);
+    int helped = bkt_pool_help();
+    (void)pthread_mutex_lock(&r->lock);
+    if (!helped && r->n_events == before)
+        (void)pthread_cond_wait(&r->wake, &r->lock);
+}
+
 /* Until `cost` more bytes are admitted; 0: until all have ended. */
 static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
 {
     (void)pthread_mutex_lock(&r->lock);
-    while (r->n && (!cost || r->in_flight + cost > limit)) {
-        uint64_t before = r->n_events;
-        (void)pthread_mutex_unlock(&r->lock);
-        int helped = bkt_pool_help();
-        (void)pthread_mutex_lock(&r->lock);
-        if (!helped && r->n_events == before)
-            (void)pthread_cond_wait(&r->wake, &r->lock);
-    }
+    while (r->n && (!cost || r->in_flight + cost > limit))
+        await_event(r);
     r->in_flight += cost;
     r->n += cost != 0;
     (void)pthread_mutex_unlock(&r->lock);
+}
+
+/* What needs no memory and no worker is made ready ahead of its turn: the thread that notices the end of one begins the next, which
+ * needn't wait until the program's thread gets a processor. */
+static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
+{
+    struct bkt_err err = {0};
+    int            rc  = prepare(t, &err);
+    (void)pthread_mutex_lock(&r->lock);
+    while (rc == BKT_OK && r->n_next >= NEXT)
+        await_event(r);
+    r->n++;
+    if (rc < 0) {
+        r->in_flight += t->cost;
+        (void)pthread_mutex_unlock(&r->lock);
+        end(t, rc, &err);
+        return;
+    }
+    if (r->next)
+        r->last->next = t;
+    else
+        r->next = t;
+    r->last = t;
+    r->n_next++;
+    struct bkt_direct_task *next = take_next(r);
+    (void)pthread_mutex_unlock(&r->lock);
+    begin(next);
 }
 
 bool bkt_direct_is_busy(struct bkt_direct *r)
@@ -175,19 +243,20 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
     *started                    = drop_kept(p, coord);
     if (!*started)
         return BKT_OK;
-    struct task *t = calloc(1, sizeof *t);
+    struct bkt_direct_task *t = calloc(1, sizeof *t);
     if (!t)
         BKT_NOMEM(err);
     t->run = r, t->p = p, t->k = k;
     t->job.run = task_job;
     t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_stored_is_plain(io) ? 1 : 2), MIN_COST);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
-    wait_for(r, t->cost, io->set->in_flight);
     r->dom = io->dom;
-    if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k))
-        task_job(&t->job); /* nothing to be done by a worker */
-    else
-        bkt_pool_submit(&t->job);
+    if (bkt_stored_is_plain(io) && bkt_wplan_whole(p, k)) {
+        start_or_queue(r, t);
+        return BKT_OK;
+    }
+    wait_for(r, t->cost, io->set->in_flight);
+    bkt_pool_submit(&t->job);
     return BKT_OK;
 }
 

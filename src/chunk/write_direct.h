@@ -4,11 +4,15 @@
 
 #include "write_plan.h"
 
+struct bkt_direct_task;
+
 /** One bkt_dataset_write()'s. */
 struct bkt_direct {
     pthread_mutex_t lock;
     pthread_cond_t  wake;
-    size_t          n; /* under way */
+    size_t          n; /* under way, or ready for it */
+    struct bkt_direct_task *next, *last; /* ready: begun as soon as there is room, by the thread that makes it */
+    size_t          n_next;
     uint64_t        in_flight, n_events; /* bytes; how often there has been room for more */
     int             rc; /* of the first failure */
     struct bkt_err  err;

@@ -1,6 +1,7 @@
 /* Large requests, whose chunks go straight from the caller's memory: they keep their place among other writes, and when they
  * fail, what was written before is not lost. */
 #include "pool.h"
+#include "store_impl.h"
 #include "write_testing.h"
 
 enum { CHUNK = 1u << 16, N_CHUNKS = 8 };
@@ -59,8 +60,86 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
     free(a), free(b), free(name);
 }
 
+/* ---- how much is under way ---- */
+
+/* A store that keeps PUTs until as many are there as may be, or all; a thread of its own answers them, one by one. */
+static struct holder {
+    struct bkt_store  base;
+    struct bkt_store *inner;
+    pthread_mutex_t   lock;
+    pthread_cond_t    wake;
+    struct bkt_req   *held[N_CHUNKS];
+    size_t            n, most, seen;
+} *holder;
+
+static void hold(struct bkt_store *st, struct bkt_req *req)
+{
+    (void)st;
+    (void)pthread_mutex_lock(&holder->lock);
+    if (holder->n == N_CHUNKS)
+        abort();
+    holder->held[holder->n++] = req;
+    holder->seen++;
+    holder->most = holder->n > holder->most ? holder->n : holder->most;
+    (void)pthread_cond_signal(&holder->wake);
+    (void)pthread_mutex_unlock(&holder->lock);
+}
+
+static void close_holder(struct bkt_store *st)
+{
+    (void)pthread_mutex_destroy(&holder->lock);
+    (void)pthread_cond_destroy(&holder->wake);
+    free(st);
+}
+
+static void *answer(void *arg)
+{
+    for (size_t ended = 0; ended < N_CHUNKS; ended++) {
+        (void)pthread_mutex_lock(&holder->lock);
+        while (holder->n < *(size_t *)arg && holder->seen < N_CHUNKS)
+            (void)pthread_cond_wait(&holder->wake, &holder->lock);
+        struct bkt_req *req = holder->held[--holder->n];
+        (void)pthread_mutex_unlock(&holder->lock);
+        if (bkt_store_put(holder->inner, req->key, req->put, req->put_len, NULL, NULL, NULL, NULL) < 0)
+            abort();
+        bkt_store_finish(&holder->base, req);
+    }
+    return NULL;
+}
+
+/* Never more than in_flight says; and as much, for who answers waits for it. */
+static void as_much_as_in_flight(size_t most)
+{
+    static const struct bkt_store_ops ops = {.name = "holder", .start = hold, .close = close_holder};
+    struct world           w;
+    struct model           m;
+    struct bkt_err         err  = {0};
+    pthread_t              thread;
+    const struct bkt_fault none = {.op = BKT_GET, .key_part = "no such key"};
+    char                  *name = text("flight-%zu", most), *set = text("write_cache=1M;in_flight=%zuK", most * 256);
+    struct bkt_dsetio     *io   = faulty_begin(&w, &m, name, set, CHUNK, N_CHUNKS, "", &none);
+    struct bkt_sel         all  = model_part(&m, 0, (uint64_t)CHUNK * N_CHUNKS);
+    holder                      = need(sizeof *holder);
+    *holder                     = (struct holder){.inner = w.dom->store};
+    (void)pthread_mutex_init(&holder->lock, NULL);
+    (void)pthread_cond_init(&holder->wake, NULL);
+    if (bkt_store_init(&holder->base, &ops, "mem://holder", NULL) < 0 || pthread_create(&thread, NULL, answer, &most) != 0)
+        abort();
+    w.dom->store = &holder->base;
+    CHECK(model_write(&m, io, &all, 7, &err) == BKT_OK, "%s", story(&err));
+    (void)pthread_join(thread, NULL);
+    CHECK(holder->most == most, "%zu chunks were under way, in_flight lets %zu", holder->most, most);
+    w.dom->store = holder->inner;
+    bkt_store_close(&holder->base);
+    faulty_end(&w, &m, io, name);
+    free(name), free(set);
+}
+
 int main(void)
 {
+    as_much_as_in_flight(4);
+    as_much_as_in_flight(8);
+
     earlier_writes_stay("");
     earlier_writes_stay(GZIP);
     in_sequence("", 0, (uint64_t)CHUNK * N_CHUNKS);
