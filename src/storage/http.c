@@ -339,10 +339,12 @@ static void server_of(const struct bkt_http_op *op, char *to, size_t room)
 static bool has_proxy(void)
 {
     static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-    bool                     has     = false;
-    for (size_t i = 0; i < BKT_COUNT(names); i++)
-        has = has || (getenv(names[i]) && *getenv(names[i]));
-    return has;
+    for (size_t i = 0; i < BKT_COUNT(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return true;
+    }
+    return false;
 }
 
 static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
