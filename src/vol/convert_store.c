@@ -73,7 +73,7 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
     size_t                               wide  = c->src > c->dst ? c->src : c->dst;
     size_t                               batch = n < BATCH ? n : BATCH;
     struct bkt_column                    col   = column_of(src);
-    bool                                 there = dstride == wide; /* convert where the result belongs */
+    bool                                 there = dstride == c->src && c->src == wide; /* convert where the result belongs */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : room(r, batch, wide);
     if (!there && !tmp)
         return BKT_ENOMEM;

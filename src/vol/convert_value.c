@@ -118,9 +118,9 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
         return BKT_OK;
     }
     size_t         wide  = c->src > c->dst ? c->src : c->dst;
-    bool           there = dstride == wide; /* convert in the program's own memory */
+    bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory, which holds nothing else */
     size_t         batch = n < BATCH ? n : BATCH;
-    bool           here  = !there && col->scratch && col->stride == wide && !col->slices; /* or where they lie */
+    bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or where they lie */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : room(r, batch, wide);
     BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? room(r, batch, c->dst) : NULL;
 

@@ -285,12 +285,85 @@ static void uses_stored(hid_t f, struct out *o)
     }
 }
 
+/* ---- strings of other lengths, among them as long as a whole element of the other side ---- */
+
+static hid_t named_type(size_t length)
+{
+    hid_t s = H5Tcopy(H5T_C_S1), t = H5Tcreate(H5T_COMPOUND, length + sizeof(int));
+    H5Tset_size(s, length);
+    H5Tinsert(t, "name", 0, s);
+    H5Tinsert(t, "number", length, H5T_NATIVE_INT);
+    H5Tclose(s);
+    return t;
+}
+
+#define NAMED 5
+static void fill_named(char *to, size_t length, int from)
+{
+    memset(to, 0, NAMED * (length + sizeof(int)));
+    for (int i = 0; i < NAMED; i++) {
+        char *at = to + (size_t)i * (length + sizeof(int));
+        (void)snprintf(at, length, "%c%d", 'a' + i, from + i);
+        memcpy(at + length, &(int){from + 10 * i}, sizeof(int));
+    }
+}
+
+static void say_named(struct out *o, const char *what, const char *from, size_t length)
+{
+    for (size_t i = 0; i < NAMED; i++) {
+        int         n;
+        const char *at = from + i * (length + sizeof n);
+        memcpy(&n, at + length, sizeof n);
+        say(o, "%s %zu: %.*s %d", what, i, (int)length, at, n);
+    }
+}
+
+static void names(hid_t f, struct out *o)
+{
+    static const size_t lengths[] = {4, 8, 12, 16};
+    hsize_t             dim = NAMED;
+    hid_t               s = H5Screate_simple(1, &dim, NULL);
+    char                buf[(NAMED + 1) * 32];
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        char  name[16];
+        hid_t t = named_type(lengths[i]);
+        (void)snprintf(name, sizeof name, "named%zu", lengths[i]);
+        hid_t d = H5Dcreate2(f, name, t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t a = H5Acreate2(d, "a", t, s, H5P_DEFAULT, H5P_DEFAULT);
+        for (size_t k = 0; k < COUNT(lengths); k++) {
+            hid_t m = named_type(lengths[k]);
+            fill_named(buf, lengths[k], 100 * (int)k);
+            say_result(o, "writing elements", H5Dwrite(d, m, H5S_ALL, H5S_ALL, H5P_DEFAULT, buf));
+            say_result(o, "writing the attribute", H5Awrite(a, m, buf));
+            memset(buf, 'x', sizeof buf);
+            say_result(o, "reading elements", H5Dread(d, m, H5S_ALL, H5S_ALL, H5P_DEFAULT, buf));
+            say_named(o, "element", buf, lengths[k]);
+            say(o, "behind it %c", buf[NAMED * (lengths[k] + sizeof(int))]);
+            say_result(o, "reading the attribute", H5Aread(a, m, buf));
+            say_named(o, "attribute", buf, lengths[k]);
+            H5Tclose(m);
+        }
+        for (size_t k = 0; k < COUNT(lengths); k++) {
+            hid_t m = named_type(lengths[k]);
+            memset(buf, 'x', sizeof buf);
+            say_result(o, "reading elements", H5Dread(d, m, H5S_ALL, H5S_ALL, H5P_DEFAULT, buf));
+            say_named(o, "as it is in the end", buf, lengths[k]);
+            H5Tclose(m);
+        }
+        H5Aclose(a);
+        H5Dclose(d);
+        H5Tclose(t);
+    }
+    H5Sclose(s);
+}
+
 static const struct write_case cases[] = {
     {"attributes of every type", attributes, attributes_stored},
     {"datasets of every type", datasets, datasets_stored},
     {"committed types", committed, committed_stored},
     {"committed types count what is of them", uses, uses_stored},
     {"numbers are converted", numbers, NULL},
+    {"strings of one length become those of another", names, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
