@@ -128,6 +128,9 @@ BKT_NODISCARD int bkt_locate(struct bkt_locate *q, size_t n, struct bkt_err *err
 /** Whether that range can hold a chunk at all; BKT_EFORMAT: it can't. */
 BKT_NODISCARD int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size,
                                    struct bkt_err *err);
+/** The filters that were left out of a chunk of @p size stored bytes: those @p recorded with it, and a checksum that there is no room
+ *  for. */
+uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size);
 /** A file by URI, under the domain's policy; asked once per URI.  Borrowed from @p io.
  *  @p etag: what the file's was when it was linked, or its stamp (model.h); NULL or "": unknown.  BKT_EPRECOND: it changed. */
 BKT_NODISCARD int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,

@@ -241,15 +241,15 @@ static int locate_found(struct bkt_locate *q, struct bkt_err *err)
 
 /* A chunk with a checksum, referred to without it, as HSDS wants it where nothing compresses: 4 bytes are missing for
  * certain, so the filter is skipped. */
-static uint32_t unchecked(const struct bkt_dsetio *io, uint64_t size)
+uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
 {
     uint32_t mask = 0;
     for (unsigned i = 0; i < io->pipe.n; i++)
         if (io->pipe.f[i].id == BKT_FILTER_FLETCHER32)
             mask |= UINT32_C(1) << i;
         else if (io->pipe.f[i].id != BKT_FILTER_SHUFFLE)
-            return 0;
-    return size == io->chunk_bytes ? mask : 0;
+            return recorded;
+    return size == io->chunk_bytes ? recorded | mask : recorded;
 }
 
 int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t off, uint64_t size, struct bkt_err *err)
@@ -279,7 +279,7 @@ static int check(const struct bkt_locate *q, struct bkt_err *err)
         struct bkt_err  why   = {.n = 0};
         if (!l->file)
             continue;
-        l->mask |= unchecked(io, l->size);
+        l->mask = bkt_locate_mask(io, l->mask, l->size);
         if (!io->bad_place) {
             BKT_PASS(bkt_locate_check(io, coord, l->off, l->size, err));
         } else if (bkt_locate_check(io, coord, l->off, l->size, &why) < 0) {

@@ -139,10 +139,11 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     const struct bkt_layout *l    = &io->ds->layout;
     const unsigned           rank = io->rank;
     for (size_t i = 0; i < l->n_chunks; i++) {
-        const uint64_t       *coord  = l->chunk_coords + i * rank;
-        struct bkt_chunk_info info   = {true, l->chunks[i].offset, l->chunks[i].size, 0, l->file_uri};
-        bool                  inside = info.size != 0;
-        struct bkt_err why = {.n = 0};
+        const uint64_t             *coord  = l->chunk_coords + i * rank;
+        const struct bkt_chunk_ref *c      = &l->chunks[i];
+        struct bkt_chunk_info       info   = {true, c->offset, c->size, bkt_locate_mask(io, c->mask, c->size), l->file_uri};
+        bool                        inside = info.size != 0;
+        struct bkt_err              why    = {.n = 0};
         for (unsigned d = 0; d < rank; d++)
             inside &= coord[d] < grid[d];
         if (inside && io->bad_place && bkt_locate_check(io, coord, info.offset, info.size, &why) < 0) {

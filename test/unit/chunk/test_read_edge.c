@@ -303,18 +303,28 @@ static void test_scalar(struct world *w)
     bkt_dsetio_close(io);
 }
 
-/* fletcher32 in the list, but the reference leaves the checksum out (or has it, and the list doesn't): both are read. */
+static int take_mask(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    (void)coord;
+    *(uint32_t *)arg = info->filter_mask;
+    return BKT_OK;
+}
+
+/* fletcher32 in the list, but the reference leaves the checksum out (or has it, and the list doesn't): both are read.  And a chunk that
+ * a filter was left out of. */
 static void test_checksum(struct world *w)
 {
     static const struct {
-        const char *filters;
+        const char *filters, *more;
         unsigned    size;
         int         want;
-    } cases[] = {{"3", 16, BKT_OK}, {"2,3", 16, BKT_OK}, {"3", 20, BKT_EFORMAT}, {"", 20, BKT_OK}};
+        uint32_t    mask;
+    } cases[] = {{"3", "", 16, BKT_OK, 1}, {"2,3", "", 16, BKT_OK, 2}, {"3", "", 20, BKT_EFORMAT, 0}, {"", "", 20, BKT_OK, 0},
+                 {"1", ",1", 16, BKT_OK, 1}, {"2,1", ",2", 16, BKT_OK, 2}};
     const uint64_t dims[] = {4};
     for (unsigned i = 0; i < BKT_COUNT(cases); i++) {
         char   *cpl = text("\"filters\":[%s],\"layout\":{\"class\":\"H5D_CHUNKED_REF\",\"file_uri\":\"edge/small\",\"dims\":[4],"
-                           "\"chunks\":{\"0\":[0,%u]}}", cases[i].filters, cases[i].size);
+                           "\"chunks\":{\"0\":[0,%u%s]}}", cases[i].filters, cases[i].size, cases[i].more);
         int32_t dst[4] = {0};
         put_dataset(w, 80 + i, I32, 1, dims, CHUNKED("[4]"), cpl);
         struct bkt_dsetio *io  = open_io(w, 80 + i);
@@ -322,6 +332,13 @@ static void test_checksum(struct world *w)
         struct bkt_read    r   = {.io = io, .file = &sel, .dst = dst};
         int                rc  = bkt_read_run(&r, 1, NULL);
         CHECK(rc == cases[i].want && (rc < 0 || dst[3] == 0x42424242), "filters [%s], %u bytes: %d", cases[i].filters, cases[i].size, rc);
+        const uint64_t        zero[1] = {0};
+        uint32_t              mask    = 99;
+        struct bkt_chunk_info info;
+        CHECK(bkt_chunk_locate(io, zero, &info, NULL) == BKT_OK && info.filter_mask == cases[i].mask, "filters [%s]: located with mask %u",
+              cases[i].filters, (unsigned)info.filter_mask);
+        CHECK(bkt_chunk_iter(io, take_mask, &mask, NULL) == BKT_OK && mask == cases[i].mask, "filters [%s]: listed with mask %u",
+              cases[i].filters, (unsigned)mask);
         bkt_dsetio_close(io);
         free(cpl);
     }
