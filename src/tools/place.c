@@ -36,14 +36,20 @@ static bool go_up(char *path)
     return true;
 }
 
-/* DIR/db with an object tree in it: a name of 8-8 hex digits. */
+bool bkt_is_tree(const char *name)
+{
+    static const char hex[] = "0123456789abcdef";
+    return strspn(name, hex) == 8 && name[8] == '-' && strspn(name + 9, hex) == BKT_TREE - 9;
+}
+
+/* DIR/db with an object tree in it. */
 static bool holds_tree(const char *dir)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
     DIR *d     = bkt_buf_addf(&db, "%s/db", dir) == BKT_OK ? opendir(bkt_buf_str(&db)) : NULL;
     bool found = false;
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
-        found = strlen(e->d_name) == 17 && strspn(e->d_name, "0123456789abcdef-") == 17 && e->d_name[8] == '-';
+        found = strlen(e->d_name) == BKT_TREE && bkt_is_tree(e->d_name);
     if (d)
         (void)closedir(d);
     return found;

@@ -41,6 +41,11 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char 
  *  root id whose document isn't there says that its objects are nobody's, so this must not stay where a document was. */
 #define BKT_LOAD_JOURNAL ".h5bucket-load"
 
+/** Whether @p name begins as the folder of a domain's objects in db/ is called: 8-8 hex digits, BKT_TREE bytes.  What else lies in db/
+ *  is somebody else's. */
+#define BKT_TREE 17
+bool bkt_is_tree(const char *name);
+
 /** Seconds since the epoch. */
 double bkt_now(void);
 

@@ -8,7 +8,7 @@
 struct roots {
     struct bkt_verify *v;
     struct bkt_store  *st;
-    struct bkt_map    *used; /* 17 digits -> used */
+    struct bkt_map    *used; /* names of trees that domains have */
     struct bkt_map    *trees;
     unsigned           depth;
     int                rc;
@@ -22,7 +22,7 @@ static int look_at(struct roots *r, const char *path)
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
     if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root))
-        return bkt_map_put(r->used, doc.doc.root.text + 2, 17, r, NULL) < 0 ? BKT_ERR(r->v->err, BKT_ENOMEM, "out of memory") : BKT_OK;
+        return bkt_map_put(r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL) < 0 ? BKT_ERR(r->v->err, BKT_ENOMEM, "out of memory") : BKT_OK;
     if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
@@ -37,9 +37,9 @@ static int on_tree(const struct bkt_listed *e, void *arg)
 {
     struct roots *r = arg;
     size_t        n = strlen(e->key); /* db/xxxxxxxx-xxxxxxxx/ */
-    if (!e->is_prefix || n != 21)
+    if (!e->is_prefix || n != 3 + BKT_TREE + 1 || !bkt_is_tree(e->key + 3))
         return BKT_OK;
-    return bkt_map_put(r->trees, e->key + 3, 17, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
+    return bkt_map_put(r->trees, e->key + 3, BKT_TREE, r, NULL) < 0 ? BKT_ENOMEM : BKT_OK;
 }
 
 struct age {
@@ -60,7 +60,7 @@ static int tell(struct roots *r, const char *digits)
     struct bkt_verify *v = r->v;
     struct age         a = {0};
     char               prefix[40];
-    snprintf(prefix, sizeof prefix, "db/%.17s/", digits);
+    snprintf(prefix, sizeof prefix, "db/%.*s/", BKT_TREE, digits);
     BKT_PASS(bkt_store_list(r->st, prefix, "", on_object, &a, v->err));
     bool fresh = bkt_now() - a.newest < v->min_age, removed = false;
     if (v->repair && !fresh) {
@@ -97,7 +97,7 @@ static int run(struct roots *r)
     BKT_PASS(bkt_place_list(r->st, "", on_entry, r, r->v->err));
     while (bkt_map_next(r->trees, &pos, &key, &n, &value)) {
         r->v->n_objects++;
-        if (!bkt_map_get(r->used, key, 17))
+        if (!bkt_map_get(r->used, key, BKT_TREE))
             BKT_PASS(tell(r, key));
     }
     return bkt_verify_uploads(r->v, r->st, r->uploads, r->used);

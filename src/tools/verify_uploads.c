@@ -69,10 +69,16 @@ static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload 
     return BKT_OK;
 }
 
+/* db/xxxxxxxx-xxxxxxxx/...: of a tree that no domain has. */
+static bool is_lost(const char *key, const struct bkt_map *used)
+{
+    return strlen(key) > 3 + BKT_TREE && bkt_is_tree(key + 3) && key[3 + BKT_TREE] == '/' && !bkt_map_get(used, key + 3, BKT_TREE);
+}
+
 int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct bkt_verify_uploads *u, const struct bkt_map *used)
 {
     for (size_t i = 0; i < u->n; i++)
-        if (!used || (strlen(u->v[i].key) > 20 && !bkt_map_get(used, u->v[i].key + 3, 17)))
+        if (!used || is_lost(u->v[i].key, used))
             BKT_PASS(tell(v, st, &u->v[i]));
     return BKT_OK;
 }

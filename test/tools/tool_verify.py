@@ -95,10 +95,13 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     got = b.json("verify", "--min-age=0", "--repair", d)[0]
     assert [o.get("chunk") for o in got["orphans"]] == ["7"] and not os.path.exists(folder + "/7")
     ok(b.run("rm", "--keep-objects", d))
+    others = os.path.join(b.bucket, "db/my-backup-of-2024/x") # as long as a tree's name, but none
+    os.makedirs(os.path.dirname(others))
+    open(others, "w").close()
     trees = b.json("verify", "--min-age=0", b.bucket, rc=1)[0]["orphans"]
     assert len(trees) == 1 and trees[0]["tree"].startswith("db/")
     assert b.json("verify", "--min-age=0", "--repair", b.bucket)[0]["n_removed"] == 1
-    assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0
+    assert b.json("verify", "--min-age=0", b.bucket)[0]["n_orphans"] == 0 and os.path.exists(others)
 
 
 def test_verify_takes_no_age_that_is_none(b):
@@ -143,9 +146,11 @@ def test_verify_gives_up_uploads_that_nobody_ended(b):
     begin(bucket, key)
     lost = "db/00000000-00000000/d/0000-000000-000000/7"
     begin(bucket, lost)
+    others = "db/my-backup-of-2024/x", begin(bucket, "db/my-backup-of-2024/x")
     up, got = uploads_of(b, f"s3://{bucket}", "--min-age=0", "--repair")
     assert [o["upload"] for o in up] == [lost] and got["n_removed"] == 1, got
     up, got = uploads_of(b, f"s3://{bucket}/x.h5", "--min-age=0", "--repair")
     assert [o["upload"] for o in up] == [key] and uploads_of(b, f"s3://{bucket}")[0] == [], got
     ok(b.run("rm", "--yes", f"s3://{bucket}/x.h5"))
+    s3.send("DELETE", f"/{bucket}/{others[0]}", query=f"uploadId={others[1]}") # it was left alone
     s3.send("DELETE", f"/{bucket}")
