@@ -13,6 +13,7 @@
 #include "h5.h"
 #include "interrupt.h"
 #include "jout.h"
+#include "show.h"
 #include "tool.h"
 #include "tree.h"
 
@@ -65,8 +66,8 @@ static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, 
 
 static void tell(void *arg, const char *path, const char *what)
 {
-    struct get *g = arg;
-    fprintf(stderr, "h5bucket %s: %s: %s\n", g->t->verb->name, path, what);
+    const struct get *g = arg;
+    (void)bkt_tool_fail(g->t, "%s: %s", path, what);
 }
 
 /* Beside the new file, or where HDF5 would look. */
@@ -93,10 +94,13 @@ static int before_data(void *arg, hid_t src, hid_t dst, const char *path, struct
 
 static void done(void *arg, const char *path, H5I_type_t type)
 {
-    struct get *g = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct get                              *g = arg;
     g->objects++;
-    if (g->verbose && !g->t->json)
-        printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", path);
+    if (!g->verbose || g->t->json)
+        return;
+    bkt_show_name(&b, path);
+    printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", bkt_buf_str(&b));
 }
 
 static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)

@@ -271,8 +271,8 @@ static void take_snapshot(struct load *l, bool is_new)
         bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
                   (unsigned long long)told.n_read);
     else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* that it doesn't pay, or would be too large, is no news */
-        fprintf(stderr, "h5bucket: %s: loaded, but without a snapshot: %s\n", bkt_domain_path(d),
-                err.n ? err.frame[0].msg : bkt_err_text(rc));
+        progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
+                      err.n ? err.frame[0].msg : bkt_err_text(rc));
 }
 
 int load_finish(struct load *l, bool is_new, struct bkt_err *err)

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "show.h"
+
 #define EVERY_TTY   0.2 /* seconds between two showings */
 #define EVERY_PLAIN 5.0 /* in a log file */
 
@@ -18,8 +20,10 @@ static double now(void)
 
 void progress_init(struct progress *p, const char *what, bool verbose)
 {
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     memset(p, 0, sizeof *p);
-    (void)snprintf(p->what, sizeof p->what, "%s", what);
+    bkt_show_name(&name, what);
+    (void)snprintf(p->what, sizeof p->what, "%s", bkt_buf_str(&name));
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
     p->started = now();
@@ -58,10 +62,13 @@ void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t 
     show(p);
 }
 
+/* Names in it are whatever is stored. */
 static void line(struct progress *p, const char *text)
 {
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_show_name(&b, text);
     clear(p);
-    (void)fprintf(stderr, "%s\n", text);
+    (void)fprintf(stderr, "%s\n", bkt_buf_str(&b));
 }
 
 void progress_line(struct progress *p, const char *fmt, ...)

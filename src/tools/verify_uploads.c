@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "list.h"
+#include "show.h"
 #include "verify.h"
 
 struct upload {
@@ -64,7 +65,9 @@ static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload 
         bkt_jout_bool(&v->j, "removed", removed);
         bkt_jout_close(&v->j);
     } else {
-        printf("%s: upload of %s was begun and not ended%s\n", fresh ? "fresh" : "orphan", u->key, removed ? ": removed" : "");
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+        bkt_show_name(&b, u->key);
+        printf("%s: upload of %s was begun and not ended%s\n", fresh ? "fresh" : "orphan", bkt_buf_str(&b), removed ? ": removed" : "");
     }
     return BKT_OK;
 }

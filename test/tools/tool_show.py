@@ -1,7 +1,7 @@
 """Claims about h5bucket: ls, info, stat.  Run by tool.py."""
 import json, os, time
 
-from bed import FX, fails, ok
+from bed import FX, dir_only, fails, ok
 
 
 def test_ls_lists_a_folder(b):
@@ -140,6 +140,21 @@ def test_names_of_all_kinds(b):
         r = b.run("stat", d)
         assert r.returncode == 1 and r.stderr.count("\n") == 1 and "\x1b" not in r.stderr, r.stderr
         ok(b.run("rm", d + "2"))
+
+
+@dir_only
+def test_names_within_files_move_no_cursor(b):
+    d = b.copy("groups.h5")
+    key = b.object_of(d)
+    doc = json.load(open(key))
+    doc["links"]["\x1b[31m\n"] = doc["links"].pop("a")
+    json.dump(doc, open(key, "w"))
+    file = os.path.join(b.tmp, "escape.h5")
+    for argv in (["get", "-v", d, file], ["load", "-v", file, d + "2"], ["load", "-v", "--append", file, d + "2"]):
+        r = b.run(*argv)
+        ok(r)
+        out = r.stdout + r.stderr
+        assert "\x1b" not in out and "\\x1b[31m\\x0a/ds1" in out, (argv, out)
 
 
 def test_a_dead_server_is_told_soon(b):
