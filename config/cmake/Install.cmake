@@ -19,11 +19,16 @@ foreach(pair PLUGINDIR=H5BUCKET_PLUGIN_DIR INCLUDEDIR=CMAKE_INSTALL_INCLUDEDIR)
 endforeach()
 set(prefix "@prefix@")
 configure_file(config/vol-bucket.pc.in generated/vol-bucket.pc @ONLY)
-# The prefix is known for sure only when `cmake --install --prefix` runs.
+# The prefix is known for sure only when `cmake --install --prefix` runs.  Whoever removes what the manifest names removes all.
+set(pc "${CMAKE_INSTALL_LIBDIR}/pkgconfig/vol-bucket.pc")
+if(NOT IS_ABSOLUTE "${pc}")
+    set(pc "\${CMAKE_INSTALL_PREFIX}/${pc}")
+endif()
 install(CODE "
     file(READ \"${CMAKE_BINARY_DIR}/generated/vol-bucket.pc\" text)
     string(REPLACE \"@prefix@\" \"\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
-    file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/vol-bucket.pc\" \"\${text}\")")
+    file(WRITE \"\$ENV{DESTDIR}${pc}\" \"\${text}\")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"${pc}\")")
 
 foreach(doc README.md CHANGELOG.md LICENSE)
     if(EXISTS "${CMAKE_SOURCE_DIR}/${doc}")

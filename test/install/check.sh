@@ -5,7 +5,7 @@ set -eu
 build=$1 cc=$2 libdir=$3 plugins=$4 hdf5_include=$5
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-prefix=$tmp/prefix
+prefix="$tmp/a prefix"
 cmake --install "$build" --prefix "$prefix" > "$tmp/log" || { cat "$tmp/log"; exit 1; }
 bad=0
 for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
@@ -13,6 +13,15 @@ for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
     include/h5bucket.h bin/h5bucket share/doc/vol-bucket/LICENSE share/doc/vol-bucket/README.md; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; bad=1; }
 done
+
+# what the manifest names is all that was installed, so that it will do to remove it
+find "$prefix" -type f | sort > "$tmp/installed"
+sort "$build/install_manifest.txt" | diff - "$tmp/installed" || { echo "the manifest says something else than was installed"; bad=1; }
+
+# a package's build: staged elsewhere, but as the files will lie
+DESTDIR="$tmp/stage" cmake --install "$build" --prefix /usr/local > "$tmp/log" || { cat "$tmp/log"; exit 1; }
+dir=$(PKG_CONFIG_PATH="$tmp/stage/usr/local/$libdir/pkgconfig" pkg-config --variable=plugindir vol-bucket)
+[ -e "$tmp/stage$dir/libhdf5_vol_bucket.so" ] || { echo "staged, pkg-config names $dir, where no plugin will be"; bad=1; }
 
 PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
 export PKG_CONFIG_PATH
@@ -28,8 +37,8 @@ int main(void)
     return 0;
 }
 C
-# shellcheck disable=SC2046
-"$cc" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags vol-bucket) -isystem "$hdf5_include" -fsyntax-only "$tmp/user/main.c" || {
+eval "set -- $(pkg-config --cflags vol-bucket)" # blanks in it are quoted
+"$cc" -std=c11 -Wall -Wextra -Werror "$@" -isystem "$hdf5_include" -fsyntax-only "$tmp/user/main.c" || {
     echo "the public header does not compile"; bad=1; }
 
 cat > "$tmp/user/CMakeLists.txt" <<'CMAKE'
