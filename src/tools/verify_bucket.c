@@ -21,8 +21,10 @@ static int look_at(struct roots *r, const char *path)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     BKT_PASS(bkt_doc_get(r->st, path, &doc, r->v->err));
-    if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root))
-        return bkt_map_put(r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL) < 0 ? BKT_ERR(r->v->err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    if (doc.what == BKT_IS_DOMAIN && bkt_id_is_v2(&doc.doc.root)) {
+        int rc = bkt_map_put(r->used, doc.doc.root.text + 2, BKT_TREE, r, NULL);
+        return rc < 0 ? BKT_ERR(r->v->err, rc, "out of memory") : BKT_OK;
+    }
     if (r->depth > BKT_TOOL_FOLDERS)
         return BKT_ERR(r->v->err, BKT_EUNSUP, "%s: folders are nested too deep", path);
     r->depth++;
