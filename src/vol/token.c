@@ -13,7 +13,8 @@
 #include "token.h"
 #include "vol.h"
 
-#define ADDRESS 8 /* bytes that always arrive */
+#define ADDRESS 8        /* bytes that always arrive */
+#define DOMAIN_DIGITS 19 /* "-xxxxxxxx-xxxxxxxx-", behind the kind */
 
 static const char      kinds[] = "dgt";
 static struct bkt_map *known; /* address -> id; HDF5's global lock guards it */
@@ -23,7 +24,7 @@ static uint64_t address_of(const struct bkt_id *id)
     uint64_t v = 0;
     if (!bkt_id_is_v2(id))
         return XXH3_64bits(id->text, BKT_ID_LEN);
-    for (const char *p = id->text + 20; *p; p++) /* behind "d-xxxxxxxx-xxxxxxxx-" */
+    for (const char *p = id->text + 1 + DOMAIN_DIGITS; *p; p++)
         if (*p != '-')
             v = v << 4 | (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
     return v;
@@ -84,9 +85,16 @@ void bkt_token_forget_all(void)
 static bool v2_id(struct bkt_domain *dom, char kind, uint64_t address, struct bkt_id *out)
 {
     char text[64];
-    (void)snprintf(text, sizeof text, "%c%.18s-%04x-%06x-%06x", kind, bkt_domain_root(dom)->text + 1, (unsigned)(address >> 48),
-                   (unsigned)(address >> 24 & 0xffffff), (unsigned)(address & 0xffffff));
+    (void)snprintf(text, sizeof text, "%c%.*s%04x-%06x-%06x", kind, DOMAIN_DIGITS, bkt_domain_root(dom)->text + 1,
+                   (unsigned)(address >> 48), (unsigned)(address >> 24 & 0xffffff), (unsigned)(address & 0xffffff));
     return bkt_id_set(out, text);
+}
+
+/* Or of one that can't be told from others: ids of version 1. */
+static bool of_domain(struct bkt_domain *dom, const struct bkt_id *id)
+{
+    const struct bkt_id *root = bkt_domain_root(dom);
+    return !bkt_id_is_v2(id) || !bkt_id_is_v2(root) || strncmp(id->text + 1, root->text + 1, DOMAIN_DIGITS) == 0;
 }
 
 static bool exists(struct bkt_domain *dom, const struct bkt_id *id)
@@ -105,8 +113,12 @@ bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
     const char *text    = known ? bkt_map_get(known, token->__data, ADDRESS) : NULL;
     if (!address)
         return false;
-    if (text)
-        return bkt_id_set(out, text);
+    if (text) {
+        if (!bkt_id_set(out, text))
+            return false;
+        /* the digits behind the domain's are the same in a copy, which may be open too */
+        return address_of(out) != address || of_domain(dom, out) || v2_id(dom, text[0], address, out);
+    }
     if (!bkt_id_is_v2(bkt_domain_root(dom)))
         return false;
     if (kind)

@@ -19,6 +19,7 @@ def main():
     p.add_argument("--plugin")
     p.add_argument("--rights", help="the program rights.c")
     p.add_argument("--refs", help="the program make_refs.c")
+    p.add_argument("--two-refs", help="the program two_refs.c")
     p.add_argument("--sparse", help="the program make_sparse.c")
     p.add_argument("--no-delete", help="the library no_delete.c")
     args = p.parse_args()

@@ -75,6 +75,19 @@ def test_cp_follows_references(b):
     assert old in want and want.replace(old, new) == got
 
 
+def test_references_of_a_copy_stay_in_it_while_both_are_open(b):
+    if not b.two_refs:
+        return
+    d, to = b.new(), b.new()
+
+    def run(*names):
+        ok(b.run_any(b.two_refs, *(re.sub("^s3:", "hsds+s3:", n) for n in names),
+                     env={"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}))
+    run(d)
+    ok(b.run("cp", d, to))
+    run(d, to)
+
+
 def test_mv_renames_and_moves(b):
     d, to = b.copy("groups.h5"), b.new()
     root = b.json("info", d)[0]["root"]
