@@ -9,6 +9,7 @@
 #include "list.h"
 #include "object.h"
 #include "parse.h"
+#include "trace.h"
 
 #define MAX_FOLDERS 64 /* above a domain, with a request for each; a key of S3, 1,024 bytes, has room for more only where names are short */
 
@@ -84,13 +85,15 @@ static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     return BKT_OK;
 }
 
-/* ---- what is there already: the domain's own document and those of the folders above, all asked at once ---- */
+/* ---- what is there already: the domain's own document, those of the folders above, and keys below, all asked at once ---- */
 
 struct above {
     char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
     struct bkt_req        reqs[MAX_FOLDERS + 1];
     struct bkt_domain_doc docs[MAX_FOLDERS + 1];
     size_t                n;
+    struct bkt_store     *store;
+    char                 *below; /* some key below the domain's; NULL: none, or the server doesn't tell */
 };
 
 static void above_fini(struct above *a)
@@ -101,6 +104,7 @@ static void above_fini(struct above *a)
         free(a->paths[i]);
         free(a->keys[i]);
     }
+    free(a->below);
 }
 
 static int above_add(struct above *a, const char *path, size_t len)
@@ -116,6 +120,28 @@ static int above_add(struct above *a, const char *path, size_t len)
     return BKT_OK;
 }
 
+/* What consoles make of a folder, and what is ours, doesn't count. */
+static int note_below(const struct bkt_listed *e, void *arg)
+{
+    struct above *a    = arg;
+    const char   *leaf = e->key + strlen(a->paths[0]) + 1;
+    if (!*leaf || strcmp(leaf, ".domain.json") == 0 || strncmp(leaf, ".h5bucket", 9) == 0)
+        return BKT_OK;
+    a->below = strdup(leaf);
+    return BKT_ECANCEL;
+}
+
+/* In a directory that was seen to before (name.c).  Who may not list, or can't, makes domains all the same. */
+static void look_below(void *arg)
+{
+    struct above                            *a      = arg;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
+    if (bkt_store_is_local(a->store) || bkt_buf_addf(&prefix, "%s/", a->paths[0]) < 0)
+        return;
+    int rc = bkt_store_list(a->store, bkt_buf_str(&prefix), "/", note_below, a, NULL);
+    bkt_trace(BKT_TRACE_SCHEMA, "below %s: %s", bkt_buf_str(&prefix), a->below ? a->below : rc < 0 ? bkt_err_text(rc) : "nothing");
+}
+
 static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err)
 {
     size_t len = strlen(d->path);
@@ -126,7 +152,8 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
             BKT_NOMEM(err);
         while (len && d->path[--len] != '/') {}
     }
-    (void)bkt_store_run(d->store, a->reqs, a->n, NULL);
+    a->store = d->store;
+    (void)bkt_store_run_and(d->store, a->reqs, a->n, look_below, a, NULL);
     for (size_t i = 0; i < a->n; i++) {
         const struct bkt_req *r = &a->reqs[i];
         if (r->rc != BKT_OK && r->rc != BKT_ENOENT && !(r->rc == BKT_EACCES && i > 0))
@@ -163,6 +190,8 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
 {
     struct bkt_edits *e = d->edits;
     e->replace          = truncate;
+    if (a->reqs[0].rc == BKT_ENOENT && a->below)
+        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name, and it is not empty (%s is in it)", d->path, a->below);
     if (a->reqs[0].rc == BKT_ENOENT)
         return BKT_OK;
     if (!a->docs[0].root.text[0])

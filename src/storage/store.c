@@ -398,13 +398,18 @@ static void start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n)
 
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
 {
-    if (!n)
-        return BKT_OK;
+    return n ? bkt_store_run_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
+}
+
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg, struct bkt_err *err)
+{
     struct bkt_batch b;
     bkt_batch_init(&b, n);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = &b;
     start_all(st, reqs, n);
+    if (meanwhile)
+        meanwhile(arg);
     /* local work waits in the pool: this thread takes part, so that a pool thread may wait here, too */
     bkt_batch_wait(&b, st->ops->local);
     bkt_batch_fini(&b);

@@ -128,6 +128,9 @@ void bkt_store_cancelled(void);
 /** Start @p n requests (done must be NULL) and wait for all.  Returns BKT_OK if all succeeded, else the first
  *  failure's code in request order, its story in @p err; each request's rc says how it fared. */
 int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
+/** The same for @p n > 0; once all are begun, and before any is waited for, @p meanwhile is called (NULL: nothing). */
+int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg), void *arg,
+                      struct bkt_err *err);
 
 /** Release what came back; the request's inputs are the caller's. */
 void bkt_req_fini(struct bkt_req *req);

@@ -129,13 +129,17 @@ class Tests:
         print(("ok   " if ok else "FAIL ") + text)
         self.failed += not ok
 
-    def run(self, way, n, there=None, **more):
+    def start(self, way, n, there=None, **more):
         OBJECTS.clear()
         OBJECTS.update(there or {})
         LOG.clear()
         done = subprocess.run([self.args.write, f"s3://bucket/{way}.h5", way.rsplit("/", 1)[-1], str(n)], env={**self.env, **more},
                               capture_output=True, timeout=600)
         self.server.settle()
+        return done
+
+    def run(self, way, n, there=None, **more):
+        done = self.start(way, n, there, **more)
         # how the store answers conditions is found out once per process and bucket, which the connector doesn't count
         probe = [entry for entry in LOG if entry[1].startswith(".h5bucket/probe-")]
         self.check(len(probe) == 7, f"{way}: the store is tried out with {len(probe)} requests, 7 wanted")
@@ -157,8 +161,9 @@ class Tests:
         twice = [key for key, times in keys.items() if times > 1]
         self.check(sum(keys.values()) == puts, f"{way}: {sum(keys.values())} PUTs, {puts} wanted")
         self.check(not twice, f"{way}: nothing is stored twice {twice[:3]}")
-        others = [entry[:2] for entry in log if entry[0] != "PUT"]
-        self.check(others == [("GET", f"{way}.h5/.domain.json")], f"{way}: all else is one look for the domain: {others[:4]}")
+        others = sorted(entry[:2] for entry in log if entry[0] != "PUT")
+        self.check(others == [("GET", f"{way}.h5/.domain.json"), ("LIST", "")],
+                   f"{way}: all else is one look for the domain, and for what is below it: {others[:4]}")
 
     def beside(self, way, n):
         """New objects don't wait for their chunks, the document of a new domain waits for all: three waves of requests."""
@@ -219,13 +224,25 @@ class Tests:
     def deep(self, n):
         """Groups and folders that are missing on the way: what is above is looked for at once, groups are stored at once, and folders one
         after the other, so that a writer who is killed leaves none without those above it."""
-        GATES[:] = [("GET", r"\.domain\.json$", threading.Barrier(4)), ("PUT", r"\.group\.json$", threading.Barrier(n + 1))]
+        GATES[:] = [("GET", r"\.domain\.json$|^$", threading.Barrier(5)), ("PUT", r"\.group\.json$", threading.Barrier(n + 1))]
         log = self.run("f1/f2/f3/deep", n)
         GATES.clear()
         counts = collections.Counter((entry[0], entry[1].rsplit("/", 1)[-1]) for entry in log)
-        self.check(counts == {("GET", ".domain.json"): 4, ("PUT", ".group.json"): n + 1, ("PUT", ".domain.json"): 4}, f"deep: {dict(counts)}")
+        self.check(counts == {("GET", ".domain.json"): 4, ("LIST", ""): 1, ("PUT", ".group.json"): n + 1, ("PUT", ".domain.json"): 4},
+                   f"deep: {dict(counts)}")
         docs = [entry[1] for entry in log if entry[0] == "PUT" and entry[1].endswith("/.domain.json")]
         self.check(docs == [f"{path}/.domain.json" for path in ("f1", "f1/f2", "f1/f2/f3", "f1/f2/f3/deep.h5")], f"deep: stored as {docs}")
+
+    def below(self, n):
+        """No domain is made over keys that are no domain's, as in a directory: they would come to lie below one."""
+        for key, free in (("groups.h5/data/x", False), ("groups.h5/sub.h5/.domain.json", False), ("groups.h5/", True),
+                          ("groups.h5/.h5bucket-load", True), ("groups.h5x/data", True)):
+            done = self.start("groups", n, {key: b"{}"})
+            text = done.stderr.decode()
+            self.check((done.returncode == 0) == free, f"below: {key} {'lets' if free else 'keeps'} groups.h5 be{'' if free else ' from being'} made")
+            self.check(free or "it is not empty (" in text, f"below: {'' if free else text[-200:]}")
+            left = {key for key in OBJECTS if not key.startswith(".h5bucket/")}
+            self.check(key in left and (free or len(left) == 1), f"below: {sorted(left)[:4]}")
 
 
 def main():
@@ -251,6 +268,7 @@ def main():
     tests.emptied(30)
     tests.external(8)
     tests.deep(5)
+    tests.below(3)
     server.shutdown()
     sys.exit(tests.failed != 0)
 
