@@ -32,7 +32,7 @@ static int parse_attr(const char *key, const json_t *j, struct bkt_attr *a, stru
     BKT_PASS(bkt_json_dup_key(key, &a->name, err));
     a->created   = bkt_json_seconds(j, "created");
     a->seq       = bkt_order_said(j);
-    a->name_utf8 = bkt_json_says_utf8(j);
+    a->name_utf8 = bkt_json_says_utf8(j, a->name);
     BKT_TRY(err, bkt_type_parse(json_object_get(j, "type"), &a->type, err), "attribute \"%s\"", a->name);
     BKT_TRY(err, bkt_space_parse(json_object_get(j, "shape"), &a->space, err), "attribute \"%s\"", a->name);
     return parse_value(j, a, err);
@@ -61,10 +61,26 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
 
 /* ---- model -> JSON ---- */
 
-bool bkt_json_says_utf8(const json_t *j)
+bool bkt_name_is_ascii(const char *name)
+{
+    while (*name && (unsigned char)*name < 0x80)
+        name++;
+    return !*name;
+}
+
+bool bkt_json_says_utf8(const json_t *j, const char *name)
 {
     const char *set = bkt_json_word(j, "charSet");
-    return set && strcmp(set, "H5T_CSET_UTF8") == 0;
+    if (set && strcmp(set, "H5T_CSET_ASCII") == 0)
+        return false;
+    return (set && strcmp(set, "H5T_CSET_UTF8") == 0) || !bkt_name_is_ascii(name);
+}
+
+int bkt_json_say_utf8(json_t *j, const char *name, bool utf8)
+{
+    if (utf8 != bkt_name_is_ascii(name))
+        return BKT_OK;
+    return bkt_json_set(j, "charSet", json_string(utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII"));
 }
 
 /* All keys are there, as HSDS needs them: "value" is null where there is none. */
@@ -86,8 +102,7 @@ static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
     BKT_PASS(bkt_nulls_emit(&nulls, j));
     if (base64)
         BKT_PASS(bkt_json_set(j, "encoding", json_string("base64")));
-    if (a->name_utf8)
-        BKT_PASS(bkt_json_set(j, "charSet", json_string("H5T_CSET_UTF8")));
+    BKT_PASS(bkt_json_say_utf8(j, a->name, a->name_utf8));
     return bkt_json_set(j, "created", bkt_json_new_real(a->created));
 }
 

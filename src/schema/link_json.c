@@ -44,7 +44,7 @@ static int parse_target(const json_t *j, struct bkt_link *l)
 int bkt_link_parse(const json_t *j, struct bkt_link *l)
 {
     l->created   = bkt_json_seconds(j, "created");
-    l->name_utf8 = bkt_json_says_utf8(j);
+    l->name_utf8 = bkt_json_says_utf8(j, l->name);
     l->seq       = bkt_order_said(j);
     l->cls       = class_of(j);
     int rc       = parse_target(j, l);
@@ -70,7 +70,7 @@ static int parse_user(const char *key, const json_t *j, struct bkt_link *l, stru
     uint64_t    type = 0;
     BKT_PASS(bkt_json_dup_key(key, &l->name, err));
     l->created   = bkt_json_seconds(j, "created");
-    l->name_utf8 = bkt_json_says_utf8(j);
+    l->name_utf8 = bkt_json_says_utf8(j, l->name);
     l->seq       = bkt_order_said(j);
     l->cls       = BKT_L_OTHER;
     if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0)
@@ -161,8 +161,8 @@ int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
         BKT_FAIL(err, BKT_EUNSUP, "link \"%s\" is of no class that the schema has", l->name);
     j      = json_object();
     int rc = j ? emit_target(l, j) : BKT_ENOMEM;
-    if (rc == BKT_OK && l->name_utf8)
-        rc = bkt_json_set(j, "charSet", json_string("H5T_CSET_UTF8"));
+    if (rc == BKT_OK)
+        rc = bkt_json_say_utf8(j, l->name, l->name_utf8);
     if (rc == BKT_OK)
         rc = bkt_json_set(j, "created", bkt_json_new_real(l->created));
     if (rc < 0) {

@@ -87,7 +87,9 @@ static int link_of(const struct entry *e, struct bkt_link *l)
     else
         return BKT_EUNSUP;
     l->created   = has(e, CREATED) ? e->number[CREATED - N_TEXTS] : 0;
-    l->name_utf8 = has(e, CHARSET) && same(&e->text[CHARSET], "H5T_CSET_UTF8");
+    l->name_utf8 = !bkt_name_is_ascii(l->name);
+    if (has(e, CHARSET))
+        l->name_utf8 = same(&e->text[CHARSET], "H5T_CSET_UTF8") || (l->name_utf8 && !same(&e->text[CHARSET], "H5T_CSET_ASCII"));
     l->seq       = BKT_UNNUMBERED;
     if (has(e, ORDER)) {
         double n = e->number[ORDER - N_TEXTS];

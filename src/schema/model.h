@@ -92,7 +92,7 @@ struct bkt_attr {
     char            *name;
     double           created;
     uint32_t         seq;       /* number in the order of creation: grows with it, with gaps where some were removed */
-    bool             name_utf8; /* the name was said to be UTF-8 although it is all ASCII */
+    bool             name_utf8; /* what the name was said to be; where nothing is said, whether it is more than ASCII */
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */

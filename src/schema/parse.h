@@ -22,7 +22,7 @@
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files
  *                  whose bytes, one after the other, are what offsets count in
  *   chunks         of a reference layout: a third number is the chunk's filter mask
- *   charSet        an attribute or a link: H5T_CSET_UTF8 for an ASCII name that was said to be UTF-8
+ *   charSet        an attribute or a link: the character set that its name was said to be, where its bytes tell another
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
  *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
 #ifndef BKT_PARSE_H
@@ -131,7 +131,12 @@ BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *
 /** As for attributes. */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
-/** Whether a link or an attribute says that its name is UTF-8. */
-bool bkt_json_says_utf8(const json_t *j);
+/* ---- the character set of a link's or an attribute's name: said ("charSet") where the bytes tell another ---- */
+/** No byte of it is 0x80 or more. */
+bool bkt_name_is_ascii(const char *name);
+/** What an entry says, else what the bytes of its name tell. */
+bool bkt_json_says_utf8(const json_t *j, const char *name);
+/** Say it where that is needed. */
+BKT_NODISCARD int bkt_json_say_utf8(json_t *j, const char *name, bool utf8);
 
 #endif

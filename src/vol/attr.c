@@ -94,22 +94,21 @@ static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err
     return BKT_OK;
 }
 
-static H5T_cset_t name_cset(const struct bkt_attr *a)
+static H5T_cset_t name_cset(const struct bkt_attr *a) { return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII; }
+
+static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, struct bkt_err *err)
 {
-    bool utf8 = a->name_utf8;
-    for (const char *p = a->name; !utf8 && *p; p++)
-        utf8 = (unsigned char)*p >= 0x80;
-    return utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
+    memset(out, 0, sizeof *out);
+    out->corder_valid = true; /* HDF5 has one even where no order is tracked: the place among the attributes */
+    out->corder       = (H5O_msg_crt_idx_t)number;
+    out->cset         = name_cset(a);
+    return data_size(a, &out->data_size, err);
 }
 
 /* @p a: of @p obj, whose list is settled */
 static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
-    memset(out, 0, sizeof *out);
-    out->corder_valid = true; /* HDF5 has one even where no order is tracked: the place among the attributes */
-    out->corder       = (H5O_msg_crt_idx_t)(obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a));
-    out->cset         = name_cset(a);
-    return data_size(a, &out->data_size, err);
+    return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a), out, err);
 }
 
 /* ---- create, open, close ---- */
@@ -164,6 +163,9 @@ int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bk
 {
     if (!o->attr_name)
         BKT_FAIL(err, BKT_EINVAL, "not an attribute");
+    *out = o->attr_gone;
+    if (*out)
+        return BKT_OK;
     *out = bkt_attrs_find(&o->obj->attrs, o->attr_name);
     if (!*out || (*out)->created != o->attr_created)
         BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted", o->attr_name, bkt_attr_place(o));
@@ -321,6 +323,8 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
     if (!a)
         return bkt_native_attr_get(found, args, err);
+    if (a == o->attr_gone)
+        return describe(a, a->seq, q->ainfo, err);
     const char *name = a->name;
     return fill_info(obj, bkt_attrs_find(bkt_attrs_settle(&obj->attrs), name), q->ainfo, err);
 }

@@ -7,7 +7,8 @@
 /** The object that the attributes belong to; *found is the caller's when it is not @p o itself. */
 BKT_NODISCARD int bkt_attr_owner(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
                                  struct bkt_err *err);
-/** The attribute that @p o is open on; valid until its object changes.  BKT_ENOENT: it has been deleted. */
+/** The attribute that @p o is open on; valid until its object changes.  One that this process has deleted since is as it was then.
+ *  BKT_ENOENT: somebody else has deleted it. */
 BKT_NODISCARD int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err);
 /** The attribute at a place in an order.  BKT_ENOENT: there are fewer */
 BKT_NODISCARD int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,

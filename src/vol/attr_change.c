@@ -15,13 +15,6 @@
 
 static void attr_fini(struct bkt_attr *a) { bkt_attr_fini(a); }
 
-static bool is_ascii(const char *s)
-{
-    while (*s > 0)
-        s++;
-    return *s == 0;
-}
-
 /* ---- create ---- */
 
 static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl, struct bkt_attr *a,
@@ -30,7 +23,7 @@ static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     H5T_cset_t set = H5T_CSET_ASCII;
     if (acpl != H5P_DEFAULT && H5Pget_char_encoding(acpl, &set) < 0)
         return bkt_h5err_capture(err, "asking about the creation property list of an attribute");
-    a->name_utf8 = set == H5T_CSET_UTF8 && is_ascii(name);
+    a->name_utf8 = set == H5T_CSET_UTF8;
     a->name      = strdup(name);
     if (!a->name)
         BKT_NOMEM(err);
@@ -122,6 +115,8 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     bkt_change_relieve(o->file);
     BKT_PASS(bkt_attr_of(o, &a, err));
+    if (o->attr_gone)
+        BKT_FAIL(err, BKT_ENOENT, "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name, bkt_attr_place(o));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
@@ -134,18 +129,41 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
 
 /* ---- delete, rename ---- */
 
-/* Those that are open on it, through whichever handle of the domain, go on with the new name. */
-static int tell_handles(struct bkt_vobj *owner, const char *from, const char *to, struct bkt_err *err)
+static int follow_name(struct bkt_vobj *o, const void *arg)
+{
+    char *name = strdup(arg);
+    if (!name)
+        return BKT_ENOMEM;
+    free(o->attr_name);
+    o->attr_name = name;
+    return BKT_OK;
+}
+
+/* It can be read on, as in HDF5. */
+static int keep_gone(struct bkt_vobj *o, const void *arg)
+{
+    const struct bkt_attr *a = arg;
+    struct bkt_attr       *g = calloc(1, sizeof *g);
+    if (!g)
+        return BKT_ENOMEM;
+    o->attr_gone = g;
+    *g = (struct bkt_attr){.created = a->created, .seq = a->seq, .name_utf8 = a->name_utf8, .space = a->space, .has_value = a->has_value};
+    g->name = strdup(a->name);
+    g->bad  = a->bad ? strdup(a->bad) : NULL;
+    bool ok = g->name && (!a->bad || g->bad) && bkt_type_copy(a->type, &g->type) == BKT_OK;
+    return ok && bkt_buf_add(&g->value, a->value.ptr, a->value.len) == BKT_OK ? BKT_OK : BKT_ENOMEM;
+}
+
+/* Those that are open on an attribute, through whichever handle of the domain. */
+static int tell_handles(struct bkt_vobj *owner, const char *name, int (*tell)(struct bkt_vobj *o, const void *arg), const void *arg,
+                        struct bkt_err *err)
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
-            if (!o->attr_name || strcmp(o->attr_name, from) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
+            if (!o->attr_name || o->attr_gone || strcmp(o->attr_name, name) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
-            char *name = strdup(to);
-            if (!name)
+            if (tell(o, arg) < 0)
                 BKT_NOMEM(err);
-            free(o->attr_name);
-            o->attr_name = name;
         }
     return BKT_OK;
 }
@@ -159,13 +177,15 @@ static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to,
     if (bkt_attrs_find(&owner->obj->attrs, to))
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), to);
     BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
-    return tell_handles(owner, from, to, err);
+    return tell_handles(owner, from, follow_name, to, err);
 }
 
 static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err *err)
 {
-    if (!bkt_attrs_find(&owner->obj->attrs, name))
+    const struct bkt_attr *a = bkt_attrs_find(&owner->obj->attrs, name);
+    if (!a)
         BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
+    BKT_PASS(tell_handles(owner, name, keep_gone, a, err));
     return bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
 }
 

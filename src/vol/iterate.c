@@ -52,7 +52,7 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
     out->type         = l->cls == BKT_L_USER ? (H5L_type_t)l->ud_type : types[l->cls];
     out->corder_valid = group->track_order & 1;
     out->corder       = out->corder_valid ? (int64_t)l->seq : 0;
-    out->cset         = bkt_iterate_name_cset(l->name, l->name_utf8);
+    out->cset         = l->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
     if (l->cls == BKT_L_HARD)
         bkt_token_of(&l->id, &out->u.token);
     else if (l->cls == BKT_L_SOFT)
@@ -61,14 +61,6 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
         out->u.val_size = 1 + strlen(l->file ? l->file : "") + 1 + strlen(l->path ? l->path : "") + 1;
     else if (l->cls == BKT_L_USER)
         out->u.val_size = l->ud.len;
-}
-
-H5T_cset_t bkt_iterate_name_cset(const char *name, bool said_utf8)
-{
-    bool ascii = true;
-    for (; *name && ascii; name++)
-        ascii = (unsigned char)*name < 0x80;
-    return ascii && !said_utf8 ? H5T_CSET_ASCII : H5T_CSET_UTF8;
 }
 
 /* ---- fetching ahead ---- */

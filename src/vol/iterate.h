@@ -14,9 +14,6 @@ BKT_NODISCARD int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t 
 /** H5Lget_info.  Moves links (model.h, bkt_links_settle) where their order was tracked. */
 void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link *l, H5L_info2_t *out);
 
-/** The character set to show for a name; @p said_utf8: its creator said so. */
-H5T_cset_t bkt_iterate_name_cset(const char *name, bool said_utf8);
-
 /** H5Literate and H5Lvisit on a group of ours; gives what the program's callback gave, or a negative code. */
 herr_t bkt_iterate_links(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
 

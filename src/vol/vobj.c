@@ -81,6 +81,9 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_object_release(o->obj);
     free(o->path);
     free(o->attr_name);
+    if (o->attr_gone)
+        bkt_attr_fini(o->attr_gone);
+    free(o->attr_gone);
     free(o->outside);
     free(o->called);
     free(o);

@@ -47,14 +47,16 @@ struct bkt_vobj {
     struct bkt_dsetio *io;
     hid_t              dapl;
     bool               fill_checked; /* it can be read without having been written, or was written */
+    bool               was_written;  /* some of it, for certain */
     struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
     bool               has_chunks;
     unsigned long      chunks_as_of; /* what they were when they were listed */
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */
-    char  *attr_name;
-    double attr_created; /* tells it from a later one of that name */
+    char            *attr_name;
+    double           attr_created; /* tells it from a later one of that name */
+    struct bkt_attr *attr_gone;    /* what it was when this process deleted it; NULL: it wasn't */
 };
 
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */

@@ -266,6 +266,110 @@ static herr_t delete_all(hid_t obj, const char *name, const H5A_info_t *info, vo
     return H5Adelete(obj, name) < 0 ? -1 : 1;
 }
 
+/* HDF5 lets one that is deleted be used on, but for writing (where it keeps the value in memory all the same). */
+static void say_open(struct out *o, const char *what, hid_t a)
+{
+    int        v        = -7;
+    char       name[32] = "";
+    H5A_info_t info     = {.corder_valid = false};
+    hid_t      t = H5Aget_type(a), s = H5Aget_space(a), p = H5Aget_create_plist(a);
+    say_result(o, what, H5Aread(a, H5T_NATIVE_INT, &v));
+    ssize_t n = H5Aget_name(a, sizeof name, name);
+    say(o, "%d name %d '%s'", v, (int)n, name);
+    say_result(o, "info", H5Aget_info(a, &info));
+    say(o, "size %d stored %d set %d list %d", (int)info.data_size, (int)H5Aget_storage_size(a), info.cset, p >= 0);
+    say_type(o, t);
+    say_space(o, s);
+    H5Tclose(t);
+    H5Sclose(s);
+    H5Pclose(p);
+}
+
+static void deleted_while_open(hid_t f, struct out *o)
+{
+    int   v = 11;
+    hid_t s = H5Screate(H5S_SCALAR), other, a, later;
+    for (int i = 0; i < 3; i++)
+        put_int(f, (const char *[]){"a", "gone", "z"}[i], 5 + i);
+    a     = H5Aopen(f, "gone", H5P_DEFAULT);
+    other = H5Aopen_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_INC, 1, H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "deleting", H5Adelete(f, "gone"));
+    say_open(o, "an open one", a);
+    say_open(o, "and another", other);
+    say_result(o, "writing it", H5Awrite(a, H5T_NATIVE_INT, &v));
+    H5Aclose(a);
+    later = attr(f, "gone", H5T_STD_I16LE, s);
+    v     = 12;
+    H5Awrite(later, H5T_NATIVE_INT, &v);
+    say_open(o, "a later one", later);
+    say_result(o, "renaming", H5Arename(f, "gone", "renamed"));
+    say_open(o, "with another name", later);
+    say_result(o, "deleting by place", H5Adelete_by_idx(f, "/", H5_INDEX_NAME, H5_ITER_INC, 1, H5P_DEFAULT));
+    say_result(o, "flushing", H5Fflush(f, H5F_SCOPE_LOCAL));
+    say_open(o, "deleted, too", later);
+    H5Aclose(other);
+    H5Aclose(later);
+    H5Sclose(s);
+}
+
+/* ---- what names were said to be ---- */
+
+static const char *const said_names[] = {"plain", "gr\xc3\xbc\xc3\x9f", "latin \xfc"};
+
+static void say_sets(hid_t at, const char *name, struct out *o)
+{
+    H5L_info2_t link;
+    H5A_info_t  info;
+    H5T_cset_t  set = H5T_CSET_ERROR;
+    hid_t       a = H5Aopen(at, name, H5P_DEFAULT), p = H5Aget_create_plist(a);
+    say_result(o, name, H5Lget_info2(at, name, &link, H5P_DEFAULT));
+    say_result(o, "attribute", H5Aget_info(a, &info));
+    H5Pget_char_encoding(p, &set);
+    say(o, "link %d attribute %d list %d", link.cset, info.cset, set);
+    H5Pclose(p);
+    H5Aclose(a);
+}
+
+static void said_sets(hid_t f, struct out *o)
+{
+    hid_t s = H5Screate(H5S_SCALAR);
+    for (int set = -1; set < 2; set++) {
+        hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), acpl = H5Pcreate(H5P_ATTRIBUTE_CREATE);
+        if (set >= 0) {
+            H5Pset_char_encoding(lcpl, (H5T_cset_t)set);
+            H5Pset_char_encoding(acpl, (H5T_cset_t)set);
+        }
+        hid_t g = H5Gcreate2(f, (const char *[]){"default", "ascii", "utf8"}[set + 1], lcpl, H5P_DEFAULT, H5P_DEFAULT);
+        for (size_t i = 0; i < COUNT(said_names); i++) {
+            H5Lcreate_soft("/ascii", g, said_names[i], lcpl, H5P_DEFAULT);
+            H5Aclose(H5Acreate2(g, said_names[i], H5T_STD_I8LE, s, acpl, H5P_DEFAULT));
+            say_sets(g, said_names[i], o);
+        }
+        H5Lcreate_external("x", "/", g, "\xc3\xa4", lcpl, H5P_DEFAULT);
+        H5Lmove(g, "\xc3\xa4", g, "\xc3\xb6", H5P_DEFAULT, H5P_DEFAULT); /* the list's counts, not what was */
+        H5Arename(g, said_names[0], "\xc3\xb6");                         /* and here what was */
+        say_sets(g, "\xc3\xb6", o);
+        H5Arename(g, said_names[1], said_names[0]);
+        say_sets(g, said_names[0], o);
+        H5Arename(g, said_names[0], said_names[1]);
+        H5Gclose(g);
+        H5Pclose(lcpl);
+        H5Pclose(acpl);
+    }
+    H5Sclose(s);
+}
+
+static void said_sets_stored(hid_t f, struct out *o)
+{
+    for (int set = 0; set < 3; set++) {
+        hid_t g = H5Gopen2(f, (const char *[]){"default", "ascii", "utf8"}[set], H5P_DEFAULT);
+        for (size_t i = 1; i < COUNT(said_names); i++)
+            say_sets(g, said_names[i], o);
+        say_sets(g, "\xc3\xb6", o);
+        H5Gclose(g);
+    }
+}
+
 static void deleted_while_used(hid_t f, struct out *o)
 {
     int v = 0;
@@ -295,6 +399,8 @@ static const struct write_case cases[] = {
     {"names", names, NULL},
     {"some fields", parts, NULL},
     {"deleted while used", deleted_while_used, NULL},
+    {"deleted while open", deleted_while_open, NULL},
+    {"names that were said to be ASCII, or UTF-8", said_sets, said_sets_stored},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
