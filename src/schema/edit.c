@@ -474,6 +474,18 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
 
 /* ---- what else an object has ---- */
 
+int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    uint32_t *next = links ? &c->obj->group.links.next : &c->obj->attrs.next;
+    if ((links && c->obj->kind != BKT_GROUP) || number <= (int64_t)*next || number > BKT_NUMBER_MAX)
+        return BKT_OK;
+    *next      = (uint32_t)number;
+    c->numbers = true;
+    return BKT_OK;
+}
+
 int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err)
 {
     struct bkt_change *c;

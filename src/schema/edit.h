@@ -141,6 +141,9 @@ BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id
                                        struct bkt_err *err);
 /** Chunks hold nothing outside the extent any more. */
 BKT_NODISCARD int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
+/** What is made next gets @p number in the order of creation, or what it would get anyway if that is larger.
+ *  @param links  of a group's links; else of an object's attributes */
+BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err);
 /** NULL or "": none. */
 BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err);
 

@@ -250,7 +250,10 @@ static herr_t copy_member(hid_t from, const char *name, const H5L_info2_t *info,
 {
     struct member_copy *m    = arg;
     size_t              keep = m->c->path.len;
-    m->rc = bkt_buf_addf(&m->c->path, "/%s", name) < 0 ? no_memory(m->c) : copy_link(m, from, name, info);
+    m->rc = bkt_buf_addf(&m->c->path, "/%s", name) < 0 ? no_memory(m->c) : BKT_OK;
+    if (m->rc == BKT_OK && info->corder_valid)
+        m->rc = bkt_copy_number(m->c, m->to, true, info->corder);
+    m->rc = m->rc < 0 ? m->rc : copy_link(m, from, name, info);
     bkt_buf_cut(&m->c->path, keep);
     return m->rc < 0 ? -1 : 0;
 }
@@ -259,11 +262,15 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
 {
     struct member_copy m     = {c, to, depth, BKT_OK};
     unsigned           order = 0;
+    H5G_info_t         info  = {.max_corder = 0};
     (void)H5Pget_link_creation_order(gcpl, &order);
-    H5_index_t idx = order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+    bool       numbered = order & H5P_CRT_ORDER_TRACKED;
+    H5_index_t idx      = numbered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
     if (H5Literate2(from, idx, H5_ITER_INC, NULL, copy_member, &m) < 0 && m.rc == BKT_OK)
         return bkt_copy_failed(c, "H5Literate");
-    return m.rc;
+    if (m.rc == BKT_OK && numbered && H5Gget_info(from, &info) < 0)
+        return bkt_copy_failed(c, "H5Gget_info");
+    return m.rc == BKT_OK && numbered ? bkt_copy_number(c, to, true, info.max_corder) : m.rc;
 }
 
 static int identify_above(struct copy *c)

@@ -8,6 +8,7 @@
 #include "blocks.h"
 #include "copy_impl.h"
 #include "dataset.h"
+#include "edit.h"
 #include "external.h"
 #include "file_chunks.h"
 #include "num.h"
@@ -315,6 +316,7 @@ static int copy_value(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t sp
 struct attr_copy {
     struct copy *c;
     hid_t        to;
+    bool         numbered;
     int          rc;
 };
 
@@ -333,20 +335,30 @@ static herr_t each_attr(hid_t from, const char *name, const H5A_info_t *info, vo
 {
     struct attr_copy *a = arg;
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(from, name, H5P_DEFAULT);
-    (void)info;
-    a->rc = attr < 0 ? bkt_copy_failed(a->c, name) : copy_attr(a->c, attr, a->to, name);
+    a->rc = attr < 0 ? bkt_copy_failed(a->c, name) : BKT_OK;
+    if (a->rc == BKT_OK && a->numbered && info->corder_valid)
+        a->rc = bkt_copy_number(a->c, a->to, false, info->corder);
+    a->rc = a->rc < 0 ? a->rc : copy_attr(a->c, attr, a->to, name);
     return a->rc < 0 ? -1 : 0;
+}
+
+int bkt_copy_number(struct copy *c, hid_t to, bool links, int64_t number)
+{
+    const struct bkt_vobj *o = bkt_copy_ours(to);
+    return o ? bkt_edit_number(o->file->dom, &o->obj->id, links, number, c->err) : BKT_OK;
 }
 
 int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl)
 {
-    struct attr_copy a     = {c, to, BKT_OK};
-    unsigned         order = 0;
+    struct attr_copy       a     = {.c = c, .to = to};
+    const struct bkt_vobj *o     = bkt_copy_ours(from);
+    unsigned               order = 0;
     if (c->flags & H5O_COPY_WITHOUT_ATTR_FLAG)
         return BKT_OK;
     (void)H5Pget_attr_creation_order(cpl, &order);
-    H5_index_t idx = order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+    a.numbered     = order & H5P_CRT_ORDER_TRACKED;
+    H5_index_t idx = a.numbered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
     if (H5Aiterate2(from, idx, H5_ITER_INC, NULL, each_attr, &a) < 0 && a.rc == BKT_OK)
         return bkt_copy_failed(c, "H5Aiterate");
-    return a.rc;
+    return a.rc == BKT_OK && a.numbered && o ? bkt_copy_number(c, to, false, o->obj->attrs.next) : a.rc;
 }

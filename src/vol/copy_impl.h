@@ -48,6 +48,8 @@ bool bkt_copy_expands(const struct copy *c, hid_t type);
 int bkt_copy_expand(struct copy *c, hid_t from, hid_t type, void *buf, size_t n);
 
 /* ---- copy_data.c ---- */
+/** In a domain the next link or attribute of @p to gets that number in the order of creation; HDF5's copies have those of the source. */
+int bkt_copy_number(struct copy *c, hid_t to, bool links, int64_t number);
 /** All attributes, or a dataset's elements, from one open object to another, by public calls. */
 int bkt_copy_attrs(struct copy *c, hid_t from, hid_t to, hid_t cpl);
 int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl);

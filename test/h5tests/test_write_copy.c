@@ -419,6 +419,63 @@ static void within(hid_t f, struct out *o)
     H5Ldelete(f, "g/regions", H5P_DEFAULT);
 }
 
+static void say_numbers(hid_t at, struct out *o, const char *name)
+{
+    hid_t      g = H5Gopen2(at, name, H5P_DEFAULT);
+    H5G_info_t all;
+    say_result(o, name, H5Gget_info(g, &all));
+    say(o, "the next link is number %d", (int)all.max_corder);
+    for (hsize_t i = 0; i < all.nlinks; i++) {
+        char        link[20] = "", attr[20] = "";
+        H5L_info2_t l = {.corder = -1};
+        H5A_info_t  a = {.corder_valid = false};
+        H5Lget_name_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, link, sizeof link, H5P_DEFAULT);
+        H5Lget_info_by_idx2(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, &l, H5P_DEFAULT);
+        H5Aget_name_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, attr, sizeof attr, H5P_DEFAULT);
+        H5Aget_info_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, &a, H5P_DEFAULT);
+        say(o, "link %s %d, attribute %s %d", link, (int)l.corder, attr, (int)a.corder);
+    }
+    H5Gclose(g);
+}
+
+static void add_member(hid_t g, const char *name)
+{
+    hid_t s = H5Screate(H5S_SCALAR);
+    H5Aclose(H5Acreate2(g, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_soft("/", g, name, H5P_DEFAULT, H5P_DEFAULT);
+    H5Sclose(s);
+}
+
+/* What was removed leaves gaps in the numbers, in the copy as well; at the end, too. */
+static void numbers(hid_t f, struct out *o)
+{
+    static const char *const names[] = {"m", "z", "b", "aa", "k", "c"}, *const gone[] = {"z", "aa", "c"};
+    hid_t                    gcpl = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_attr_creation_order(gcpl, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    H5Pset_link_creation_order(gcpl, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    hid_t g = H5Gcreate2(f, "source", H5P_DEFAULT, gcpl, H5P_DEFAULT);
+    for (size_t i = 0; i < COUNT(names); i++)
+        add_member(g, names[i]);
+    for (size_t i = 0; i < COUNT(gone); i++) {
+        H5Ldelete(g, gone[i], H5P_DEFAULT);
+        H5Adelete(g, gone[i]);
+    }
+    say_result(o, "copying", H5Ocopy(f, "source", f, "copy", H5P_DEFAULT, H5P_DEFAULT));
+    hid_t copy = H5Gopen2(f, "copy", H5P_DEFAULT);
+    add_member(copy, "later");
+    say_numbers(f, o, "source");
+    say_numbers(f, o, "copy");
+    H5Gclose(copy);
+    H5Gclose(g);
+    H5Pclose(gcpl);
+}
+
+static void numbers_stored(hid_t f, struct out *o)
+{
+    say_numbers(f, o, "source");
+    say_numbers(f, o, "copy");
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -433,6 +490,7 @@ static const struct write_case cases[] = {
     {"a dataset of references", one_dataset, say_references},
     {"committed types are merged", merging, NULL},
     {"within a file", within, NULL},
+    {"numbers in the order of creation", numbers, numbers_stored},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
