@@ -143,6 +143,19 @@ static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *e
     return BKT_OK;
 }
 
+int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
+{
+    H5D_space_status_t      status = H5D_SPACE_STATUS_ALLOCATED;
+    H5VL_dataset_get_args_t get    = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = &status};
+    const struct bkt_dset  *d      = &o->obj->dset;
+    bool                    early  = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
+    if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
+        BKT_PASS(get_space_status(o, &get, err));
+    o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+    *out           = o->was_written;
+    return BKT_OK;
+}
+
 static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type, const hid_t *mem_space, const hid_t *file_space,
                        hid_t dxpl, void *buf[], struct bkt_err *err)
 {

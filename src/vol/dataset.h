@@ -11,6 +11,9 @@ BKT_NODISCARD int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, st
 BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                                    const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err);
 
+/** Whether any element was ever written, which may take a request. */
+BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err);
+
 /** Write as H5Dwrite_multi does, datasets of domains only. */
 BKT_NODISCARD int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                                         const hid_t file_spaces[], hid_t dxpl, const void *bufs[], struct bkt_err *err);

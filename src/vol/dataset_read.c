@@ -34,6 +34,7 @@ struct job {
     unsigned char   *buf;
     enum way         way;
     bool             transform; /* H5Pset_data_transform */
+    bool             unwritten; /* nothing was ever written, and there is no fill value: zeros, not what they become */
     struct bkt_conv  conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
     struct bkt_dsel  sel;
@@ -101,9 +102,35 @@ static bool gives(const struct bkt_conv *c)
     return any;
 }
 
+static bool is_zero(const unsigned char *p, size_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
+
+/* As long as nothing was written HDF5 gives zeros for a fill value that isn't set, and doesn't convert them: an enum without such a
+ * member, a string that is padded with spaces would be something else.  @p raw: n bytes as they are stored */
+static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) unsigned char *one = NULL;
+    bool written = true;
+    if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n || !is_zero(raw, n))
+        return BKT_OK;
+    one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
+    if (!one)
+        BKT_NOMEM(err);
+    unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
+    struct bkt_column col = {.base = one, .stride = j->conv.src, .scratch = true};
+    BKT_PASS(bkt_conv_run(&j->conv, j->o, &col, 1, to, j->dxpl, err));
+    if (!is_zero(to, j->conv.dst))
+        BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
+    j->unwritten = !written;
+    return BKT_OK;
+}
+
 /* The next n elements, by way of @p packed, to where the selection has them. */
 static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed, struct bkt_err *err)
 {
+    if (j->unwritten) {
+        memset(packed, 0, n * j->conv.dst);
+        return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
+    }
     if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
@@ -117,6 +144,10 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
 {
     if (j->sel.flat) {
         unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
+        if (j->unwritten) {
+            memset(to, 0, n * j->conv.dst);
+            return BKT_OK;
+        }
         BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
         return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
     }
@@ -151,6 +182,8 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_c
         read.dst = tmp;
     }
     int rc = bkt_read_run(&read, 1, err);
+    if (rc == BKT_OK)
+        rc = see_unwritten(j, tmp, bytes, err);
     if (rc == BKT_OK) {
         struct bkt_column col = {.slices = j->conv.src ? NULL : read.slices, .base = tmp, .stride = j->conv.src, .scratch = true};
         rc = deliver(j, &col, first, n, err);
@@ -214,7 +247,8 @@ static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
 {
     if (j->way == STRAIGHT)
         return BKT_OK;
-    if (j->way == IN_PLACE)
+    BKT_PASS(see_unwritten(j, read->dst, (size_t)j->sel.file.n_elems * j->conv.src, err));
+    if (j->way == IN_PLACE && !j->unwritten)
         return H5Tconvert(j->conv.file, j->conv.mem, (size_t)j->sel.file.n_elems, read->dst, NULL, j->dxpl) < 0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
