@@ -105,6 +105,8 @@ struct bkt_dirty {
     uint64_t           n_asked;  /* for sets, ever */
     size_t             trim_at;  /* so many sets are too many */
     bool               any_untrimmed; /* a set's */
+    struct bkt_job     letting_go; /* counted in n_tasks */
+    bool               is_letting_go;
     pid_t              pid;
 };
 

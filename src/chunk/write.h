@@ -63,6 +63,10 @@ BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *e
 BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
 /** Whether something waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
+/** The domain is about to close: memory of chunks that are stored is given back by a worker, beside whatever comes between the two
+ *  calls.  No chunk is written or read meanwhile. */
+void bkt_chunks_let_go_begin(struct bkt_domain *dom);
+void bkt_chunks_let_go_end(struct bkt_domain *dom);
 
 /* Fill and allocation times need nothing here: an element that was never written reads as the fill value whether or not its
  * chunk is stored, so early allocation allocates nothing, and a chunk is stored when some of it has been written, even if that

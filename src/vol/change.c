@@ -38,8 +38,12 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     if (bkt_domain_is_dirty(f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
         bkt_ahead_stop(f->dom);
     int rc = flush_chunks(f, trim < 0 ? &also : err);
+    if (f->closing)
+        bkt_chunks_let_go_begin(f->dom);
     if (rc == BKT_OK)
         rc = bkt_domain_flush(f->dom, trim < 0 ? &also : err);
+    if (f->closing)
+        bkt_chunks_let_go_end(f->dom);
     rc = trim < 0 ? trim : rc;
     if (rc < 0)
         (void)BKT_ERR(err, rc, "%s: not everything could be stored", f->name);
@@ -137,8 +141,12 @@ herr_t bkt_change_close(struct bkt_vobj *o)
 {
     struct bkt_err err = {.n = 0};
     bool is_file = o->type == H5I_FILE && !o->outside;
-    if (o->file && (is_file || o->file->refs == 1) && flush_last(o->file, &err) < 0)
+    if (o->file)
+        o->file->closing = o->file->refs == 1;
+    if (o->file && (is_file || o->file->closing) && flush_last(o->file, &err) < 0) {
+        o->file->closing = false;
         return bkt_h5err_publish(&err);
+    }
     bkt_vobj_free(o);
     return 0;
 }

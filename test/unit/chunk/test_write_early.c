@@ -1,4 +1,4 @@
-/* What is stored before a flush asks for it, and how much memory waits at most for a store that is slow. */
+/* What is stored before a flush asks for it, what a close lets go of, and how much memory waits at most for a slow store. */
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,9 +84,33 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
     faulty_end(&w, &m, io, settings);
 }
 
+/* Before a close what is stored gives back its memory; what couldn't be stored stays for another try. */
+static void only_what_is_stored_is_let_go(void)
+{
+    static const struct bkt_fault last_two = {.op = BKT_PUT, .skip = N_CHUNKS - 2, .times = 2, .code = BKT_EACCES};
+    struct world                  w;
+    struct model                  m;
+    struct bkt_err                err = {0};
+    struct bkt_dsetio            *io  = faulty_begin(&w, &m, "let-go", "", CHUNK, N_CHUNKS, "", &last_two);
+    for (uint64_t k = 0; k < N_CHUNKS; k++)
+        write_chunk(&m, io, k, CHUNK, (int32_t)(k << 20));
+    CHECK(bkt_chunks_flush(w.dom, &err) == BKT_EACCES, "%s", story(&err));
+    bkt_chunks_let_go_begin(w.dom);
+    bkt_chunks_let_go_begin(w.dom); /* once is enough */
+    bkt_chunks_let_go_end(w.dom);
+    struct bkt_dirty *d = bkt_dirty_of(w.dom, false);
+    (void)pthread_mutex_lock(&d->lock);
+    uint64_t used = d->used;
+    (void)pthread_mutex_unlock(&d->lock);
+    CHECK(used >= 2u << 20 && used < 3u << 20, "%llu bytes were kept", (unsigned long long)used);
+    model_check(&m, io, "let go");
+    faulty_end(&w, &m, io, "let go");
+}
+
 int main(void)
 {
     whole_chunks_go_early();
+    only_what_is_stored_is_let_go();
     memory_is_bounded("write_cache=1M", 1u << 20, 96u << 20);
     memory_is_bounded("write_cache=1M;in_flight=1M", 1u << 20, 1u << 20);
     bkt_domain_shutdown();
