@@ -21,7 +21,7 @@ static const struct bkt_opt opts[] = {
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
     {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
-    {0, "retries", "N", "how often a request is sent again", NULL},
+    {0, "retries", "N", "how often a request is sent again (setting retries)", NULL},
     {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
     {'v', "verbose", NULL, "name each dataset", NULL},
 };
@@ -41,10 +41,7 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->no_snapshot = bkt_tool_has(t, "no-snapshot") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
-    if (!bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) ||
-        !bkt_tool_number(t, "retries", 0, 100, &t->set.retries) || !bkt_tool_number(t, "jobs", 1, 256, &o->jobs))
-        return false;
-    return true;
+    return bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) && bkt_tool_number(t, "jobs", 1, 256, &o->jobs);
 }
 
 /* FOLDER/ and the file's own name. */

@@ -134,7 +134,7 @@ static bool is_word(const char *words, const char *value)
     return false;
 }
 
-static const char *const named[] = {"bucket", "user", "endpoint"}; /* options that are settings */
+static const char *const named[] = {"bucket", "user", "endpoint", "retries"}; /* options that are settings, of any verb */
 
 static char *env_info;
 

@@ -157,6 +157,14 @@ def test_names_within_files_move_no_cursor(b):
         assert "\x1b" not in out and "\\x1b[31m\\x0a/ds1" in out, (argv, out)
 
 
+def test_load_retries_as_often_as_it_is_told(b):
+    file = os.path.join(b.fixtures, "native", "groups.h5")
+    for retries in ("0", "1"):
+        r = b.run("load", "--retries", retries, "-e", "http://127.0.0.1:1", file, "s3://bucket/x.h5", env={"AWS_NO_SIGN_REQUEST": "1"})
+        fails(r, f"after {retries} retries")
+    fails(b.run("load", "--retries=x", file, b.new()), "retries", rc=2)
+
+
 def test_a_dead_server_is_told_soon(b):
     for url in ("http://127.0.0.1:1", "http://no-such-host.invalid"):
         begin = time.time()
