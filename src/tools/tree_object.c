@@ -92,14 +92,13 @@ static int one_attribute(struct tree *t, hid_t src_obj, hid_t dst_obj, const cha
     return tree_postpone(t, path, name, err);
 }
 
-static int comment(hid_t src, hid_t dst, const struct tree *t, const char *path)
+static void comment(hid_t src, hid_t dst, const struct tree *t, const char *path)
 {
-    char    text[8192];
-    ssize_t n = H5Oget_comment(src, text, sizeof text);
-    if (n > 0 && (size_t)n < sizeof text && H5Oset_comment(dst, text) < 0)
+    ssize_t                      n    = H5Oget_comment(src, NULL, 0);
+    BKT_CLEANUP(bkt_freep) char *text = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
+    if (n > 0 && (!text || H5Oget_comment(src, text, (size_t)n + 1) < 0 || H5Oset_comment(dst, text) < 0))
         tree_tell(t, path, "its comment is left out");
     (void)H5Eclear2(H5E_DEFAULT);
-    return BKT_OK;
 }
 
 int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
@@ -112,7 +111,7 @@ int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, stru
     BKT_CLEANUP(h5_closep) hid_t cpl = type == H5I_DATASET    ? H5Dget_create_plist(src)
                                        : type == H5I_DATATYPE ? H5Tget_create_plist(src)
                                                               : H5Gget_create_plist(src);
-    (void)comment(src, dst, t, path ? path : "");
+    comment(src, dst, t, path ? path : "");
     if (H5Oget_info3(src, &info, H5O_INFO_NUM_ATTRS) < 0 || cpl < 0 || H5Pget_attr_creation_order(cpl, &order) < 0)
         return h5_fail(err, "asking for attributes");
     if (info.num_attrs == 0)

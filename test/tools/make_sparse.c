@@ -2,7 +2,7 @@
  * make_sparse check FILE   whether they are there, and nothing else is stored
  * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every chunk
  * make_sparse far FILE    numbers, a few chunks of 2^46
- * make_sparse fields FILE  a compound of 1100 numbers and a reference
+ * make_sparse fields FILE  a compound of 1100 numbers and a reference; its comment is 10000 times `c`
  * make_sparse raw FILE X   100 numbers in the raw file X, from byte 16 on
  * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ, row-major */
 #include <hdf5.h>
@@ -141,6 +141,11 @@ static int fields(hid_t file)
     if (H5Tinsert(t, "to", size - REF_BYTES, H5T_STD_REF_OBJ) < 0 || H5Rcreate(v + size - REF_BYTES, file, "/", H5R_OBJECT, -1) < 0)
         return 1;
     hid_t d = H5Dcreate2(file, "fields", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    char  said[10001];
+    memset(said, 'c', sizeof said - 1);
+    said[sizeof said - 1] = 0;
+    if (H5Oset_comment(d, said) < 0)
+        return 1;
     return H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 || H5Dclose(d) < 0 || H5Tclose(t) < 0 || H5Sclose(s) < 0;
 }
 

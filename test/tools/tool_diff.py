@@ -62,7 +62,7 @@ def test_diff_finds_the_first_difference_of_long_rows(b):
     assert [x["text"] for x in b.json("diff", d, g, rc=1)] == [f"2 of {6 << 20} elements differ, first at (0, {(3 << 20) - 7})"]
 
 
-def test_a_compound_of_many_fields_keeps_its_reference(b):
+def test_a_compound_of_many_fields_keeps_its_reference_and_a_long_comment(b):
     if not b.sparse:
         return
     f, g, d = os.path.join(b.tmp, "fields.h5"), os.path.join(b.tmp, "fields2.h5"), b.new()
@@ -71,6 +71,8 @@ def test_a_compound_of_many_fields_keeps_its_reference(b):
     assert b.json("diff", f, d) == []
     ok(b.run("get", d, g))
     assert b.json("diff", g, d) == [] and b.json("diff", g, f) == []
+    for h5 in f, g:
+        assert 10000 * b"c" in open(h5, "rb").read(), h5
 
 
 def test_a_grid_of_2_to_the_46_is_never_gone_through(b):
