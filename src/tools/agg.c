@@ -145,12 +145,11 @@ int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *d
 /* ---- opening what is there ---- */
 
 /* A new dataset that is to be linked gets its table now: with room for names, no rows. */
-static int make_table(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_dset *ds, struct bkt_err *err)
+static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, struct bkt_err *err)
 {
     uint64_t                     grid[BKT_MAX_RANK], max[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_freep) char *uri = NULL;
     struct bkt_id                id;
-    (void)src;
     for (unsigned i = 0; i < ds->space.rank; i++) {
         grid[i] = i == d->dim ? 16 : bkt_ceil_div(ds->space.dims[i], d->cdims[i]);
         max[i]  = i == d->dim ? BKT_UNLIMITED : grid[i];
@@ -211,7 +210,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     d->cdims[0] = 1;
     memcpy(d->cdims + d->leading, cdims, (size_t)rank * sizeof *cdims);
     d->room = 16;
-    return make_table(a, d, src, &new->dset, err);
+    return make_table(a, d, &new->dset, err);
 }
 
 static herr_t open_one(hid_t root, const char *name, const H5O_info2_t *info, void *arg)

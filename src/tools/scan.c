@@ -90,14 +90,11 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const 
 
 struct bkt_uses {
     struct bkt_map *of;
-    uint64_t        metadata;
 };
 
 static int on_scanned(const struct bkt_scanned *s, void *arg)
 {
     struct bkt_uses *u = arg;
-    if (s->what == BKT_SCAN_OBJECT)
-        u->metadata += s->entry->size;
     if (s->what != BKT_SCAN_CHUNK)
         return BKT_OK;
     struct bkt_use *one = bkt_map_get(u->of, s->id.text, BKT_ID_LEN);
@@ -135,7 +132,6 @@ struct bkt_use bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset)
     const struct bkt_use *one = bkt_map_get(u->of, dset->text, BKT_ID_LEN);
     return one ? *one : (struct bkt_use){0, 0, 0};
 }
-uint64_t bkt_uses_metadata(const struct bkt_uses *u) { return u->metadata; }
 
 void bkt_uses_free(struct bkt_uses *u)
 {

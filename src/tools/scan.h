@@ -25,7 +25,6 @@ struct bkt_uses; /* id -> struct bkt_use */
 /** @p out for bkt_uses_free(); of a dataset without chunk objects all is 0. */
 BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err);
 struct bkt_use    bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset);
-uint64_t          bkt_uses_metadata(const struct bkt_uses *u); /* bytes of JSON */
 void              bkt_uses_free(struct bkt_uses *u);
 
 /** Where a dataset's data lie. */
