@@ -28,7 +28,7 @@ static bool list_has(const struct agg *a, hid_t src, const hvl_t *list)
     return false;
 }
 
-static bool scale_dim(const struct agg *a, hid_t src, unsigned *dim)
+static bool scale_dim(const struct agg *a, hid_t src, unsigned rank, unsigned *dim)
 {
     hvl_t                        lists[BKT_MAX_RANK];
     bool                         found = false;
@@ -40,7 +40,7 @@ static bool scale_dim(const struct agg *a, hid_t src, unsigned *dim)
         (void)H5Eclear2(H5E_DEFAULT);
         return false;
     }
-    for (hssize_t d = 0; d < n && !found; d++)
+    for (hssize_t d = 0; d < n && d < (hssize_t)rank && !found; d++)
         if (list_has(a, src, &lists[d])) {
             *dim  = (unsigned)d;
             found = true;
@@ -65,7 +65,7 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
         *dim = a->number;
         return (unsigned)rank > a->number && dims[a->number] == a->steps;
     }
-    return strcmp(last ? last + 1 : path, a->name) == 0 || scale_dim(a, src, dim);
+    return strcmp(last ? last + 1 : path, a->name) == 0 || scale_dim(a, src, (unsigned)rank, dim);
 }
 
 bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)

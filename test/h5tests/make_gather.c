@@ -34,9 +34,9 @@ static void text(hid_t obj, const char *name, const char *value)
 }
 
 /* What H5DSattach_scale() would leave: for each dimension a list of references to its scales. */
-static void scales(hid_t file, hid_t dset, unsigned rank)
+static void scales(hid_t file, hid_t dset, unsigned rank, const char *first, const char *second)
 {
-    const char *const names[] = {"time", "lat"};
+    const char *const names[] = {first, second};
     hobj_ref_t        refs[2];
     hvl_t             lists[3] = {{0, NULL}};
     hsize_t           n        = rank;
@@ -85,13 +85,14 @@ static void make(const char *name, int k, enum oddity odd, hid_t fapl)
     hid_t         time = dataset(file, "time", 1, &steps, H5P_DEFAULT, k * 10), lat = dataset(file, "lat", 1, &lats, H5P_DEFAULT, 50);
     text(time, "CLASS", "DIMENSION_SCALE"), text(lat, "CLASS", "DIMENSION_SCALE");
     text(time, "units", odd == UNITS ? "days since 2020-01-01" : "hours since 2020-01-01");
+    scales(file, lat, 2, "lat", "time"); /* it has one dimension: what is said of a second one means nothing */
     text(time, "history", name); /* says nothing about what the values mean: the first file's stays */
     if (odd == EXTERNAL)
         OK(H5Pset_external(big, "outside.bin", 0, H5F_UNLIMITED));
     else
         OK(H5Pset_chunk(big, 3, chunk)), OK(H5Pset_deflate(big, 1));
     hid_t d = dataset(file, "temp", 3, temp, big, k * 100000);
-    scales(file, d, 3);
+    scales(file, d, 3, "time", "lat");
     if (odd == MASKED) {
         static int    plain[2 * LATS * 1000];
         const hsize_t at[3] = {0, 0, 0};
@@ -102,7 +103,7 @@ static void make(const char *name, int k, enum oddity odd, hid_t fapl)
     OK(H5Dclose(d));
     OK(H5Pset_chunk(little, 2, part)), OK(H5Pset_deflate(little, 1));
     d = dataset(file, "small", 2, small, little, k * 1000);
-    scales(file, d, 2);
+    scales(file, d, 2, "time", "lat");
     if (odd == BROKEN)
         spoil(d, 0);
     OK(H5Dclose(d)), OK(H5Dclose(time)), OK(H5Dclose(lat));
