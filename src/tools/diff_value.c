@@ -80,10 +80,30 @@ static bool same_region(const H5R_ref_t *a, const H5R_ref_t *b)
     return true;
 }
 
+typedef ssize_t name_getter(const H5R_ref_t *ref, char *buf, size_t size);
+
+static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
+{
+    return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
+}
+
+/* A name of any length, for free(); "" if HDF5 tells none.  Asked twice only if it is long: HDF5 may search the file for it. */
+static char *name_of(const H5R_ref_t *ref, name_getter *get)
+{
+    char    room[1024] = "";
+    ssize_t n          = get(ref, room, sizeof room);
+    if (n < (ssize_t)sizeof room)
+        return strdup(room);
+    char *name = calloc(1, (size_t)n + 1);
+    if (name)
+        (void)get(ref, name, (size_t)n + 1);
+    return name;
+}
+
 static bool same_attr(const H5R_ref_t *a, const H5R_ref_t *b)
 {
-    char x[1024] = "", y[1024] = "";
-    return H5Rget_attr_name(a, x, sizeof x) >= 0 && H5Rget_attr_name(b, y, sizeof y) >= 0 && strcmp(x, y) == 0;
+    BKT_CLEANUP(bkt_freep) char *x = name_of(a, H5Rget_attr_name), *y = name_of(b, H5Rget_attr_name);
+    return x && y && *x && strcmp(x, y) == 0;
 }
 
 /* What of the object they lead to. */
@@ -102,7 +122,6 @@ static bool same_reference(const char *a, const char *b)
 {
     static const H5R_ref_t none;
     H5R_ref_t ra, rb;
-    char      na[1024] = "", nb[1024] = "";
     memcpy(&ra, a, sizeof ra);
     memcpy(&rb, b, sizeof rb);
     bool za = memcmp(&ra, &none, sizeof none) == 0, zb = memcmp(&rb, &none, sizeof none) == 0; /* NOLINT: null is all zeros */
@@ -110,9 +129,8 @@ static bool same_reference(const char *a, const char *b)
         return za == zb;
     if (H5Rget_type(&ra) != H5Rget_type(&rb))
         return false;
-    (void)H5Rget_obj_name(&ra, H5P_DEFAULT, na, sizeof na);
-    (void)H5Rget_obj_name(&rb, H5P_DEFAULT, nb, sizeof nb);
-    bool is = (strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb)) && same_part(&ra, &rb);
+    BKT_CLEANUP(bkt_freep) char *na = name_of(&ra, object_name), *nb = name_of(&rb, object_name);
+    bool is = na && nb && (strcmp(na, nb) == 0 || is_named(&rb, na) || is_named(&ra, nb)) && same_part(&ra, &rb);
     (void)H5Eclear2(H5E_DEFAULT);
     return is;
 }
