@@ -14,7 +14,8 @@
 /* Less brings hardly a neighbour along: 256 points, one in each chunk, take 0.51 MiB instead of 0.01 with 1 KiB, and as long. */
 #define BLOCK_MIN (4u << 10)
 /* 64 MiB read in order, 64 KiB at a time, nothing else reading ahead, at 30 ms: 2.3 s and 71 requests with at most 1 MiB,
- * 1.4 s with 2, 0.9 s with 4, 0.7 s and 18 requests with 8 MiB; what is fetched in vain grows with it, to 8 MiB. */
+ * 1.4 s with 2, 0.9 s with 4, 0.7 s and 18 requests with 8 MiB; what is fetched in vain grows with it, to 8 MiB.  Nor more than a
+ * sixteenth of the cache, 6 MiB by default, so that of 16 places that a program reads in turn each keeps what was fetched for it. */
 #define GROW_MAX  (8u << 20)
 /* Ranges of one call that get a full block each; more share as much.  64 points far apart take 0.52 MiB and 41 ms so, 4 MiB and
  * 46 ms with a full block each. */
@@ -25,7 +26,7 @@ static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) |
 
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges)
 {
-    uint64_t near = io->set->near; /* of a cache that has no room for 16 blocks one is gone before reading comes to its end */
+    uint64_t near = io->set->near; /* of a cache that has no room for 16 blocks (1 MiB) one is gone before reading comes to its end */
     if (!n_ranges || !io->cache || !costs(st) || near > io->set->chunk_cache / 16)
         return 0;
     uint64_t each = near <= UINT64_MAX / N_FULL ? bkt_min_u64(near, near * N_FULL / n_ranges) : near;

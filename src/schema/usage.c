@@ -80,7 +80,7 @@ static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint
     return rc;
 }
 
-/* Two minutes' work at 30 ms where they go one by one. */
+/* Two minutes' work at 30 ms: 256 connections make 8,000 requests a second. */
 #define V1_MOST (UINT64_C(1) << 20)
 
 bool bkt_v1_are_many(const uint64_t *grid, unsigned rank)

@@ -19,8 +19,8 @@
  * N_LOCKS is 1, 16 or 256 can't be seen. */
 #define N_LOCKS     256
 #define TURN_PAUSE_NS 2000000
-/* Both bound what others can do to us.  A turn takes a few ms, so that who has held it for TURN_PATIENCE seconds is stopped or hangs
- * on the disk; of a thousand writers in a row the last one has waited for less than TURN_MOST. */
+/* Both bound what others can do to us.  A turn takes some ms, no more than 11 with the 80 flushes of those eight, so that who has held it
+ * for TURN_PATIENCE seconds is stopped or hangs on the disk; TURN_MOST is a thousand turns of ten times that. */
 #define TURN_PATIENCE 5
 #define TURN_MOST     120
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */

@@ -8,7 +8,9 @@
 #include "list.h"
 #include "map.h"
 
-#define AHEAD 1024 /* objects asked for at once, two times that: 5 MiB, and enough that no connection of 256 is ever idle */
+/* Objects asked for at once, two times that.  ls -r of 10,101 objects takes 1.74, 1.51, 1.52, 1.49 s at 30 ms and 52, 51, 52, 54 MiB
+ * with 128, 512, 1024, 2048; with 4096 it would be more than a prefetch takes (schema/objects.c), and the rest came one by one. */
+#define AHEAD 1024
 
 struct ids {
     struct bkt_id *v;
