@@ -16,10 +16,10 @@ local function of_domain(half)
     return lists[half]
 end
 
--- As it is now, in the folder itself: while the data are made.
-local function found(dir, half)
+-- As it is now, in the folder itself: while the data are made, and for bench/write.
+local function found(dir, where)
     local list  = {keys = {}, entries = {}}
-    local files = io.popen("cd '" .. dir .. "/bucket' && find db/" .. half .. " -type f -printf '%p %T@ %s\\n' | LC_ALL=C sort")
+    local files = io.popen("cd '" .. dir .. "/bucket' && find " .. where .. " -type f -printf '%p %T@ %s\\n' | LC_ALL=C sort")
     for line in files:lines() do
         local key, time, size = line:match("^(%S+) (%d+)%S* (%d+)$")
         local etag = string.format("&quot;%x-%x&quot;", tonumber(time), tonumber(size))
@@ -42,8 +42,8 @@ end
 function list_bucket(dir)
     local args = ngx.req.get_uri_args()
     local prefix = args.prefix or ""
-    local half = prefix:match("^db/(%x+%-%x+)/$")
-    local list = half and (dir and found(dir, half) or of_domain(half)) or {keys = {}, entries = {}}
+    local half, where = prefix:match("^db/(%x+%-%x+)/$"), dir and prefix:match("^(db/[%w/%-]+)/$")
+    local list = where and found(dir, where) or half and of_domain(half) or {keys = {}, entries = {}}
     local from = first_behind(list.keys, args["continuation-token"] or args["start-after"] or "")
     local to = math.min(from + 999, #list.keys)
     local more = to < #list.keys

@@ -80,9 +80,10 @@ def tables(rows, first, who_head, columns):
     return "\n".join(lines)
 
 
-def comparison(title, by):
-    """Numbers without a goal"""
-    return tables({"": {"title": title, "by": by, "goals": ""}}, "program", "with", READ_COLUMNS).split("\n\n", maxsplit=1)[0]
+def comparison(results):
+    """Numbers without a goal; results: [(title, [(who, numbers)])]"""
+    rows = {title: {"title": title, "by": by, "goals": ""} for title, by in results}
+    return tables(rows, "program", "with", READ_COLUMNS).split("\n\n", maxsplit=1)[0]
 
 
 def measured_on(about, rows):

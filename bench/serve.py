@@ -77,6 +77,7 @@ for folder; do rm -rf -- "$folder"; done
 
 
 MODULES = "/usr/lib/nginx/modules"
+SERVERS = ("port", "late", "late_same", "stuck", "busy", "far", "making")
 
 
 def program():
@@ -130,8 +131,7 @@ class Server:
                 sys.exit("nginx does not start: " + f.read())
 
     def configure(self, conf):
-        names = ("port", "late", "late_same", "stuck", "busy", "far", "making")
-        ports = dict(zip(names, free_ports(len(names))))
+        ports = dict(zip(SERVERS, free_ports(len(SERVERS))))
         self.port, self.ports = ports["port"], ports
         # a descriptor for each file that stays open and two for each connection; nginx answers 500 when it has too few
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
