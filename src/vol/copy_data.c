@@ -139,6 +139,29 @@ static int list_chunks(const struct copy *c, hid_t from, hid_t dcpl, hid_t space
     return H5Dchunk_iter(from, H5P_DEFAULT, on_ours, k) < 0 ? bkt_copy_failed(c, "H5Dchunk_iter") : BKT_OK;
 }
 
+static int on_object(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct chunks *k = arg;
+    hsize_t        offset[H5S_MAX_RANK];
+    for (unsigned d = 0; d < k->rank; d++)
+        offset[d] = coord[d] * k->shape[d];
+    return keep(k, offset, info->size);
+}
+
+/* Of a contiguous dataset in a domain, whose elements lie in chunk objects: those that are stored. */
+static int list_objects(const struct copy *c, hid_t from, hid_t space, struct chunks *k)
+{
+    struct bkt_vobj   *o = (struct bkt_vobj *)(uintptr_t)bkt_copy_ours(from);
+    struct bkt_dsetio *io;
+    int                rank = H5Sget_simple_extent_dims(space, k->dims, NULL);
+    if (!o || rank <= 0 || o->obj->dset.layout.cls != BKT_D_CHUNKED)
+        return BKT_OK;
+    k->rank = (unsigned)rank;
+    memcpy(k->shape, o->obj->dset.layout.dims, k->rank * sizeof *k->shape);
+    BKT_PASS(bkt_dataset_io(o, &io, c->err));
+    return bkt_chunk_iter(io, on_object, k, c->err);
+}
+
 static bool are_all(const struct chunks *k)
 {
     uint64_t all = 1;
@@ -290,6 +313,11 @@ int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
             return moved < 0 ? moved : BKT_OK;
         if (!are_all(&k))
             return copy_boxes(c, from, to, mem, space, &k);
+    } else if (status == H5D_SPACE_STATUS_PART_ALLOCATED) {
+        BKT_PASS(list_objects(c, from, space, &k));
+        if (k.rank && !are_all(&k))
+            return copy_boxes(c, from, to, mem, space, &k);
+        k.rank = 0;
     }
     return rank < 0 ? bkt_copy_failed(c, "asking for an extent") : copy_blocks(c, from, to, mem, space, (unsigned)rank, dims, &k);
 }

@@ -95,6 +95,21 @@ static void grown_far(hid_t f)
     H5Dclose(d);
 }
 
+/* Its four corners, and not 14 GB between them. */
+static void copied(hid_t f)
+{
+    hsize_t bytes = 0, was;
+    CHECK(H5Ocopy(f, huge[1].name, f, "copy", H5P_DEFAULT, H5P_DEFAULT) >= 0, "copying: %s", error_text());
+    hid_t d = H5Dopen2(f, huge[1].name, H5P_DEFAULT), copy = H5Dopen2(f, "copy", H5P_DEFAULT);
+    corners(copy, 2, huge[1].dims, 200, false);
+    was   = H5Dget_storage_size(d);
+    bytes = H5Dget_storage_size(copy);
+    CHECK(bytes == was && bytes < (hsize_t)1 << 30, "the copy has %llu bytes, the source %llu", (unsigned long long)bytes,
+          (unsigned long long)was);
+    H5Dclose(copy);
+    H5Dclose(d);
+}
+
 static void far_corners(const struct out *o)
 {
     hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "huge.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -120,6 +135,7 @@ static void far_corners(const struct out *o)
             CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &none) >= 0, "%s: %s", huge[i].name, error_text());
         H5Dclose(d);
     }
+    copied(f);
     changed_extent(f);
     grown_far(f);
     CHECK(H5Fclose(f) >= 0, "closing: %s", error_text());
