@@ -9,7 +9,7 @@
 #include "list.h"
 #include "num.h"
 
-/* Objects asked for by themselves where they can't be listed, and those under way at once, 1.4 MB; as in schema/usage.c. */
+/* Objects under way at once where they are asked for by themselves, 1.4 MB; as in schema/usage.c. */
 #define MAX_HEADS 4096u
 
 static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
@@ -262,27 +262,36 @@ static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *co
     return false;
 }
 
-/* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
-static int head_chunks(struct listing *l, struct bkt_err *err)
+/* n chunks from number `first` on, which is at @p at; that goes on behind them. */
+static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, struct bkt_err *err)
 {
-    uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
-    for (unsigned d = 0; d < l->io->rank; d++)
-        if (!bkt_mul_u64(n, l->grid[d], &n) || n > MAX_HEADS)
-            BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed and are too many to be asked for one by one",
-                     l->io->obj->id.text);
     BKT_CLEANUP(bkt_freep) uint64_t              *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
     BKT_CLEANUP(bkt_freep) struct bkt_chunk_info *infos  = calloc(n, sizeof *infos);
     if (!coords || !infos)
         BKT_NOMEM(err);
-    for (uint64_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         memcpy(coords + i * l->io->rank, at, l->io->rank * sizeof *at);
         infos[i].exists = true;
         (void)step(l->io, l->grid, at);
     }
     BKT_PASS(look_at(l->io, BKT_HEAD, coords, infos, n, err));
-    for (uint64_t i = 0; i < n; i++)
-        if (infos[i].exists && add_found(l, i, infos[i].size) < 0)
+    for (size_t i = 0; i < n; i++)
+        if (infos[i].exists && add_found(l, first + i, infos[i].size) < 0)
             BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
+static int head_chunks(struct listing *l, struct bkt_err *err)
+{
+    uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
+    if (bkt_v1_are_many(l->grid, l->io->rank))
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed and are too many to be asked for one by one",
+                 l->io->obj->id.text);
+    for (unsigned d = 0; d < l->io->rank; d++)
+        n *= l->grid[d];
+    for (uint64_t i = 0; i < n; i += MAX_HEADS)
+        BKT_PASS(head_some(l, at, i, (size_t)bkt_min_u64(n - i, MAX_HEADS), err));
     return BKT_OK;
 }
 
@@ -376,7 +385,11 @@ int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_
         if (grid_of(io, grid))
             BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
     } else if (io->where == BKT_AT_OBJECTS) {
-        return bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, err);
+        struct bkt_err why = {.n = 0};
+        int            rc  = bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, &why);
+        if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* it gives up early, for whoever only wants a number */
+            return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
+        BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
     } else {
         BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
     }

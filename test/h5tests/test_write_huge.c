@@ -95,6 +95,31 @@ static void grown_far(hid_t f)
     H5Dclose(d);
 }
 
+/* More chunks than are asked for at once where no list finds them (version 1), fewer than make a list of the whole bucket worth it. */
+static void some_thousand(hid_t f)
+{
+    static const struct huge some = {"some thousand", 1, {(hsize_t)5000 << 21}, {(hsize_t)5000 << 21}, {1 << 21}, 1};
+    hsize_t                  n = 0;
+    hid_t                    d = make(f, &some);
+    corners(d, 1, some.dims, 190, true);
+    H5Dclose(d);
+    H5Fflush(f, H5F_SCOPE_LOCAL);
+    d = H5Dopen2(f, some.name, H5P_DEFAULT);
+    CHECK(H5Dget_num_chunks(d, H5S_ALL, &n) >= 0 && n == 2, "%d chunks of 5000, not 2 %s", (int)n, error_text());
+    CHECK(H5Dget_storage_size(d) > 0, "their size: %s", error_text());
+    H5Dclose(d);
+}
+
+/* Asked for in a domain that was opened anew: nothing is known of what was written. */
+static void some_thousand_stored(hid_t f)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    hid_t              d = H5Dopen2(f, "some thousand", H5P_DEFAULT);
+    CHECK(H5Dget_storage_size(d) > 0, "their size: %s", error_text());
+    CHECK(H5Dget_space_status(d, &status) >= 0 && status == H5D_SPACE_STATUS_PART_ALLOCATED, "status %d %s", status, error_text());
+    H5Dclose(d);
+}
+
 /* Its four corners, and not 14 GB between them. */
 static void copied(hid_t f)
 {
@@ -138,7 +163,11 @@ static void far_corners(const struct out *o)
     copied(f);
     changed_extent(f);
     grown_far(f);
+    some_thousand(f);
     CHECK(H5Fclose(f) >= 0, "closing: %s", error_text());
+    f = H5Fopen(new_name(o, "huge.h5"), H5F_ACC_RDONLY, fapl);
+    some_thousand_stored(f);
+    H5Fclose(f);
     const char *schema = getenv("H5BUCKET_SCHEMA");
     if (!schema || strcmp(schema, "v1") != 0) /* there each chunk that could be there is asked for */
         H5Fdelete(new_name(o, "huge.h5"), fapl);
