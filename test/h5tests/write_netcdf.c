@@ -88,10 +88,26 @@ static void create(const char *name)
     TRY(nc_close(nc));
 }
 
+/* netCDF-C opens for writing only what keeps the order in which its links were made, from the root on. */
+static void append(const char *name)
+{
+    int          nc, w;
+    size_t       at[] = {5, 0, 0}, n[] = {1, 9, 11};
+    static float data[9 * 11];
+    TRY(nc_open(name, NC_WRITE, &nc));
+    TRY(nc_inq_varid(nc, "wind", &w));
+    TRY(nc_put_vara_float(nc, w, at, n, data));
+    TRY(nc_put_att_text(nc, NC_GLOBAL, "history", 8, "appended"));
+    TRY(nc_close(nc));
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
-    create(argv[1]);
+    if (argc == 3)
+        append(argv[2]);
+    else
+        create(argv[1]);
     return 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # write_netcdf.sh SOURCE HDF5_PREFIX PLUGINS H5BUCKET CC [BASE]: a netCDF-4 program writes a file and, the connector loaded, a
-# domain; ncdump prints the same of both.
+# domain; ncdump prints the same of both.  So it does when the program has added to the file, and to a domain loaded from it.
 source=$1 hdf5=$2 plugins=$3 h5bucket=$4 cc=$5 base=$6
 here=$(cd "$(dirname "$0")" && pwd)
 netcdf=$("$source/config/netcdf.sh" "$hdf5") || { echo "skipped: netCDF-C could not be built"; exit 77; }
@@ -21,5 +21,14 @@ unset H5BUCKET_BUCKET
 grep -q 'h5bucket: .*PUT [1-9]' "$work/err" || { echo "the connector was not asked:"; cat "$work/err"; exit 1; }
 "$h5bucket" pointer "$domain" "$work/ours/file.nc" || exit 1
 # a domain has no superblock, of whatever version
-"$here/same_output.sh" "$work/ours/file.nc" "$work/native/file.nc" "$plugins" \
-    sh -c '"$0" -s "$1" > "$2" && grep -v _SuperblockVersion "$2"' "$netcdf/bin/ncdump" FILE "$work/dump"
+same_dump() {
+    "$here/same_output.sh" "$work/ours/file.nc" "$work/native/file.nc" "$plugins" \
+        sh -c '"$0" -s "$1" > "$2" && grep -v _SuperblockVersion "$2"' "$netcdf/bin/ncdump" FILE "$work/dump"
+}
+same_dump || exit 1
+
+"$h5bucket" load "$work/native/file.nc" "$domain" || exit 1
+"$work/write" append "$work/native/file.nc" || exit 1
+HDF5_PLUGIN_PATH=$plugins HDF5_VOL_CONNECTOR=bucket env ${BKT_PRELOAD:+"LD_PRELOAD=$BKT_PRELOAD"} \
+    "$work/write" append "$work/ours/file.nc" || exit 1
+same_dump
