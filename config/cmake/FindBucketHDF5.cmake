@@ -1,10 +1,19 @@
 # HDF5 >= 1.14, as target Bkt::HDF5, from the first of:
-#   -DHDF5_ROOT=... (or the environment variable), what config/hdf5.sh built into the user's cache, the system.
+#   -DHDF5_ROOT=... (or the environment variable), the system, what config/hdf5.sh built into the user's cache.  The system's comes
+#   first since the system's programs (h5py, netCDF) load only a plugin that was built for their HDF5.
 # Also BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there).
 if(NOT HDF5_ROOT AND DEFINED ENV{HDF5_ROOT})
     set(HDF5_ROOT "$ENV{HDF5_ROOT}")
 endif()
 if(NOT HDF5_ROOT)
+    foreach(module hdf5-serial hdf5)
+        pkg_check_modules(BKT_PC_HDF5 QUIET ${module}>=1.14)
+        if(BKT_PC_HDF5_FOUND)
+            break()
+        endif()
+    endforeach()
+endif()
+if(NOT HDF5_ROOT AND NOT BKT_PC_HDF5_FOUND)
     execute_process(COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/config/hdf5.sh" --prefix
         OUTPUT_VARIABLE cached OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(cached AND NOT EXISTS "${cached}/.complete") # one built by another compiler or with other options will do
@@ -39,12 +48,6 @@ if(HDF5_ROOT)
     set(CMAKE_BUILD_RPATH "${BKT_HDF5_LIBDIR}")
     set(CMAKE_INSTALL_RPATH "${BKT_HDF5_LIBDIR}")
 else()
-    foreach(module hdf5-serial hdf5)
-        pkg_check_modules(BKT_PC_HDF5 QUIET ${module}>=1.14)
-        if(BKT_PC_HDF5_FOUND)
-            break()
-        endif()
-    endforeach()
     if(NOT BKT_PC_HDF5_FOUND)
         message(FATAL_ERROR "HDF5 1.14 or newer not found.  Build it into your cache with config/hdf5.sh (./try does it), "
             "or give -DHDF5_ROOT=PREFIX, or build without the plugin by -DBKT_WITHOUT_HDF5=ON")
