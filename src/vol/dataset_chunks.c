@@ -160,10 +160,12 @@ static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, hsize_t *
         offset[i] = coord[i] * shown_dims(o)[i];
 }
 
-/* A chunk object has no address. */
+/* Where in the object or file that holds it.  HADDR_UNDEF says to programs (h5py) that there is no chunk. */
 static haddr_t address_of(const struct bkt_chunk_info *info)
 {
-    return info->exists && info->offset != BKT_WHOLE ? (haddr_t)info->offset : HADDR_UNDEF;
+    if (!info->exists)
+        return HADDR_UNDEF;
+    return info->offset == BKT_WHOLE ? 0 : (haddr_t)info->offset;
 }
 
 static int num_chunks(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
