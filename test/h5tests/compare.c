@@ -122,12 +122,17 @@ void say_space(struct out *o, hid_t space)
         say(o, "dim %" PRIuHSIZE " max %lld", dims[i], (long long)max[i]);
 }
 
+/* 1.14's default: 2.x begins with the format of 1.8, which has no number for attributes where no order is tracked */
+static void set_bounds(hid_t fapl)
+{
+    CHECK(H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0, "H5Pset_libver_bounds");
+}
+
 hid_t fapl_native(void)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     CHECK(H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0, "H5Pset_vol native");
-    /* 1.14's default: 2.x begins with the format of 1.8, which has no number for attributes where no order is tracked */
-    CHECK(H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0, "H5Pset_libver_bounds");
+    set_bounds(fapl);
     return fapl;
 }
 
@@ -147,6 +152,7 @@ hid_t fapl_ours(const char *info)
         return H5I_INVALID_HID;
     }
     CHECK(H5Pset_vol(fapl, connector, parsed) >= 0, "H5Pset_vol bucket");
+    set_bounds(fapl);
     if (parsed)
         H5VLfree_connector_info(connector, parsed);
     H5VLclose(connector);

@@ -90,8 +90,10 @@ static void most_dimensions(hid_t f, struct out *o)
     chunk[9] = 2;
     for (int i = 0; i < 1 << 10; i++)
         values[i] = i;
-    hid_t s = H5Screate_simple(H5S_MAX_RANK, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(dcpl, H5S_MAX_RANK, chunk);
+    /* 2.x asserts that a chunked dataset of its own has fewer */
+    int   rank = H5S_MAX_RANK - (H5_VERS_MAJOR >= 2);
+    hid_t s    = H5Screate_simple(rank, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, rank, chunk);
     hid_t d = H5Dcreate2(f, "chunked", H5T_STD_I32BE, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     hid_t e = H5Dcreate2(f, "contiguous", H5T_STD_I32BE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
