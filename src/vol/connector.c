@@ -1,6 +1,8 @@
 /* The connector itself: its table of callbacks, what it can do and its life. */
 #include <H5PLextern.h>
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,4 +258,20 @@ const H5VL_class_t bkt_vol_class = {
 };
 
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
-const void *H5PLget_plugin_info(void) { return &bkt_vol_class; }
+
+/* Who asks is an HDF5 that is running.  If ours isn't, it is another one, of another build: ids of the one mean nothing to the
+ * other, and HDF5's own errors would fill pages.  stderr, since this HDF5's stack is not within reach either. */
+const void *H5PLget_plugin_info(void)
+{
+    Dl_info asks, linked;
+    void   *caller = __builtin_return_address(0);
+    if (H5E_ERR_CLS_g != H5I_INVALID_HID)
+        return &bkt_vol_class;
+    if (!dladdr(caller, &asks) || !dladdr(&H5E_ERR_CLS_g, &linked))
+        return NULL;
+    (void)fprintf(stderr,
+                  "h5bucket: the connector was built for another HDF5: this program uses %s, the plugin %s; "
+                  "build it with the program's (-DHDF5_ROOT=...)\n",
+                  asks.dli_fname, linked.dli_fname);
+    return NULL;
+}
