@@ -216,6 +216,16 @@ static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_er
     BKT_NOMEM(err);
 }
 
+/* Collective calls come to us once per process, which know nothing of each other: each would make every object, and a domain, anew. */
+static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
+{
+    if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let each open it without "
+                 "H5Pset_fapl_mpio: what they write at once is kept", name);
+    return BKT_OK;
+}
+
 static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
@@ -229,7 +239,8 @@ static int file_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vo
         bkt_settings_fini(&set);
         return rc;
     }
-    rc = bkt_file_domain(name, flags, fapl, &set, &f, err);
+    rc = flags & H5F_ACC_RDWR ? not_together(name, fapl, err) : BKT_OK;
+    rc = rc < 0 ? rc : bkt_file_domain(name, flags, fapl, &set, &f, err);
     bkt_settings_fini(&set);
     return rc < 0 ? rc : hand_out(f, out, err);
 }
@@ -240,7 +251,7 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
     struct bkt_vobj *o   = NULL;
     (void)dxpl, (void)req;
     if (file_open(name, flags, fapl, &o, &err) < 0) {
-        (void)bkt_h5err_publish(&err);
+        (void)bkt_h5err_publish_file(&err);
         return NULL;
     }
     return o;
@@ -275,6 +286,7 @@ static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl,
     int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
     if (rc != BKT_ENOENT)
         return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
+    BKT_PASS(not_together(name, fapl, err));
     return domain_create(name, flags, fcpl, fapl, out, err);
 }
 
@@ -285,7 +297,7 @@ void *bkt_vol_file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fa
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "file create %s flags %#x", name, flags);
     if (file_create(name, flags, fcpl, fapl, &o, &err) < 0)
-        (void)bkt_h5err_publish(&err);
+        (void)bkt_h5err_publish_file(&err);
     return o;
 }
 

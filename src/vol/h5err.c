@@ -1,5 +1,6 @@
 #include "h5err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,18 +45,33 @@ void bkt_h5err_term(void)
     cls = major = H5I_INVALID_HID;
 }
 
-herr_t bkt_h5err_publish(const struct bkt_err *err)
+static void push(const struct bkt_frame *f, int code, int number)
+{
+    if (number)
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s, errno = %d, error message = '%s'",
+                       f->msg, number, strerrordesc_np(number));
+    else
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s", f->msg);
+}
+
+static herr_t publish(const struct bkt_err *err, int number)
 {
     /* HDF5's tools clear its stack before they say that a file can't be opened */
     bkt_trace(BKT_TRACE_VOL, "error: %s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
     if (err->n == 0)
         (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",
                        bkt_err_text(err->code));
-    for (unsigned i = 0; i < err->n; i++) {
-        const struct bkt_frame *f = &err->frame[i];
-        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(err->code), "%s", f->msg);
-    }
+    for (unsigned i = 0; i < err->n; i++)
+        push(&err->frame[i], err->code, i == 0 ? number : 0); /* programs look at the innermost entry */
     return -1;
+}
+
+herr_t bkt_h5err_publish(const struct bkt_err *err) { return publish(err, 0); }
+
+herr_t bkt_h5err_publish_file(const struct bkt_err *err)
+{
+    int number = err->code == BKT_ENOENT ? ENOENT : err->code == BKT_EEXIST ? EEXIST : err->code == BKT_EACCES ? EACCES : 0;
+    return publish(err, err->n && strstr(err->frame[0].msg, "errno = ") ? 0 : number);
 }
 
 hid_t bkt_h5err_hold(void) { return H5Eget_current_stack(); }

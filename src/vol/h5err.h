@@ -10,6 +10,10 @@
  *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
 herr_t bkt_h5err_publish(const struct bkt_err *err);
 
+/** The same for a file that could not be opened or created: where the reason has an errno, it is told in the words of HDF5's own
+ *  file drivers, from which h5py makes FileNotFoundError, FileExistsError and PermissionError. */
+herr_t bkt_h5err_publish_file(const struct bkt_err *err);
+
 /** After an HDF5 call of ours failed: copy its innermost message into @p err, clear the stack, give BKT_EHDF5.
  *  @p what says what was tried. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);

@@ -41,6 +41,17 @@ static bool is_hdf5(const char *path, hid_t fapl)
     return PASS_ON(NULL, yes = H5Fis_accessible(path, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
 }
 
+/* What is opened is these bytes, whatever has the name; HDF5 looks into none of its files then. */
+static bool has_image(hid_t fapl)
+{
+    void  *image = NULL;
+    size_t size  = 0;
+    if (fapl < 0 || H5Pget_file_image(fapl, &image, &size) < 0 || !size)
+        return false;
+    (void)H5free_memory(image);
+    return true;
+}
+
 bool bkt_native_is_plain(const char *name)
 {
     bool        said;
@@ -76,7 +87,7 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     *out       = H5I_INVALID_HID;
     if (fapl < 0)
         rc = bkt_h5err_capture(err, "H5Pset_vol");
-    else if (!said && !is_hdf5(path, fapl))
+    else if (!said && !has_image(like) && !is_hdf5(path, fapl))
         rc = BKT_ENOENT;
     else
         rc = PASS_ON(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
@@ -85,16 +96,34 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     return rc;
 }
 
+/* Nothing that is to be stored under its name: a file in memory alone, or one of a driver that the program brought with it (h5py's
+ * for Python's files). */
+static bool is_programs_own(hid_t fapl)
+{
+    size_t  step;
+    hbool_t keeps  = true;
+    hid_t   driver = fapl == H5P_DEFAULT ? H5FD_SEC2 : H5Pget_driver(fapl);
+    if (driver == H5FD_SEC2)
+        return false;
+    if (driver == H5FD_CORE)
+        return H5Pget_fapl_core(fapl, &step, &keeps) >= 0 && !keeps;
+    const hid_t stored[] = {H5FD_LOG, H5FD_STDIO, H5FD_FAMILY, H5FD_MULTI, H5FD_SPLITTER, H5FD_ONION, H5FD_DIRECT, H5FD_MPIO};
+    for (size_t i = 0; i < BKT_COUNT(stored); i++)
+        if (driver == stored[i])
+            return false;
+    return true;
+}
+
 int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err)
 {
     bool         said;
     const char  *path = plain_path(name, &said);
     H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
-    if (!said)
+    if (!said && !is_programs_own(like))
         return BKT_ENOENT;
     hid_t fapl = native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
     /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains have such */
-    if (fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
+    if (said && fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
     /* the flags that reach a connector hold more than H5Fcreate() takes */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
