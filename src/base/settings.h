@@ -87,6 +87,8 @@
       " trust: without looking")                                                                                     \
     X(TEXT, native_calls, "H5BUCKET_NATIVE_CALLS", "auto", 0, 0,                                                     \
       "auto, yes or no: serve calls of HDF5's 1.8 and 1.10 API that HDF5 keeps for its own files (h5py needs them); auto: 1.14 to 2.2") \
+    X(BOOL, pointers, "H5BUCKET_POINTERS", "no", 0, 1,                                                               \
+      "leave a pointer file where a plain name is created in the default bucket, for programs that look for the file they made") \
     X(BOOL, stats, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \
     X(TEXT, trace, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
       "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")

@@ -1,5 +1,6 @@
 #include "pointer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
@@ -68,4 +69,19 @@ int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *er
     if (bkt_buf_add(out, head, HEAD) < 0 || bkt_buf_addf(out, "%s\n", target) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
+}
+
+int bkt_pointer_write(const char *path, const char *target, bool replace, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    BKT_PASS(bkt_pointer_emit(target, &text, err));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0)
+        BKT_FAIL(err, errno == EEXIST ? BKT_EEXIST : BKT_EIO, "%s: %s", path, strerrordesc_np(errno));
+    ssize_t n = write(fd, text.ptr, text.len);
+    int     e = n < 0 ? errno : ENOSPC;
+    if (close(fd) == 0 && n == (ssize_t)text.len)
+        return BKT_OK;
+    (void)unlink(path);
+    BKT_FAIL(err, BKT_EIO, "%s: %s", path, strerrordesc_np(e));
 }

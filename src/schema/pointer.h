@@ -23,6 +23,11 @@
  *         spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path; BKT_ENOMEM */
 int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
 
+/** Make @p path a pointer file to @p target; @p replace: also where there is a file, whose place it takes.
+ * @return BKT_OK; BKT_EINVAL: no target for a pointer file; BKT_EEXIST: there is a file, and it isn't replaced; BKT_EIO, BKT_ENOMEM.
+ *         Where writing fails, no half of it stays. */
+BKT_NODISCARD int bkt_pointer_write(const char *path, const char *target, bool replace, struct bkt_err *err);
+
 /** What such a file holds for @p target, appended to @p out. */
 BKT_NODISCARD int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err);
 

@@ -9,6 +9,7 @@
 #include "bkt_config.h"
 #include "change.h"
 #include "convert.h"
+#include "file_pointer.h"
 #include "info.h"
 #include "native_data.h"
 #include "native.h"
@@ -257,6 +258,22 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
     return o;
 }
 
+/* Takes over what @p how holds. */
+static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how,
+                      struct bkt_domain **dom, struct bkt_err *err)
+{
+    int rc = bkt_file_pointer_may(name, flags, set, err);
+    if (rc < 0) {
+        bkt_object_free(how->root);
+        return rc;
+    }
+    BKT_PASS(bkt_domain_create(name, set, how, dom, err));
+    rc = bkt_file_pointer_leave(name, set, *dom, err);
+    if (rc < 0)
+        bkt_domain_close(*dom);
+    return rc;
+}
+
 static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings   set;
@@ -272,7 +289,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
         return rc;
     }
     bkt_file_drop_unused();
-    rc = bkt_domain_create(name, &set, &how, &dom, err);
+    rc = new_domain(name, flags, &set, &how, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
     BKT_PASS(file_new(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
@@ -461,6 +478,8 @@ static int file_delete(const char *name, hid_t fapl, struct bkt_err *err)
     bkt_trace(BKT_TRACE_VOL, "file delete %s", name);
     bkt_file_drop_unused();
     int rc = bkt_domain_delete(name, &set, false, err);
+    if (rc == BKT_OK)
+        bkt_file_pointer_remove(name, &set);
     bkt_settings_fini(&set);
     return rc;
 }
