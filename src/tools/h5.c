@@ -24,11 +24,20 @@ static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
+/* The number at the end is the connector's word to programs; people have read the reason. */
+static void drop_errno(char *text)
+{
+    char *last = strrchr(text, ',');
+    if (last && strncmp(last, ", errno = ", 10) == 0 && last[10 + strspn(last + 10, "0123456789")] == 0)
+        *last = 0;
+}
+
 int h5_fail(struct bkt_err *err, const char *what)
 {
     struct innermost in = {{0}};
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
     (void)H5Eclear2(H5E_DEFAULT);
+    drop_errno(in.text);
     if (*in.text)
         (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
     BKT_FAIL(err, BKT_EHDF5, "%s", what);

@@ -222,8 +222,8 @@ static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
 {
     if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
         BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let each open it without "
-                 "H5Pset_fapl_mpio: what they write at once is kept", name);
+                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let each open it "
+                 "without H5Pset_fapl_mpio: what they write at once is kept", name);
     return BKT_OK;
 }
 

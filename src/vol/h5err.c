@@ -45,11 +45,12 @@ void bkt_h5err_term(void)
     cls = major = H5I_INVALID_HID;
 }
 
+#define ERRNO ", errno = " /* HDF5's file drivers write it so */
+
 static void push(const struct bkt_frame *f, int code, int number)
 {
     if (number)
-        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s, errno = %d, error message = '%s'",
-                       f->msg, number, strerrordesc_np(number));
+        (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s" ERRNO "%d", f->msg, number);
     else
         (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s", f->msg);
 }

@@ -10,7 +10,7 @@
  *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
 herr_t bkt_h5err_publish(const struct bkt_err *err);
 
-/** The same for a file that could not be opened or created: where the reason has an errno, it is told in the words of HDF5's own
+/** The same for a file that could not be opened or created: where the reason has an errno, it is told in the way of HDF5's own
  *  file drivers, from which h5py makes FileNotFoundError, FileExistsError and PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err);
 

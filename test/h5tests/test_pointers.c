@@ -83,9 +83,9 @@ static void other_files(const struct out *o)
 static void reasons(const struct out *o)
 {
     hid_t fapl = new_fapl(o);
-    FAILS(H5Fopen(in("none.h5"), H5F_ACC_RDWR, fapl), "errno = 2, error message = 'No such file or directory'");
+    FAILS(H5Fopen(in("none.h5"), H5F_ACC_RDWR, fapl), "errno = 2");
     put(fapl, in("there.h5"), H5F_ACC_EXCL, 5);
-    FAILS(H5Fcreate(in("there.h5"), H5F_ACC_EXCL, H5P_DEFAULT, fapl), "errno = 17, error message = 'File exists'");
+    FAILS(H5Fcreate(in("there.h5"), H5F_ACC_EXCL, H5P_DEFAULT, fapl), "errno = 17");
     H5Pclose(fapl);
 }
 
