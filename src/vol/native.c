@@ -67,7 +67,8 @@ bool bkt_native_is_plain(const char *name)
 static bool may_be_file(const char *path, hid_t fapl)
 {
     struct stat st;
-    bool        drivers = fapl >= 0 && H5Pget_driver(fapl) != H5FD_SEC2;
+    hid_t       driver  = fapl >= 0 ? H5Pget_driver(fapl) : H5FD_SEC2;
+    bool        drivers = driver != H5FD_SEC2 && driver != H5FD_MPIO;
     return !strstr(path, "://") && (drivers || (stat(path, &st) == 0 && S_ISREG(st.st_mode)));
 }
 
