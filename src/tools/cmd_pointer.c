@@ -7,7 +7,7 @@ static int run(struct bkt_tool *t)
 {
     struct bkt_err err = {.n = 0};
     if (bkt_pointer_write(t->args[1], t->args[0], false, &err) < 0)
-        return bkt_tool_error(t, t->args[0], &err);
+        return bkt_tool_error(t, err.code == BKT_EEXIST || err.code == BKT_EIO ? NULL : t->args[0], &err);
     if (t->json) {
         struct bkt_jout j;
         bkt_jout_init(&j, stdout);
