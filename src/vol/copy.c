@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "external.h"
 #include "object.h"
+#include "spot.h"
 
 /* Where the copy of an object is */
 struct bkt_place {
@@ -383,6 +384,15 @@ static int find_made(struct copy *c, const char *name)
     return BKT_OK;
 }
 
+/* They have nothing of the copy's creation list, as they would have if its own call made them. */
+static int make_groups(struct bkt_vobj *dst, const char *name, hid_t lcpl, struct bkt_err *err)
+{
+    struct bkt_spot s;
+    int             rc = bkt_spot_find(dst, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, err);
+    bkt_spot_fini(&s);
+    return rc;
+}
+
 /* What can't be copied whole isn't linked, in HDF5. */
 static void undo(struct copy *c, hid_t from, const char *name)
 {
@@ -417,7 +427,8 @@ int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t
     c.root   = to;
     c.places = bkt_map_new();
     rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? BKT_OK : no_memory(&c);
-    rc       = rc == BKT_OK && c.same_file ? find_made(&c, name) : rc;
+    rc       = rc == BKT_OK ? find_made(&c, name) : rc;
+    rc       = rc == BKT_OK && c.made ? make_groups(dst, name, lcpl, err) : rc;
     rc       = rc == BKT_OK ? bkt_copy_object(&c, from, to, name, lcpl, 0) : rc;
     if (rc < 0 && c.places)
         undo(&c, from, name);

@@ -476,6 +476,34 @@ static void numbers_stored(hid_t f, struct out *o)
     say_numbers(f, o, "copy");
 }
 
+/* Groups on the way to a copy: like those on the way to a link; none where there is no copy. */
+static void on_the_way(hid_t f, struct out *o)
+{
+    unsigned order = 99;
+    hid_t    lcpl = H5Pcreate(H5P_LINK_CREATE), gcpl = H5Pcreate(H5P_GROUP_CREATE), list = H5Pcreate(H5P_OBJECT_COPY);
+    hid_t    fapl = new_fapl(o), other = H5Fcreate(new_name(o, "src.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Pset_create_intermediate_group(lcpl, 1);
+    H5Pset_attr_creation_order(gcpl, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    H5Pset_copy_object(list, H5O_COPY_EXPAND_SOFT_LINK_FLAG);
+    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, gcpl, H5P_DEFAULT));
+    H5Gclose(H5Gcreate2(other, "bad", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_soft("nowhere/x", other, "bad/soft", H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "copying", H5Ocopy(f, "g", f, "a/b/c", H5P_DEFAULT, lcpl));
+    hid_t made = H5Gopen2(f, "a/b", H5P_DEFAULT), of = H5Gget_create_plist(made);
+    H5Pget_attr_creation_order(of, &order);
+    say(o, "order of attributes on the way %u", order);
+    say_result(o, "copying what can't be expanded", H5Ocopy(other, "bad", f, "d/e", list, lcpl));
+    say(o, "its group is there: %d", H5Lexists(f, "d", H5P_DEFAULT));
+    H5Pclose(of);
+    H5Gclose(made);
+    H5Fclose(other);
+    H5Fdelete(new_name(o, "src.h5"), fapl);
+    H5Pclose(fapl);
+    H5Pclose(list);
+    H5Pclose(gcpl);
+    H5Pclose(lcpl);
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -491,6 +519,7 @@ static const struct write_case cases[] = {
     {"committed types are merged", merging, NULL},
     {"within a file", within, NULL},
     {"numbers in the order of creation", numbers, numbers_stored},
+    {"groups on the way", on_the_way, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
