@@ -107,6 +107,9 @@ BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, 
 /** Remove it and its chunks at the next flush, links or not; a group's members lose a link each.  bkt_domain_get() answers
  *  BKT_ENOENT from now on. */
 BKT_NODISCARD int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
+/** Somebody who held it doesn't any more (H5Oclose): where no link leads to it, it goes now, rather than with the next flush, so that
+ *  its members' links are counted as they are. */
+void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
 /** Who keeps something about objects (their chunks) is told of each that is removed, by whatever call; one per domain. */
 void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
 

@@ -7,6 +7,7 @@
 #include "num.h"
 #include "object.h"
 #include "parse.h"
+#include "trace.h"
 
 /* Keys deleted at once: as many as S3 lists in one answer; storage/s3_delete.c makes requests of them.  2,000 datasets of a group go in
  * 5.0, 3.1, 2.6 s at 30 ms and 0.5 ms a key with 250, 1000, 4000 (3 runs). */
@@ -192,6 +193,18 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     bkt_map_free(held, NULL);
     return rc;
+}
+
+void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
+{
+    const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
+    uint64_t                 n = 1;
+    bool counted = (c && c->is_new) || bkt_map_get(d->edits->loose, id->text, BKT_ID_LEN); /* nothing is read for this */
+    int  rc = counted && !bkt_edits_foreign(d) ? bkt_domain_link_count(d, id, &n, NULL) : BKT_OK;
+    if (rc == BKT_OK && n == 0 && bkt_edit_loosen(d, id, NULL) == BKT_OK)
+        rc = bkt_edit_sweep(d, NULL);
+    if (rc < 0)
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: what nothing leads to is looked for with the next flush", d->name);
 }
 
 /* ---- in the store ---- */

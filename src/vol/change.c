@@ -147,6 +147,12 @@ herr_t bkt_change_close(struct bkt_vobj *o)
         o->file->closing = false;
         return bkt_h5err_publish(&err);
     }
+    struct bkt_file *f  = o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;
+    struct bkt_id    id = {.text = ""};
+    if (f && !exiting)
+        id = o->obj->id;
     bkt_vobj_free(o);
+    if (id.text[0])
+        bkt_edit_let_go(f->dom, &id);
     return 0;
 }

@@ -99,6 +99,15 @@ static int hard_at(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, stru
 
 static const struct bkt_domain *dom_of(const struct bkt_vobj *o) { return o->native_id >= 0 ? NULL : o->file->dom; }
 
+/* What had no name has that of its first link from then on (H5Iget_name). */
+static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    if (!o->path && o->native_id < 0 && s->group->native_id < 0 && s->group->path &&
+        bkt_buf_addf(&path, "%s/%s", strcmp(s->group->path, "/") == 0 ? "" : s->group->path, s->name) == BKT_OK)
+        o->path = bkt_buf_steal(&path);
+}
+
 static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t lapl,
                        struct bkt_err *err)
 {
@@ -111,6 +120,8 @@ static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const
     BKT_PASS(bkt_path_locate(from, &args->args.hard.curr_loc_params, &target, err));
     int rc = bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err);
     rc     = rc < 0 ? rc : hard_at(&s, target, lcpl, err);
+    if (rc == BKT_OK && args->args.hard.curr_loc_params.type == H5VL_OBJECT_BY_SELF)
+        name_nameless(from, &s);
     bkt_vobj_free(target);
     return rc;
 }

@@ -169,14 +169,22 @@ static void counts(hid_t f, struct out *o)
 static void anonymous(hid_t f, struct out *o)
 {
     H5O_info2_t info;
+    char        name[32] = "";
     hid_t g = H5Gcreate_anon(f, H5P_DEFAULT, H5P_DEFAULT), lost = H5Gcreate_anon(f, H5P_DEFAULT, H5P_DEFAULT);
     make(g, "in");
     H5Oget_info3(g, &info, H5O_INFO_BASIC);
     say(o, "links %u", info.rc);
     say_result(o, "linking it", H5Olink(g, f, "found", H5P_DEFAULT, H5P_DEFAULT));
+    say(o, "name %zd '%s'", H5Iget_name(g, name, sizeof name), name);
+    hid_t below = group(lost, "below");
+    H5Oget_info3(below, &info, H5O_INFO_BASIC);
+    say(o, "links %u", info.rc);
+    H5Gclose(lost);
+    H5Oget_info3(below, &info, H5O_INFO_BASIC);
+    say(o, "without the group that holds it: links %u", info.rc);
     H5Oget_info3(g, &info, H5O_INFO_BASIC);
     say(o, "links %u", info.rc);
-    close_all(g, lost);
+    close_all(g, below);
 }
 
 static void comments(hid_t f, struct out *o)
