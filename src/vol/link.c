@@ -122,7 +122,8 @@ static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return bkt_native_link_exists(p.group, p.name, exists, err);
-    if (p.group->obj->kind != BKT_GROUP)
+    bool itself = !p.name[0] || strcmp(p.name, ".") == 0;
+    if (p.group->obj->kind != BKT_GROUP && !itself)
         BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked for in what is no group", p.group->file->name, p.name);
     /* "/" exists, "//" and "." are no links: as HDF5 has it */
     *exists = p.link || (loc->type == H5VL_OBJECT_BY_NAME && strcmp(loc->loc_data.loc_by_name.name, "/") == 0);

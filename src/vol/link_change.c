@@ -203,7 +203,7 @@ static int copy_in(const struct bkt_place *p, struct bkt_spot *to, struct bkt_er
     return put_or_free(to, &l, rc, err);
 }
 
-static int copy(const struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, struct bkt_spot *to,
+static int copy(struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, struct bkt_spot *to,
                 struct bkt_err *err)
 {
     H5L_info2_t info;
@@ -215,6 +215,10 @@ static int copy(const struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_
         BKT_PASS(PASS_ON(err, H5Lget_info2(p->group->native_id, p->name ? p->name : ".", &info, H5P_DEFAULT), "H5Lget_info"));
     BKT_PASS(bkt_spot_find(dst, dloc->loc_data.loc_by_name.name, lcpl, dloc->loc_data.loc_by_name.lapl_id, H5P_DEFAULT,
                            "copying a link", to, err));
+    if (p->group->native_id < 0) { /* groups on the way may have been made beside it, so that it lies elsewhere by now */
+        p->link = bkt_links_find(&p->group->obj->group.links, p->name);
+        BKT_PASS(bkt_link_need(p, err));
+    }
     if (to->group->native_id < 0)
         return copy_in(p, to, err);
     if (p->group->native_id < 0)

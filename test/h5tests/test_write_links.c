@@ -322,10 +322,34 @@ static void attributes_of_a_file(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* Groups are made on the way, in the very group that holds what is moved or copied, when its links may be put in order. */
+static void beside(hid_t f, struct out *o)
+{
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), fapl = new_fapl(o);
+    (void)f;
+    H5Pset_create_intermediate_group(lcpl, 1);
+    for (int i = 0; i < 2; i++) {
+        hid_t g = H5Fcreate(new_name(o, "beside.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        make(g, "c");
+        H5Fclose(g);
+        g = H5Fopen(new_name(o, "beside.h5"), H5F_ACC_RDWR, fapl);
+        say_result(o, "a link to it", H5Lcopy(g, "c", g, "d/e", lcpl, H5P_DEFAULT));
+        make(g, "b");
+        H5Fflush(g, H5F_SCOPE_GLOBAL);
+        say_result(o, "below a new group", i ? H5Lcopy(g, "d", g, "e/x", lcpl, H5P_DEFAULT) : H5Lmove(g, "d", g, "e/x", lcpl, H5P_DEFAULT));
+        say_file(g, o);
+        H5Fclose(g);
+    }
+    H5Fdelete(new_name(o, "beside.h5"), fapl);
+    H5Pclose(fapl);
+    H5Pclose(lcpl);
+}
+
 static const struct write_case cases[] = {
     {"groups are created", groups, NULL},
     {"links keep their order of creation", creation_order, creation_order_stored},
     {"links of every kind", kinds, NULL},
+    {"links go below groups that are made beside them", beside, NULL},
     {"links are copied and moved", copies, NULL},
     {"links are counted", counts, NULL},
     {"what nothing links goes", anonymous, NULL},
