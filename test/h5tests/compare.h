@@ -27,6 +27,7 @@ struct out {
     char  *text;
     size_t len, room;
     bool   ours;        /* the connector's side; for calls that need another name there, never to excuse a difference */
+    bool   uncounted;   /* say_objects(): not how many links there are */
     const char *domain; /* e.g. "groups.h5" */
 };
 

@@ -19,8 +19,8 @@ hid_t new_fapl(const struct out *o) { return o->ours ? fapl_ours(NULL) : fapl_na
 void say_result(struct out *o, const char *call, long long result)
 {
     say(o, "%s %s", call, result < 0 ? "fails" : "succeeds");
-    if (result < 0 && o->ours && getenv("BKT_H5_SHOW"))
-        printf("   (%s: %.*s)\n", call, (int)strcspn(error_text(), "\n"), error_text());
+    if (result < 0 && getenv("BKT_H5_SHOW"))
+        printf("   (%s, %s: %.*s)\n", call, o->ours ? "domain" : "file", (int)strcspn(error_text(), "\n"), error_text());
     H5Eclear2(H5E_DEFAULT);
 }
 
@@ -112,11 +112,12 @@ static void say_dcpl(struct out *o, hid_t d)
 static herr_t say_object(hid_t start, const char *name, const H5O_info2_t *info, void *arg)
 {
     struct out *o            = arg;
-    char        comment[256] = "";
+    char        comment[257] = ""; /* HDF5 writes no NUL behind one that fills it */
     hsize_t     at           = 0;
     hid_t       id           = H5Oopen(start, name, H5P_DEFAULT);
-    H5Oget_comment(id, comment, sizeof comment);
-    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type, info->rc, info->num_attrs, comment);
+    H5Oget_comment(id, comment, sizeof comment - 1);
+    say(o, "object %s type %d links %u attributes %" PRIuHSIZE " comment '%s'", name, info->type, o->uncounted ? 0 : info->rc, info->num_attrs,
+        comment);
     if (info->type == H5O_TYPE_DATASET) {
         hid_t t = H5Dget_type(id), s = H5Dget_space(id);
         say(o, "committed %d", H5Tcommitted(t) > 0);

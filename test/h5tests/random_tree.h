@@ -5,7 +5,7 @@
 #include "compare_write.h"
 #include "random.h"
 
-enum { FILES = 4, OBJECTS = 6, ATTRS = 3, REFS = 3, PATH_ROOM = 1400 };
+enum { FILES = 4, OBJECTS = 6, ATTRS = 3, REFS = 3, DECISIONS = 64, PATH_ROOM = 1400 };
 
 struct side {
     struct out *o;
@@ -16,15 +16,24 @@ struct side {
     hid_t       file[FILES]; /* a.h5 twice, b.h5, n.h5: the last one is a plain file on both sides */
     hid_t       obj[OBJECTS];
     int         added[OBJECTS]; /* references that H5Oincr_refcount() added */
+    bool        by_path[OBJECTS]; /* so it was opened; of what is opened otherwise HDF5 finds some name when it is asked for */
+    bool        intact[OBJECTS];  /* and it has that path still: nothing was unlinked or moved since */
     hid_t       attr[ATTRS];
+    bool        stale[ATTRS];     /* it may have been deleted */
     H5R_ref_t   ref[REFS];
     bool        has_ref[REFS];
+    bool       *native_says;      /* in this call, what HDF5's side found out, for both (random_tree_avoid.c) */
+    unsigned    asked;            /* how many of them */
+    bool        pointers;         /* a type was committed whose values have such, maybe */
+    bool        unlinked;         /* something was: what referred to it may find another object in its place, in HDF5's files */
 };
+
+/* How something was opened */
+enum opened { BY_PATH, UNNAMED, BY_SEARCH };
 
 struct tree_op {
     const char *name;
     unsigned    weight;
-    bool        changes;
     void (*run)(struct side *s, struct rnd *r);
 };
 
@@ -48,22 +57,51 @@ hid_t some_lcpl(struct rnd *r, const char *path);
 bool  is_ascii(const char *name);
 H5_index_t      some_index(struct rnd *r, hid_t loc, const char *path, bool attrs);
 H5_iter_order_t some_order(struct rnd *r);
-/** A datatype; H5Tclose(). */
-hid_t some_type(struct side *s, struct rnd *r);
+/** A datatype for something at @p loc; H5Tclose(). */
+hid_t some_type(struct side *s, struct rnd *r, hid_t loc);
 /** A value of a type, in memory: from malloc(), given back by H5Treclaim() or free(). */
 void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p);
+
+/* ---- what is left out: random_tree_avoid.c ---- */
+
+/** They lie in one file, which was opened twice.  HDF5 takes a committed type of the other handle for one of another file, and
+ *  H5Lcreate_hard() refuses. */
+bool other_handle(struct side *s, hid_t a, hid_t b);
+/** There is a soft or external link on the way.  H5Ocopy() looks whether the name exists, and stumbles. */
+bool through_link(struct side *s, hid_t loc, const char *path);
+/** The path itself is one.  H5Ldelete_by_idx(), H5Lget_info_by_idx() and their kin don't follow it. */
+bool is_link(struct side *s, hid_t loc, const char *path);
+/** After a link was made: where something holds itself now, links aren't counted from then on.  HDF5 counts those of groups that
+ *  nothing leads to any more, too. */
+void linked_now(struct side *s, hid_t loc, const char *path);
+/** In a file that is open for reading HDF5 refuses a new link once it has changed the group in memory, and then can't close the file. */
+bool may_link(const struct side *s);
+/** HDF5 knows how @p loc is called.  H5Lmove() to somewhere below what has no name crashes. */
+bool has_path(const struct side *s, hid_t loc);
+/** After something was unlinked or moved.  References are dropped: in HDF5's files they find what comes to lie where it was. */
+void names_changed(struct side *s);
+/** Something in the file of @p at is what a value refers to: the object itself, or in HDF5's files one that lies there now. */
+bool refers_to_something(struct side *s, hid_t at, hid_t type, const void *ref);
 
 /* ---- said ---- */
 
 /** "fails" or "succeeds"; true for the latter. */
 bool gave(struct side *s, const char *call, long long result);
 /** Kept in a slot, or closed, and said what it is. */
-void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id);
+void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id, enum opened how);
+/** Opened by a path from there: what has no path that leads to it gives none. */
+enum opened opened_at(const struct side *s, hid_t loc);
+/* Lines in which a file and a domain may differ: HDF5 has lost the name of what was moved, */
+#define HAS_NAME " has a name that leads there "
+#define NO_NAME  " has none that leads there"
+/* or a value that refers to what is gone finds another object in its place. */
+#define HAS_REF "what may be gone by now is a thing of type "
+#define NO_REF  "what may be gone by now is "
 void say_value(struct side *s, hid_t type, const unsigned char *p);
 /** Type, space and values of an attribute. */
 void say_attribute(struct side *s, hid_t attr);
-/** Whether the name that HDF5 has for an object leads to it. */
-bool say_name(struct side *s, const char *what, hid_t id);
+/** Whether the name that HDF5 has for an object leads to it, and the name itself where @p exact. */
+void say_name(struct side *s, const char *what, hid_t id, bool exact);
 void say_links(struct side *s, hid_t file);
 /** Everything below @p file. */
 void say_everything(struct side *s, hid_t file);

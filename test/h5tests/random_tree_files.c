@@ -300,11 +300,11 @@ static void all_said(struct side *s, struct rnd *r)
 }
 
 const struct tree_op file_ops[] = {
-    {"closing all and opening again", 3, false, all_anew},
-    {"closing one file, or opening it", 3, false, one_anew},
-    {"flush", 4, false, flushed},
-    {"counting what is open", 3, false, counted},
-    {"the file of an object", 2, false, file_of},
-    {"all there is", 3, false, all_said},
+    {"closing all and opening again", 3, all_anew},
+    {"closing one file, or opening it", 3, one_anew},
+    {"flush", 4, flushed},
+    {"counting what is open", 3, counted},
+    {"the file of an object", 2, file_of},
+    {"all there is", 3, all_said},
     {0},
 };

@@ -1,7 +1,9 @@
 /* Random calls on the tree: objects, made, opened, copied, named and referred to. */
 #include "random_tree.h"
 
-void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id)
+enum opened opened_at(const struct side *s, hid_t loc) { return has_path(s, loc) ? BY_PATH : BY_SEARCH; }
+
+void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id, enum opened how)
 {
     bool keep = rnd_chance(r, 60);
     if (!gave(s, call, id))
@@ -12,7 +14,9 @@ void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id)
         return;
     }
     unsigned slot = free_slot(s, r);
-    s->obj[slot]  = id;
+    s->obj[slot]     = id;
+    s->by_path[slot] = how != BY_SEARCH; /* what has no name gets one with its first link */
+    s->intact[slot]  = how == BY_PATH;
     say(s->o, "kept as o%u", slot);
 }
 
@@ -47,7 +51,9 @@ static void group(struct side *s, struct rnd *r)
     const char *path = some_path(r);
     hid_t       lcpl = some_lcpl(r, path), p = some_gcpl(r);
     say(s->o, "'%s'", path);
-    keep_object(s, r, "H5Gcreate", rnd_chance(r, 12) ? H5Gcreate_anon(loc, p, H5P_DEFAULT) : H5Gcreate2(loc, path, lcpl, p, H5P_DEFAULT));
+    bool anon = rnd_chance(r, 12);
+    keep_object(s, r, "H5Gcreate", anon ? H5Gcreate_anon(loc, p, H5P_DEFAULT) : H5Gcreate2(loc, path, lcpl, p, H5P_DEFAULT),
+        anon ? UNNAMED : opened_at(s, loc));
     H5Pclose(p);
     H5Pclose(lcpl);
 }
@@ -56,14 +62,15 @@ static void dataset(struct side *s, struct rnd *r)
 {
     hid_t       loc  = some_loc(s, r);
     const char *path = some_path(r);
-    hid_t       lcpl = some_lcpl(r, path), p = H5Pcreate(H5P_DATASET_CREATE), type = some_type(s, r);
+    hid_t       lcpl = some_lcpl(r, path), p = H5Pcreate(H5P_DATASET_CREATE), type = some_type(s, r, loc);
     hsize_t     n = rnd_in(r, 1, 5), chunk = 2;
     hid_t       space = rnd_chance(r, 20) ? H5Screate(H5S_NULL) : rnd_chance(r, 40) ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
     if (H5Sget_simple_extent_type(space) == H5S_SIMPLE && rnd_chance(r, 50))
         H5Pset_chunk(p, 1, &chunk);
     some_object_plist(r, p);
     say(s->o, "'%s'", path);
-    hid_t d = rnd_chance(r, 12) ? H5Dcreate_anon(loc, type, space, p, H5P_DEFAULT) : H5Dcreate2(loc, path, type, space, lcpl, p, H5P_DEFAULT);
+    bool  anon = rnd_chance(r, 12);
+    hid_t d    = anon ? H5Dcreate_anon(loc, type, space, p, H5P_DEFAULT) : H5Dcreate2(loc, path, type, space, lcpl, p, H5P_DEFAULT);
     if (d >= 0 && rnd_chance(r, 50) && H5Sget_simple_extent_npoints(space) > 0) {
         size_t         size = H5Tget_size(type), points = (size_t)H5Sget_simple_extent_npoints(space);
         unsigned char *v    = calloc(points, size);
@@ -74,7 +81,7 @@ static void dataset(struct side *s, struct rnd *r)
         H5Treclaim(type, space, H5P_DEFAULT, v);
         free(v);
     }
-    keep_object(s, r, "H5Dcreate", d);
+    keep_object(s, r, "H5Dcreate", d, anon ? UNNAMED : opened_at(s, loc));
     H5Sclose(space);
     H5Tclose(type);
     H5Pclose(p);
@@ -85,12 +92,15 @@ static void type_committed(struct side *s, struct rnd *r)
 {
     hid_t       loc  = some_loc(s, r);
     const char *path = some_path(r);
-    hid_t       lcpl = some_lcpl(r, path), p = H5Pcreate(H5P_DATATYPE_CREATE), from = some_type(s, r), type = H5Tcopy(from);
+    hid_t       lcpl = some_lcpl(r, path), p = H5Pcreate(H5P_DATATYPE_CREATE), from = some_type(s, r, loc), type = H5Tcopy(from);
     some_object_plist(r, p);
+    H5T_class_t cls = H5Tget_class(type);
+    s->pointers |= cls == H5T_VLEN || cls == H5T_STRING || cls == H5T_COMPOUND || cls == H5T_REFERENCE;
     say(s->o, "'%s'", path);
-    herr_t rc = rnd_chance(r, 12) ? H5Tcommit_anon(loc, type, p, H5P_DEFAULT) : H5Tcommit2(loc, path, type, lcpl, p, H5P_DEFAULT);
+    bool   anon = rnd_chance(r, 12);
+    herr_t rc   = anon ? H5Tcommit_anon(loc, type, p, H5P_DEFAULT) : H5Tcommit2(loc, path, type, lcpl, p, H5P_DEFAULT);
     if (rc >= 0)
-        keep_object(s, r, "H5Tcommit", type);
+        keep_object(s, r, "H5Tcommit", type, anon ? UNNAMED : opened_at(s, loc));
     else {
         gave(s, "H5Tcommit", rc);
         H5Tclose(type);
@@ -109,16 +119,16 @@ static void opened(struct side *s, struct rnd *r)
     say(s->o, "'%s'", path);
     switch (rnd_below(r, 6)) {
         case 0:
-            keep_object(s, r, "H5Gopen", H5Gopen2(loc, path, H5P_DEFAULT));
+            keep_object(s, r, "H5Gopen", H5Gopen2(loc, path, H5P_DEFAULT), opened_at(s, loc));
             break;
         case 1:
-            keep_object(s, r, "H5Dopen", H5Dopen2(loc, path, H5P_DEFAULT));
+            keep_object(s, r, "H5Dopen", H5Dopen2(loc, path, H5P_DEFAULT), opened_at(s, loc));
             break;
         case 2:
-            keep_object(s, r, "H5Topen", H5Topen2(loc, path, H5P_DEFAULT));
+            keep_object(s, r, "H5Topen", H5Topen2(loc, path, H5P_DEFAULT), opened_at(s, loc));
             break;
         default:
-            keep_object(s, r, "H5Oopen", H5Oopen(loc, path, H5P_DEFAULT));
+            keep_object(s, r, "H5Oopen", H5Oopen(loc, path, H5P_DEFAULT), opened_at(s, loc));
             break;
     }
 }
@@ -131,13 +141,13 @@ static void opened_by_idx(struct side *s, struct rnd *r)
     H5_iter_order_t order = some_order(r);
     hsize_t         n     = rnd_below(r, 5);
     say(s->o, "'%s' %d %d %llu", path, index, order, (unsigned long long)n);
-    keep_object(s, r, "H5Oopen_by_idx", H5Oopen_by_idx(loc, path, index, order, n, H5P_DEFAULT));
+    keep_object(s, r, "H5Oopen_by_idx", H5Oopen_by_idx(loc, path, index, order, n, H5P_DEFAULT), opened_at(s, loc));
 }
 
 static void say_info(struct side *s, const char *call, herr_t rc, const H5O_info2_t *i)
 {
     if (gave(s, call, rc))
-        say(s->o, "type %d links %u attributes %llu", i->type, i->rc, (unsigned long long)i->num_attrs);
+        say(s->o, "type %d links %u attributes %llu", i->type, s->o->uncounted ? 0 : i->rc, (unsigned long long)i->num_attrs);
 }
 
 static void info(struct side *s, struct rnd *r)
@@ -167,8 +177,8 @@ static void info(struct side *s, struct rnd *r)
     if (H5Oget_info3(where, &top, H5O_INFO_BASIC) >= 0 && top.fileno == a.fileno) {
         hid_t id = H5Oopen_by_token(where, a.token);
         if (id >= 0)
-            say_name(s, "opened by token", id);
-        keep_object(s, r, "H5Oopen_by_token", id);
+            say_name(s, "opened by token", id, false);
+        keep_object(s, r, "H5Oopen_by_token", id, BY_SEARCH);
     }
 }
 
@@ -186,8 +196,8 @@ static void linked(struct side *s, struct rnd *r)
     const char *path = some_path(r);
     hid_t       p    = some_lcpl(r, path);
     say(s->o, "'%s'", path);
-    if (slot >= 0)
-        gave(s, "H5Olink", H5Olink(s->obj[slot], loc, path, p, H5P_DEFAULT));
+    if (slot >= 0 && may_link(s) && gave(s, "H5Olink", H5Olink(s->obj[slot], loc, path, p, H5P_DEFAULT)))
+        linked_now(s, loc, path);
     H5Pclose(p);
 }
 
@@ -231,6 +241,12 @@ static herr_t count_op(hid_t g, const char *name, const H5O_info2_t *i, void *ar
     return ++*(unsigned *)arg > 60;
 }
 
+static bool other_file(hid_t a, hid_t b)
+{
+    H5O_info2_t of_a = {0}, of_b = {0};
+    return H5Oget_info3(a, &of_a, H5O_INFO_BASIC) < 0 || H5Oget_info3(b, &of_b, H5O_INFO_BASIC) < 0 || of_a.fileno != of_b.fileno;
+}
+
 static void copied(struct side *s, struct rnd *r)
 {
     static const unsigned flags[] = {H5O_COPY_SHALLOW_HIERARCHY_FLAG, H5O_COPY_EXPAND_SOFT_LINK_FLAG, H5O_COPY_EXPAND_EXT_LINK_FLAG,
@@ -243,12 +259,20 @@ static void copied(struct side *s, struct rnd *r)
     unsigned    with = 0, n = 0;
     for (size_t i = 0; i < COUNT(flags); i++)
         with |= rnd_chance(r, 20) ? flags[i] : 0;
+    if (s->pointers && other_file(from, to)) /* HDF5 finds such types different, always */
+        with &= ~(unsigned)H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG;
+    if (s->unlinked) /* to what isn't there any more: in HDF5's files it may be still */
+        with &= ~(unsigned)H5O_COPY_EXPAND_REFERENCE_FLAG;
     H5Pset_copy_object(p, with);
     H5Ovisit_by_name3(from, a, H5_INDEX_NAME, H5_ITER_INC, count_op, &n, H5O_INFO_BASIC, H5P_DEFAULT);
     H5Eclear2(H5E_DEFAULT);
     say(s->o, "'%s' '%s' flags %x, %u objects", a, b, with, n);
-    if (n <= 60 && s->rw && H5Iget_type(to) != H5I_DATATYPE && H5Iget_type(to) != H5I_DATASET) /* it doubles where something is copied into itself; of a file for reading HDF5 leaves something open */
+    /* It doubles where something is copied into itself; of a file for reading HDF5 leaves something open. */
+    H5I_type_t in = H5Iget_type(to);
+    if (n <= 60 && s->rw && in != H5I_DATATYPE && in != H5I_DATASET && !through_link(s, to, b)) {
         gave(s, "H5Ocopy", H5Ocopy(from, a, to, b, p, lcpl));
+        s->o->uncounted |= (with & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG) != 0; /* HDF5 counts links to types wrong */
+    }
     H5Pclose(p);
     H5Pclose(lcpl);
 }
@@ -293,8 +317,8 @@ static void plist(struct side *s, struct rnd *r)
 
 /* ---- names ---- */
 
-/* Of what was moved or deleted HDF5 may say the name that it had. */
-bool say_name(struct side *s, const char *what, hid_t id)
+/* Of what was moved or deleted HDF5 may say the name that it had: where only its name doesn't lead there, that is no difference. */
+void say_name(struct side *s, const char *what, hid_t id, bool exact)
 {
     char    name[3 * PATH_ROOM] = "";
     ssize_t n     = H5Iget_name(id, name, sizeof name);
@@ -303,23 +327,22 @@ bool say_name(struct side *s, const char *what, hid_t id)
     int     cmp = 1;
     if (again >= 0 && H5Oget_info3(again, &a, H5O_INFO_BASIC) >= 0 && H5Oget_info3(id, &b, H5O_INFO_BASIC) >= 0 && a.fileno == b.fileno)
         H5Otoken_cmp(id, &a.token, &b.token, &cmp);
-    say(s->o, "%s: has a name that leads there %d", what, cmp == 0);
+    say(s->o, "%s%s%s", what, cmp ? NO_NAME : HAS_NAME, cmp || !exact ? "" : name);
     if (again >= 0)
         H5Oclose(again);
     H5Eclear2(H5E_DEFAULT);
-    return cmp == 0;
 }
 
 static void named(struct side *s, struct rnd *r)
 {
     int  slot = some_object(s, r);
-    char name[3 * PATH_ROOM] = "";
+    char name[8];
     if (slot < 0)
         return;
-    size_t  room = rnd_chance(r, 80) ? sizeof name : 3;
-    ssize_t n    = H5Iget_name(s->obj[slot], name, room);
-    if (say_name(s, "it", s->obj[slot]))
-        say(s->o, "name %zd '%s'", n, n > 0 ? name : "");
+    bool by_path = s->by_path[slot], type = H5Iget_type(s->obj[slot]) == H5I_DATATYPE;
+    say_name(s, "it", s->obj[slot], by_path && (s->intact[slot] || !type)); /* of types it may forget what was moved */
+    if (rnd_chance(r, 20) && s->intact[slot])
+        say(s->o, "its length %zd", H5Iget_name(s->obj[slot], name, 3));
 }
 
 /* ---- references ---- */
@@ -373,11 +396,11 @@ static void reference_used(struct side *s, struct rnd *r)
         say(s->o, "'%s'", name);
     hid_t id = H5Ropen_object(ref, H5P_DEFAULT, H5P_DEFAULT);
     if (id >= 0) {
-        say_name(s, "opened by reference", id);
+        say_name(s, "opened by reference", id, false);
         ssize_t n = H5Rget_obj_name(ref, H5P_DEFAULT, name, sizeof name);
         say(s->o, "H5Rget_obj_name %d", n < 0 ? -1 : n > 0);
     }
-    keep_object(s, r, "H5Ropen_object", id);
+    keep_object(s, r, "H5Ropen_object", id, BY_SEARCH);
     if (kind == H5R_ATTR) {
         hid_t a = H5Ropen_attr(ref, H5P_DEFAULT, H5P_DEFAULT);
         if (gave(s, "H5Ropen_attr", a)) {
@@ -399,20 +422,20 @@ static void reference_used(struct side *s, struct rnd *r)
 }
 
 const struct tree_op object_ops[] = {
-    {"H5Gcreate", 16, true, group},
-    {"H5Dcreate", 8, true, dataset},
-    {"H5Tcommit", 6, true, type_committed},
-    {"opening", 9, false, opened},
-    {"H5Oopen_by_idx", 4, false, opened_by_idx},
-    {"H5Oget_info", 7, false, info},
-    {"H5Oclose", 7, false, closed},
-    {"H5Olink", 4, true, linked},
-    {"H5Oincr_refcount, H5Odecr_refcount", 2, true, counts},
-    {"comments", 4, true, comments},
-    {"H5Ocopy", 6, true, copied},
-    {"creation lists", 4, false, plist},
-    {"H5Iget_name", 6, false, named},
-    {"making a reference", 4, false, reference_made},
-    {"using a reference", 5, false, reference_used},
+    {"H5Gcreate", 16, group},
+    {"H5Dcreate", 8, dataset},
+    {"H5Tcommit", 6, type_committed},
+    {"opening", 9, opened},
+    {"H5Oopen_by_idx", 4, opened_by_idx},
+    {"H5Oget_info", 7, info},
+    {"H5Oclose", 7, closed},
+    {"H5Olink", 4, linked},
+    {"H5Oincr_refcount, H5Odecr_refcount", 2, counts},
+    {"comments", 4, comments},
+    {"H5Ocopy", 6, copied},
+    {"creation lists", 4, plist},
+    {"H5Iget_name", 6, named},
+    {"making a reference", 4, reference_made},
+    {"using a reference", 5, reference_used},
     {0},
 };
