@@ -48,13 +48,20 @@ struct bkt_change {
     struct bkt_buf     text;    /* what is PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
+    bool               ready;   /* text is what is to be PUT */
+    bool               lost;    /* somebody else changed it first */
     bool               done;
 };
 
-/** What collides: names, for the message. */
-struct bkt_clash {
+/** Names for a message, as many as fit. */
+struct bkt_names {
     size_t n;
-    char   names[160];
+    char   text[160];
+};
+/** What of our changes isn't stored, as others were there first. */
+struct bkt_clash {
+    struct bkt_names theirs; /* names that they have made too */
+    struct bkt_names gone;   /* ids of objects that they have deleted */
 };
 
 struct bkt_edits {
@@ -107,7 +114,10 @@ BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object
  *  out of the change and named in @p clash. */
 BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
 
-/** BKT_OK without names, else BKT_EEXIST with the story. */
+/** One more; where it doesn't fit it is counted only. */
+void bkt_names_add(struct bkt_names *names, const char *name);
+static inline bool bkt_clash_any(const struct bkt_clash *c) { return c->theirs.n || c->gone.n; }
+/** BKT_OK without names, else BKT_EEXIST or BKT_ENOENT with the story. */
 BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
 
 /* ---- extent.c ---- */
@@ -134,6 +144,8 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
 
 /** The object in memory becomes what is in c->text: what was written, with what others had put there. */
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);
+/** Whether the store says that the domain is there, and the object isn't; false also where it says nothing. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 /** Folders and the document of a new domain. */
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that a new one has replaced. */

@@ -69,7 +69,8 @@ struct wave {
     size_t             n, n_reqs;
     struct bkt_clash  *clash;
     bool               lost;
-    uint64_t           ns; /* that a round took */
+    bool               ordered; /* what moves between them must not be lost on the way: one that fails stops the others */
+    uint64_t           ns;      /* that a round took */
 };
 
 static void wave_fini(struct wave *w)
@@ -95,6 +96,14 @@ static struct bkt_req *add_req(struct wave *w, size_t i, enum bkt_op op)
     return r;
 }
 
+/* @p first: the first failure, which is told; another, which is @p why, is forgotten. */
+static void keep_first(int *first, struct bkt_err *err, int rc, struct bkt_err *why)
+{
+    if (rc < 0 && *first == BKT_OK)
+        *first = bkt_err_copy(err, rc, why);
+    bkt_err_clear(why);
+}
+
 static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, const struct bkt_change *c)
 {
     if (*rc == BKT_OK) {
@@ -109,15 +118,20 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     bkt_buf_clear(&c->text);
-    if (c->is_new)
-        return bkt_object_emit(c->obj, &c->text, err);
+    if (c->is_new) {
+        BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
+        c->ready = true;
+        return BKT_OK;
+    }
     if (!base)
         BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
-    size_t clashes = w->clash->n;
+    size_t clashes = w->clash->theirs.n;
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
     BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
-    c->foreign |= w->clash->n != clashes; /* theirs is what holds */
-    return bkt_json_dump(j, &c->text, err);
+    c->foreign |= w->clash->theirs.n != clashes; /* theirs is what holds */
+    BKT_PASS(bkt_json_dump(j, &c->text, err));
+    c->ready = true;
+    return BKT_OK;
 }
 
 static int set_etag(struct bkt_change *c, const char *etag)
@@ -155,35 +169,79 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
     return build(w, c, &r->body, err);
 }
 
-/* Read what is to be changed, where it isn't known. */
-static int read_versions(struct wave *w, struct bkt_err *err)
+/* ---- what others have deleted ---- */
+
+static bool gains_links(const struct bkt_change *c)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v))
+        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_REMOVE)
+            return true;
+    return false;
+}
+
+/* Its changes have nowhere to go.  A group that was given links may have the last one of what was moved: then what has to lose
+ * links waits.  And the store as a whole may be out of reach, with the domain in it. */
+static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    bool        gains = gains_links(c);
+    while (gains && bkt_map_next(d->edits->changes, &pos, &key, &n, &v))
+        if (v != c && loses_links(v))
+            return false;
+    return bkt_object_is_gone(d, &c->id);
+}
+
+static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     int rc = BKT_OK;
+    if (c->is_new) /* so the try before came to nothing */
+        return build(w, c, NULL, err);
+    if (!may_be_dropped(w->d, c))
+        return keep_error(err, &rc, r, c);
+    bkt_names_add(&w->clash->gone, c->id.text);
+    bkt_objects_drop(w->d->objects, &c->id, false);
+    c->done = true;
+    return BKT_OK;
+}
+
+/* ---- reading and writing ---- */
+
+static int take_answer(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    int rc = BKT_OK;
+    if (r->rc == BKT_ENOENT)
+        return take_missing(w, c, r, err);
+    return r->rc < 0 ? keep_error(err, &rc, r, c) : take_version(w, c, r, err);
+}
+
+/* Read what is to be changed, where it isn't known.  What can't be read keeps none of the others from being stored. */
+static int read_versions(struct wave *w, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int            rc  = BKT_OK;
     for (size_t i = 0; i < w->n; i++) {
         struct bkt_change *c = w->v[i];
+        bool               known = !c->etag && c->obj->etag && c->obj->stored.len && !c->is_new;
         if (c->done)
             continue;
-        if (!c->etag && c->obj->etag && c->obj->stored.len && !c->is_new) {
-            if (set_etag(c, c->obj->etag) < 0)
-                BKT_NOMEM(err);
-            BKT_PASS(build(w, c, &c->obj->stored, err));
-        } else if (!c->etag && (!c->is_new || c->tried)) {
+        c->ready = c->lost = false;
+        if (known && set_etag(c, c->obj->etag) < 0)
+            BKT_NOMEM(err);
+        if (known)
+            keep_first(&rc, err, build(w, c, &c->obj->stored, &why), &why);
+        else if (!c->etag && (!c->is_new || c->tried))
             (void)add_req(w, i, BKT_GET);
-        } else if (c->is_new) {
-            BKT_PASS(build(w, c, NULL, err));
-        }
+        else if (c->is_new)
+            keep_first(&rc, err, build(w, c, NULL, &why), &why);
     }
     (void)bkt_store_run(w->d->store, w->reqs, w->n_reqs, NULL);
-    for (size_t i = 0; i < w->n_reqs; i++) {
-        struct bkt_req    *r = &w->reqs[i];
-        struct bkt_change *c = w->of[i];
-        if (r->rc == BKT_ENOENT && c->is_new) /* so the try before came to nothing */
-            r->rc = build(w, c, NULL, err), rc = rc < 0 ? rc : r->rc;
-        else if (r->rc < 0)
-            (void)keep_error(err, &rc, r, c);
-        else if (rc == BKT_OK)
-            rc = take_version(w, c, r, err);
-    }
+    for (size_t i = 0; i < w->n_reqs; i++)
+        keep_first(&rc, err, take_answer(w, w->of[i], &w->reqs[i], &why), &why);
     reqs_clear(w);
     return rc;
 }
@@ -220,7 +278,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     int rc = BKT_OK;
     for (size_t i = 0; i < w->n; i++) {
         struct bkt_change *c = w->v[i];
-        if (c->done)
+        if (c->done || !c->ready)
             continue;
         struct bkt_req *r = add_req(w, i, BKT_PUT);
         r->put            = c->text.ptr;
@@ -243,8 +301,9 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             bkt_extent_tried(c);
             bkt_buf_fini(&c->obj->stored); /* what is stored is something else now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
-            w->lost |= r->rc == BKT_EPRECOND;
-            if (r->rc != BKT_EPRECOND)
+            c->lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
+            w->lost |= c->lost;
+            if (!c->lost)
                 (void)keep_error(err, &rc, r, c);
         }
     }
@@ -273,10 +332,17 @@ static void pause_after_loss(const struct wave *w, unsigned round)
 /* An object that others change too is changed alone, in turns where the store has them. */
 static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
 
+/* What fails for one object needn't for others, unless the whole store is out of reach. */
+static bool goes_on(int rc, bool ordered)
+{
+    return rc == BKT_OK || (!ordered && (rc == BKT_ENOENT || rc == BKT_EACCES || rc == BKT_EFORMAT || rc == BKT_EEXIST));
+}
+
 static int run_wave(struct wave *w, struct bkt_err *err)
 {
-    uint64_t until = nanoseconds() + (w->d->set.deadline_ms + 1000) * 1000000;
-    int      rc    = BKT_OK, turn = -1;
+    uint64_t       until = nanoseconds() + (w->d->set.deadline_ms + 1000) * 1000000;
+    int            rc    = BKT_OK, turn = -1;
+    struct bkt_err why   = {.n = 0};
     for (size_t i = 0; i < w->n && rc == BKT_OK; i++)
         if (bkt_id_key(&w->v[i]->id, &w->keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -286,8 +352,8 @@ static int run_wave(struct wave *w, struct bkt_err *err)
             turn = bkt_store_turn(w->d->store, bkt_buf_str(&w->keys[0]));
         w->lost = false;
         rc      = read_versions(w, err);
-        if (rc == BKT_OK)
-            rc = put_versions(w, err);
+        if (goes_on(rc, w->ordered))
+            keep_first(&rc, err, put_versions(w, &why), &why);
         w->ns = nanoseconds() - from;
         if (rc < 0 || !w->lost || w->n > 1) /* several: those that lost are done one by one */
             break;
@@ -308,13 +374,14 @@ static void forget(struct bkt_domain *d, struct bkt_change *c)
     bkt_change_free(d, c);
 }
 
-static void wave_begin(struct wave *w, struct bkt_domain *d, struct bkt_clash *clash)
+static void wave_begin(struct wave *w, struct bkt_domain *d, bool ordered, struct bkt_clash *clash)
 {
-    w->d     = d;
-    w->n     = w->n_reqs = 0;
-    w->clash = clash;
-    w->lost  = false;
-    w->ns    = 0;
+    w->d       = d;
+    w->n       = w->n_reqs = 0;
+    w->clash   = clash;
+    w->ordered = ordered;
+    w->lost    = false;
+    w->ns      = 0;
 }
 
 static void wave_add(struct wave *w, struct bkt_change *c)
@@ -328,14 +395,14 @@ static void wave_add(struct wave *w, struct bkt_change *c)
     w->v[w->n++]  = c;
 }
 
-/* Those that are through are forgotten; the others of the list are left in it. */
+/* Those that are through are forgotten; those that lost are left in the list. */
 static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, struct bkt_err *err)
 {
     int rc = run_wave(w, err);
     for (size_t k = 0; k < w->n; k++) {
         if (w->v[k]->done)
             forget(w->d, w->v[k]);
-        else
+        else if (w->v[k]->lost)
             left[(*n_left)++] = w->v[k];
     }
     return rc;
@@ -345,15 +412,17 @@ static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, st
 int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;
-    size_t left = 0, none = 0;
-    int    rc   = BKT_OK;
+    struct bkt_err why  = {.n = 0};
+    size_t         left = 0, none = 0;
+    int            rc   = BKT_OK;
+    bool           ordered = n && loses_links(v[0]); /* then all do: they are one phase */
     if (!n)
         return BKT_OK;
     if (!w)
         BKT_NOMEM(err);
-    for (size_t i = 0; i < n && rc == BKT_OK;) {
+    for (size_t i = 0; i < n && goes_on(rc, ordered);) {
         uint64_t bytes = 0;
-        wave_begin(w, d, clash);
+        wave_begin(w, d, ordered, clash);
         while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
             struct bkt_change *c = v[i++];
             bytes += 2 * (uint64_t)c->obj->json_bytes + 4096;
@@ -363,26 +432,19 @@ int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct
                 wave_add(w, c);
         }
         if (w->n)
-            rc = end_wave(w, v, &left, err);
+            keep_first(&rc, err, end_wave(w, v, &left, &why), &why);
     }
-    for (size_t i = 0; i < left && rc == BKT_OK; i++) {
+    for (size_t i = 0; i < left && goes_on(rc, ordered); i++) {
         struct bkt_change *dummy[1];
-        wave_begin(w, d, clash);
+        wave_begin(w, d, ordered, clash);
         wave_add(w, v[i]);
         none = 0;
-        rc   = end_wave(w, dummy, &none, err);
+        keep_first(&rc, err, end_wave(w, dummy, &none, &why), &why);
     }
     return rc;
 }
 
 /* ---- all together ---- */
-
-/* @p first: the first failure, which is told; another is forgotten. */
-static void keep_first(int *first, struct bkt_err *err, int rc, const struct bkt_err *why)
-{
-    if (rc < 0 && *first == BKT_OK)
-        *first = bkt_err_copy(err, rc, why);
-}
 
 /* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once. */
 static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
@@ -471,10 +533,15 @@ static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *
 
 int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
 {
-    if (!clash->n)
-        return BKT_OK;
-    BKT_FAIL(err, BKT_EEXIST, "%s: %zu name%s made by somebody else as well, and theirs stay%s: %s", d->name, clash->n,
-             clash->n == 1 ? " was" : "s were", clash->n == 1 ? "s" : "", clash->names);
+    const struct bkt_names *theirs = &clash->theirs, *gone = &clash->gone;
+    int                     rc     = BKT_OK;
+    if (gone->n)
+        rc = BKT_ERR(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by somebody else are dropped: %s", d->name, gone->n,
+                     gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
+    if (theirs->n)
+        rc = BKT_ERR(err, BKT_EEXIST, "%s: %zu name%s made by somebody else as well, and theirs stay%s: %s", d->name, theirs->n,
+                     theirs->n == 1 ? " was" : "s were", theirs->n == 1 ? "s" : "", theirs->text);
+    return rc;
 }
 
 /* New objects that nothing has linked yet may be unwanted. */
@@ -547,7 +614,6 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_err why   = {.n = 0};
     int            first = bkt_clash_tell(d, &told, err), rc = bkt_doc_remove_old(d, &why);
     keep_first(&first, err, rc, &why);
-    bkt_err_clear(&why);
     rc = remove_objects(d, v + starts[PHASE_NOTHING], n - starts[PHASE_NOTHING], &why);
     keep_first(&first, err, rc, &why);
     return first;
@@ -565,7 +631,7 @@ bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {
-    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->clash.n || bkt_map_count(d->edits->changes) > 0;
+    bool any = d->edits->fresh || d->edits->old_root.text[0] || bkt_clash_any(&d->edits->clash) || bkt_map_count(d->edits->changes) > 0;
     return any && !bkt_edits_foreign(d);
 }
 

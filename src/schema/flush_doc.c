@@ -77,6 +77,22 @@ static void note_first(struct bkt_domain *d)
     bkt_object_release(root);
 }
 
+static int head(struct bkt_domain *d, const char *key)
+{
+    struct bkt_req r  = {.op = BKT_HEAD, .key = key};
+    int            rc = bkt_store_run(d->store, &r, 1, NULL);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* Asked in this order, a store that comes back between the two isn't taken for one that lacks the object only. */
+bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
+    return doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK && head(d, bkt_buf_str(&doc)) == BKT_OK &&
+           head(d, bkt_buf_str(&object)) == BKT_ENOENT;
+}
+
 int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};

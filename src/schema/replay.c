@@ -15,12 +15,12 @@ static int member(json_t *j, const char *key, json_t **out)
     return bkt_json_set(j, key, *out);
 }
 
-static void note_clash(struct bkt_clash *clash, const char *name)
+void bkt_names_add(struct bkt_names *names, const char *name)
 {
-    size_t at = strlen(clash->names);
-    if (at + strlen(name) + 5 < sizeof clash->names)
-        (void)snprintf(clash->names + at, sizeof clash->names - at, "%s'%s'", at ? ", " : "", name);
-    clash->n++;
+    size_t at = strlen(names->text);
+    if (at + strlen(name) + 5 < sizeof names->text)
+        (void)snprintf(names->text + at, sizeof names->text - at, "%s'%s'", at ? ", " : "", name);
+    names->n++;
 }
 
 /* Set @p value (taken) as @p name.  Where it stood it stays; what was removed and made again goes to the end. */
@@ -125,7 +125,7 @@ static int replay_names(struct bkt_change *c, struct bkt_map *deltas, replay_fn 
         if (rc < 0)
             return rc;
         if (rc) {
-            note_clash(clash, name);
+            bkt_names_add(&clash->theirs, name);
             (void)bkt_map_del(deltas, name, n); /* the entry is emptied in place, the walk goes on */
         }
     }

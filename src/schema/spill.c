@@ -103,7 +103,8 @@ bool bkt_domain_is_full(struct bkt_domain *d)
 bool bkt_edits_foreign(const struct bkt_domain *d)
 {
     const struct bkt_edits *e = d->edits;
-    return e && e->pid && e->pid != getpid() && (e->fresh || e->old_root.text[0] || e->clash.n || bkt_map_count(e->changes) > 0);
+    return e && e->pid && e->pid != getpid() &&
+           (e->fresh || e->old_root.text[0] || bkt_clash_any(&e->clash) || bkt_map_count(e->changes) > 0);
 }
 
 int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)

@@ -90,6 +90,98 @@ static void the_same_name_has_one_winner(void)
     bkt_domain_close(e);
 }
 
+/* What somebody else has deleted holds up nothing else, and its changes are told of once. */
+static void deleted_by_another(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    struct bkt_id      root = *bkt_domain_root(d), g;
+    (void)get(d, &ds);
+    OK(bkt_edit_unlink(e, &root, "a", err));
+    OK(bkt_domain_flush(e, err));
+    set_attr(d, &ds, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &a, "x", 1, BKT_ATTR_CREATE);
+    set_attr(d, &b, "y", 2, BKT_ATTR_CREATE);
+    g = add_group(d);
+    link_it(d, &root, "g", &g);
+    FAILS(BKT_ENOENT, "deleted by somebody else", bkt_domain_flush(d, err));
+    CHECK(!bkt_domain_is_dirty(d), "told once");
+    OK(bkt_domain_flush(d, err));
+    CHECK(bkt_links_find(&fresh_look(&root, &f)->group.links, "g"), "the others are stored");
+    CHECK(get(f, &g)->kind == BKT_GROUP && attr_value(get(f, &b), "y") == 2, "all of them");
+    struct bkt_attr late = int_attr("late", 3);
+    FAILS(BKT_ENOENT, "has no", bkt_edit_attr(d, &ds, &late, BKT_ATTR_CREATE, err));
+    bkt_attr_fini(&late);
+    bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
+/* It may be the last group that has what was moved into it: the links that were there before stay. */
+static void moved_into_what_another_deleted(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    struct bkt_id      root = *bkt_domain_root(d);
+    (void)get(d, &b);
+    OK(bkt_edit_unlink(e, &root, "b", err));
+    OK(bkt_domain_flush(e, err));
+    link_it(d, &b, "data", &ds);
+    OK(bkt_edit_unlink(d, &a, "data", err));
+    FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(d, err));
+    CHECK(bkt_domain_is_dirty(d), "kept");
+    CHECK(bkt_links_find(&fresh_look(&a, &f)->group.links, "data"), "it is where it was");
+    bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
+/* A store that has nothing any more for a while, as a folder that isn't mounted: that is not taken for deletions. */
+static void nothing_is_there_for_a_while(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    (void)get(e, &ds);
+    (void)get(e, &b);
+    with_faults(e, &(struct bkt_fault){.op = -1, .times = 3, .code = BKT_ENOENT}, 1); /* the look at the document is the second */
+    set_attr(e, &ds, "y", 1, BKT_ATTR_CREATE);
+    set_attr(e, &b, "y", 1, BKT_ATTR_CREATE);
+    FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(e, err));
+    FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(e, err)); /* the document is there again, but so is the object */
+    CHECK(bkt_domain_is_dirty(e), "nothing is given up");
+    OK(bkt_domain_flush(e, err));
+    CHECK(attr_value(fresh_look(&ds, &f), "y") == 1 && attr_value(get(f, &b), "y") == 1, "it is stored in the end");
+    bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
+/* An object that can't be read keeps none of the others from being stored. */
+static void one_is_damaged(void)
+{
+    struct bkt_id      a, b, ds, more[3];
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    struct bkt_id      root = *bkt_domain_root(d);
+    for (int i = 0; i < 3; i++) {
+        more[i] = add_dset(d, 10);
+        link_it(d, &root, (char[]){(char)('p' + i), 0}, &more[i]);
+    }
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    for (int i = 0; i < 3; i++) {
+        set_attr(e, &more[i], "v", 1, BKT_ATTR_CREATE);
+        set_attr(d, &more[i], "w", 1, BKT_ATTR_CREATE);
+    }
+    OK(bkt_domain_flush(e, err)); /* so that d has to read them */
+    with_faults(d, &(struct bkt_fault){.op = BKT_GET, .key_part = more[1].text + 20, .code = BKT_EACCES}, 1);
+    FAILS(BKT_EACCES, "can't be written", bkt_domain_flush(d, err));
+    FAILS(BKT_EACCES, "can't be written", bkt_domain_flush(d, err));
+    CHECK(attr_value(fresh_look(&more[0], &f), "w") == 1 && attr_value(get(f, &more[2]), "w") == 1, "the others are stored");
+    bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
 static void replaced_and_removed(void)
 {
     struct bkt_id      a, b, ds;
@@ -525,6 +617,10 @@ int main(void)
     OK(bkt_settings_init(&set, "", err));
     different_names_both_win();
     the_same_name_has_one_winner();
+    deleted_by_another();
+    moved_into_what_another_deleted();
+    nothing_is_there_for_a_while();
+    one_is_damaged();
     replaced_and_removed();
     what_nobody_knows_stays();
     what_fails_is_kept();
