@@ -1,5 +1,5 @@
 /* Every setting, once.  The table below is what the parser, `h5bucket settings` and the README's table are
- * made from.  Precedence: connector info string, environment, config file, default (DESIGN.md, Names). */
+ * made from.  Precedence: connector info string, environment, config file, default. */
 #ifndef BKT_SETTINGS_H
 #define BKT_SETTINGS_H
 

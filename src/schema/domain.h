@@ -10,7 +10,7 @@
 #include "settings.h"
 #include "store.h"
 
-/* ---- what a file name means (DESIGN.md) ---- */
+/* ---- what a file name means ---- */
 struct bkt_name {
     char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
     char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
@@ -91,7 +91,7 @@ bool bkt_v1_are_many(const uint64_t *grid, unsigned rank);
 BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
                                          uint64_t *n_chunks, struct bkt_err *err);
 
-/** The store and key that a reference's file_uri names, under the policy of DESIGN.md (References): the domain's own
+/** The store and key that a reference's file_uri names, under the policy of DESIGN.md ([I2]): the domain's own
  *  bucket, or a store that setting `allow` admits; a remote domain never opens a local file or another host.
  *  @p key (caller's, free()).  The store is borrowed from the domain (kept open with it).  BKT_EACCES: not allowed, the
  *  message names the URI and what to put into allow=. */

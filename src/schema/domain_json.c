@@ -2,20 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl.h"
 #include "parse.h"
 
 /* Entries may lack keys, and may hold others: HSDS stores the whole body of a PUT, with a stray "domain". */
-static const struct bkt_word rights[] = {
-    {"create", BKT_ACL_CREATE}, {"read", BKT_ACL_READ},        {"update", BKT_ACL_UPDATE},
-    {"delete", BKT_ACL_DELETE}, {"readACL", BKT_ACL_READ_ACL}, {"updateACL", BKT_ACL_UPDATE_ACL},
-};
-
 static unsigned acl_bits(const json_t *j)
 {
     unsigned bits = 0;
-    for (size_t i = 0; i < BKT_COUNT(rights); i++)
-        if (json_is_true(json_object_get(j, rights[i].text)))
-            bits |= (unsigned)rights[i].value;
+    for (size_t i = 0; i < BKT_ACL_N; i++)
+        if (json_is_true(json_object_get(j, bkt_acl_names[i].key)))
+            bits |= bkt_acl_names[i].bit;
     return bits;
 }
 
@@ -144,8 +140,8 @@ int bkt_acl_emit(unsigned allow, json_t **out)
     json_t *j = json_object();
     if (!j)
         return BKT_ENOMEM;
-    for (size_t i = 0; i < BKT_COUNT(rights); i++)
-        if (bkt_json_set(j, rights[i].text, json_boolean((allow & (unsigned)rights[i].value) != 0)) < 0) {
+    for (size_t i = 0; i < BKT_ACL_N; i++)
+        if (bkt_json_set(j, bkt_acl_names[i].key, json_boolean((allow & bkt_acl_names[i].bit) != 0)) < 0) {
             json_decref(j);
             return BKT_ENOMEM;
         }

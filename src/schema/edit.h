@@ -104,9 +104,6 @@ BKT_NODISCARD int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struc
 struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id);
 /** It is wanted even though no link leads to it, e.g. a chunk table: flush writes it and never removes it. */
 BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
-/** Remove it and its chunks at the next flush, links or not; a group's members lose a link each.  bkt_domain_get() answers
- *  BKT_ENOENT from now on. */
-BKT_NODISCARD int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
 /** Somebody who held it doesn't any more (H5Oclose): where no link leads to it, it goes now, rather than with the next flush, so that
  *  its members' links are counted as they are. */
 void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
@@ -120,7 +117,7 @@ BKT_NODISCARD int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group
  *  of this session) goes when nobody holds it any more, at once or at a later flush; so do the members of such a group.
  *  To move a link, add it first. */
 BKT_NODISCARD int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char *name, struct bkt_err *err);
-/** H5Oincr_refcount(), H5Odecr_refcount(): links that are none.  bkt_domain_link_count() counts them. */
+/** H5Oincr_refcount(), H5Odecr_refcount(): links that are none, which bkt_domain_link_count() leaves out. */
 BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, struct bkt_err *err);
 
 enum bkt_attr_how {

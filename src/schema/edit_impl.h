@@ -171,8 +171,4 @@ struct bkt_gone {
 void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n);
 void bkt_gone_fini(struct bkt_gone *v, size_t n);
 
-/** Delete all that the store has of an object.  @p o: the object, needed for datasets of version 1; else may be NULL. */
-BKT_NODISCARD int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o,
-                                    struct bkt_err *err);
-
 #endif

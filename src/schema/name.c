@@ -1,4 +1,4 @@
-/* What a file name means (DESIGN.md): a table of URI schemes, and local evidence for plain paths. */
+/* What a file name means: a table of URI schemes, and local evidence for plain paths. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

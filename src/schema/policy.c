@@ -1,4 +1,4 @@
-/* Which store a reference may name (DESIGN.md, References).
+/* Which store a reference may name (DESIGN.md, [I2]).
  *
  * A file_uri is data from someone else.  It is taken apart into a store URI and a key; the domain's own bucket is
  * always allowed, another store when a word of the setting `allow` is a prefix of the target, compared by whole path

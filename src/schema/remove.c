@@ -75,14 +75,6 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
     return BKT_OK;
 }
 
-int bkt_edit_remove(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err)
-{
-    if (strcmp(obj->text, d->doc.root.text) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "the root group can't be removed");
-    BKT_PASS(remove_now(d, obj, err));
-    return bkt_edit_sweep(d, err);
-}
-
 enum fate { FATE_STAYS, FATE_HELD, FATE_GOES };
 
 static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out, struct bkt_err *err)
@@ -290,30 +282,10 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
     return delete_keys(st, &k, err);
 }
 
-static int delete_one(struct bkt_store *st, const struct bkt_id *id, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_id_key(id, &key) < 0)
-        BKT_NOMEM(err);
-    const char *one = bkt_buf_str(&key);
-    return bkt_store_delete(st, &one, 1, err);
-}
-
 /* Of all that there is of a dataset of version 2. */
 static void dataset_prefix(const struct bkt_id *id, char *out, size_t n)
 {
     (void)snprintf(out, n, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
-}
-
-int bkt_remove_object(struct bkt_store *st, const struct bkt_id *id, const struct bkt_object *o, struct bkt_err *err)
-{
-    char prefix[64];
-    if (o && needs_layout(o))
-        BKT_PASS(delete_v1_chunks(st, o, err));
-    if (bkt_id_kind(id) != BKT_DATASET || !bkt_id_is_v2(id))
-        return delete_one(st, id, err);
-    dataset_prefix(id, prefix, sizeof prefix);
-    return delete_prefix(st, prefix, err);
 }
 
 /* ---- many objects ---- */

@@ -85,7 +85,7 @@ bool bkt_conv_asks(hid_t dxpl);
 /** Text -> H5R_ref_t; *made: it is no null reference, *out is set. */
 BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
                                      struct bkt_err *err);
-/** H5R_ref_t -> text, appended, nothing for a null reference.  BKT_EUNSUP: it leads out of the file. */
+/** H5R_ref_t -> text, appended, nothing for a null reference.  BKT_EUNSUP: to an object of another file that has no name. */
 BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out, struct bkt_err *err);
 /** A selection as a region reference has it; r->kind and what follows, not r->dset.  bkt_regref_fini(). */
 struct bkt_regref;

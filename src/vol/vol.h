@@ -26,7 +26,7 @@ struct bkt_file {
     bool               closing;   /* nobody has anything of it any more, unless its last flush fails */
     bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
-    struct bkt_mount  *mounts;  /* path.c */
+    struct bkt_mount  *mounts;  /* file_links.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
 };
