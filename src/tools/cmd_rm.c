@@ -23,6 +23,7 @@ struct rm {
     struct bkt_store *st;
     struct bkt_jout   j;
     bool              recursive, dry_run, force, keep, verbose;
+    bool              stopped; /* by Ctrl-C, which was told */
     unsigned          n_failed;
 };
 
@@ -33,8 +34,10 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
-    if (why)
+    bool                                     stop = why && why->code == BKT_ECANCEL && interrupt_status();
+    if (why && !(stop && r->stopped))
         bkt_tool_error(r->t, name, why);
+    r->stopped |= stop;
     r->n_failed += why != NULL;
     if (r->t->json) {
         bkt_jout_open(&r->j, NULL, '{');
@@ -179,8 +182,11 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     if (in.n && depth == 0 && !confirmed(r, path, in.n))
         BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r wants --yes too, -n shows what would go", in.n);
     unsigned before = r->n_failed;
-    for (size_t i = 0; i < in.n; i += BKT_TOOL_BATCH)
+    for (size_t i = 0; i < in.n; i += BKT_TOOL_BATCH) {
+        BKT_PASS(interrupt_check(err));
         remove_batch(r, in.v + i, in.n - i < BKT_TOOL_BATCH ? in.n - i : BKT_TOOL_BATCH, depth);
+    }
+    BKT_PASS(interrupt_check(err));
     if (r->n_failed > before)
         BKT_FAIL(err, BKT_EEXIST, "it stays: not everything in it was removed");
     return doc->what == BKT_IS_FOLDER && !r->dry_run ? delete_doc(r->st, path, err) : BKT_OK;

@@ -235,6 +235,27 @@ def test_ctrl_c_leaves_nothing_half_done(b):
 
 
 @own_bucket
+def test_ctrl_c_ends_rm_with_one_word(b):
+    """Whenever it comes: what wasn't begun stays, and is there for the same command again."""
+    f, one = b.new(), b.copy("groups.h5")
+    with open(one + "/.domain.json", "rb") as doc:
+        text = doc.read()
+    for wait in (0.01, 0.03, 0.1):
+        for i in range(1, 600):
+            os.makedirs(f"{f}/{i}.h5", exist_ok=True)
+            with open(f"{f}/{i}.h5/.domain.json", "wb") as doc:
+                doc.write(text)
+        p = subprocess.Popen([b.tool, "rm", "-r", "--yes", f], stderr=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        p.send_signal(signal.SIGINT)
+        err = p.communicate(timeout=600)[1]
+        assert p.returncode in (0, 130, -signal.SIGINT), (p.returncode, err)
+        assert err.count("stopped by Ctrl-C") == (p.returncode == 130), err
+    ok(b.run("rm", "-rf", "--yes", f, one))
+    assert not any(files for _, _, files in os.walk(f))
+
+
+@own_bucket
 def test_ctrl_c_leaves_no_part_of_a_file(b):
     d = b.copy("filters.h5")
     folder = tempfile.mkdtemp()
