@@ -39,6 +39,18 @@ void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_c
     (void)pthread_mutex_unlock(&list_lock);
 }
 
+void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
+{
+    (void)pthread_once(&hooked, hook);
+    (void)pthread_mutex_lock(&list_lock);
+    struct bkt_forkguard **at = &list;
+    while (*at)
+        at = &(*at)->next;
+    *g  = (struct bkt_forkguard){NULL, lock, cond};
+    *at = g;
+    (void)pthread_mutex_unlock(&list_lock);
+}
+
 void bkt_forkguard_remove(struct bkt_forkguard *g)
 {
     (void)pthread_mutex_lock(&list_lock);

@@ -41,7 +41,7 @@ static size_t               n_kept, kept_bytes;
 static struct bkt_forkguard guard;
 static pthread_once_t       guarded = PTHREAD_ONCE_INIT;
 
-static void add_guard(void) { bkt_forkguard_add(&guard, &lock, NULL); }
+static void add_guard(void) { bkt_forkguard_add_last(&guard, &lock, NULL); } /* the write cache takes memory under its own lock */
 
 /* The smallest that does, unless it is far too large. */
 static union head *find(size_t n)
