@@ -329,10 +329,11 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
     else if (link->cls == BKT_L_SOFT && link->path)
         rc = exists_at(group, link->path, lapl, depth + 1, out, err);
     else {
-        struct bkt_err quiet = {.n = 0};
-        rc                   = bkt_path_open(group, name, lapl, &o, &quiet);
-        *out                 = rc == BKT_OK;
-        bool absent          = rc == BKT_ENOENT || (rc == BKT_EFORMAT && link->cls == BKT_L_EXTERNAL); /* it leads to itself */
+        struct bkt_err quiet    = {.n = 0};
+        bool           external = link->cls == BKT_L_EXTERNAL;
+        rc                      = bkt_path_open(group, name, lapl, &o, &quiet);
+        *out                    = rc == BKT_OK;
+        bool absent             = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* it leads to itself */
         rc                   = rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
     }
     bkt_vobj_free(o);

@@ -76,9 +76,9 @@ static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_
         l = bkt_links_find(&group->obj->group.links, name);
     if (l && l->cls != BKT_L_HARD) {
         H5L_info2_t info;
-        bkt_iterate_link_info(group->obj, l, &info);
+        out->type = l->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
+        bkt_iterate_link_info(group->obj, l, &info); /* puts the links in order: l may be another one afterwards */
         out->fileno[0] = group->file->fileno;
-        out->type      = l->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
         out->linklen   = info.u.val_size;
         rc             = 1;
     }
