@@ -213,6 +213,22 @@ static void run_case(const struct write_case *c)
     free(ours.text);
 }
 
+static void remove_folders(void)
+{
+    char command[9000];
+    snprintf(command, sizeof command, "rm -rf '%s' '%s'", folder, strstr(base, "://") ? folder : base);
+    CHECK(system(command) == 0, "%s", command);
+}
+
+static pid_t made_by; /* 0: they are gone */
+
+/* A test that ends by exit() in the middle leaves nothing; one that it forked has nothing to remove. */
+static void at_exit(void)
+{
+    if (made_by == getpid())
+        remove_folders();
+}
+
 static void make_folders(void)
 {
     char command[4200];
@@ -224,6 +240,8 @@ static void make_folders(void)
         printf("no temporary folder\n");
         exit(1);
     }
+    made_by = getpid();
+    atexit(at_exit); /* before HDF5's, which closes what is open, is registered: so it runs after that */
     if (to)
         snprintf(base, sizeof base, "%s/%s", to, strrchr(folder, '/') + 1);
     else
@@ -245,8 +263,8 @@ static void put_folders_away(void)
         snprintf(command, sizeof command, "mv '%s' '%s%s'", base, keep, leaf);
         CHECK(system(command) == 0, "%s", command);
     }
-    snprintf(command, sizeof command, "rm -rf '%s' '%s'", folder, strstr(base, "://") ? folder : base);
-    CHECK(system(command) == 0, "%s", command);
+    remove_folders();
+    made_by = 0;
 }
 
 void compare_write_extra(void (*run)(const struct out *o), const struct out *o)

@@ -292,6 +292,25 @@ static unsigned run_seeds(const char *list, bool shrinks)
     return failed;
 }
 
+static char  folder[4096]; /* what each seed's process makes lies in it, and what a crash leaves */
+static pid_t made_by;
+
+static void at_exit(void)
+{
+    char command[4200];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (made_by == getpid() && system(command) != 0)
+        printf("%s is left\n", folder);
+}
+
+static bool make_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof folder, "%s/h5random.XXXXXX", tmp ? tmp : "/tmp");
+    made_by = getpid();
+    return mkdtemp(folder) && atexit(at_exit) == 0 && setenv("TMPDIR", folder, 1) == 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *seeds   = "1";
@@ -322,7 +341,7 @@ int main(int argc, char **argv)
         return 2;
     }
     progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (progress == MAP_FAILED)
+    if (progress == MAP_FAILED || !make_folder())
         return 1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_seeds(seeds, shrinks) != 0;
