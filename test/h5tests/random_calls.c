@@ -322,6 +322,9 @@ static void write_several(struct run *run)
     }
     for (unsigned k = 0; k < n; k++)
         fit = fit && x[k].s.ok && !(is_nested(x[k].d->type) && H5Sget_select_type(x[k].s.fspace) == H5S_SEL_POINTS);
+    /* For references among several HDF5 takes what another dataset's conversion left for what they are written over. */
+    for (unsigned k = 0; k < n; k++)
+        fit = fit && (n == 1 || !has_class(x[k].d->type, H5T_REFERENCE));
     EACH(i) { rc[i] = fit ? H5Dwrite_multi(n, ids[i], types, mem, file, H5P_DEFAULT, bufs) : -1; }
     bool ok = both(run, "H5Dwrite_multi", rc);
     for (unsigned k = 0; k < n; k++) {
