@@ -2,7 +2,8 @@
  *
  * In phases, each begun when the one before is through: new objects (nothing that is stored leads to them yet), datasets and
  * types; groups that gained something; groups that lost something (what is moved is never out of reach); folders and the
- * document of a new domain; deletions.  A domain without a document, which nobody finds, is one phase before that.
+ * document of a new domain; deletions.  A domain without a document, which nobody finds, is one phase before that.  A group
+ * that gains and loses, where another loses too, is stored twice: what it gains may be what the other loses.
  * Within a phase, waves of requests.  An object whose PUT lost the race is read again, and the deltas are put on top of
  * that.  [F1] Nothing is forgotten before its PUT succeeded.  [F2] A PUT whose answer was lost is recognised: a new object
  * by its bytes, a delta by finding itself there. */
@@ -34,16 +35,20 @@ static bool is_changed(const struct bkt_change *c)
            (c->refs_id[0] && c->tried);
 }
 
-static bool loses_links(const struct bkt_change *c)
+static bool has_link(const struct bkt_change *c, enum bkt_delta a, enum bkt_delta b)
 {
     const void *key;
     size_t      pos = 0, n;
     void       *v;
     while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v))
-        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_ADD)
+        if ((enum bkt_delta)(uintptr_t)v == a || (enum bkt_delta)(uintptr_t)v == b)
             return true;
     return false;
 }
+
+static bool adds_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_ADD, BKT_DELTA_ADD); }
+static bool gains_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_ADD, BKT_DELTA_REPLACE); }
+static bool loses_links(const struct bkt_change *c) { return has_link(c, BKT_DELTA_REMOVE, BKT_DELTA_REPLACE); }
 
 static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 {
@@ -69,6 +74,7 @@ struct wave {
     size_t             n, n_reqs;
     struct bkt_clash  *clash;
     bool               lost;
+    bool               gaining; /* of what loses links too, those that are new and no more */
     bool               ordered; /* what moves between them must not be lost on the way: one that fails stops the others */
     uint64_t           ns;      /* that a round took */
 };
@@ -113,6 +119,8 @@ static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, con
     return *rc;
 }
 
+static bool is_part(const struct wave *w, const struct bkt_change *c) { return w->gaining && loses_links(c); }
+
 /* Put the deltas on top of a version as it is stored, or make the whole of a new object. */
 static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *base, struct bkt_err *err)
 {
@@ -127,7 +135,8 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
         BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
     size_t clashes = w->clash->theirs.n;
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
-    BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
+    BKT_PASS(is_part(w, c) ? bkt_replay_new_links(c, j, bkt_edit_now(w->d->edits), w->clash, err)
+                           : bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
     c->foreign |= w->clash->theirs.n != clashes; /* theirs is what holds */
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     c->ready = true;
@@ -170,17 +179,6 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
 }
 
 /* ---- what others have deleted ---- */
-
-static bool gains_links(const struct bkt_change *c)
-{
-    const void *key;
-    size_t      pos = 0, n;
-    void       *v;
-    while (c->links && bkt_map_next(c->links, &pos, &key, &n, &v))
-        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_REMOVE)
-            return true;
-    return false;
-}
 
 /* Its changes have nowhere to go.  A group that was given links may have the last one of what was moved: then what has to lose
  * links waits.  And the store as a whole may be out of reach, with the domain in it. */
@@ -259,6 +257,21 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err 
     return BKT_OK;
 }
 
+/* The new links are stored, the rest of the change isn't.  The object in memory has it all; a version that others had changed is
+ * read again for the rest. */
+static void part_written(struct bkt_change *c, const char *etag)
+{
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(c->links, &pos, &key, &n, &v))
+        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD)
+            (void)bkt_map_del(c->links, key, n); /* the entry is emptied in place, the walk goes on */
+    bkt_buf_fini(&c->obj->stored);
+    if (bkt_object_set_etag(c->obj, c->foreign ? "" : etag) == BKT_OK && !c->foreign && *etag)
+        bkt_buf_move(&c->obj->stored, &c->text);
+}
+
 /* It is stored, and no shortage of memory makes that undone: what can't be noted is read again for the next change. */
 static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
@@ -292,7 +305,10 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     for (size_t i = 0; i < w->n_reqs; i++) {
         struct bkt_req    *r = &w->reqs[i];
         struct bkt_change *c = w->of[i];
-        if (r->rc == BKT_OK) {
+        if (r->rc == BKT_OK && is_part(w, c)) {
+            part_written(c, r->etag);
+            c->ready = false;
+        } else if (r->rc == BKT_OK) {
             written(w->d, c, r->etag);
         } else {
             free(c->etag);
@@ -374,11 +390,12 @@ static void forget(struct bkt_domain *d, struct bkt_change *c)
     bkt_change_free(d, c);
 }
 
-static void wave_begin(struct wave *w, struct bkt_domain *d, bool ordered, struct bkt_clash *clash)
+static void wave_begin(struct wave *w, struct bkt_domain *d, bool gaining, bool ordered, struct bkt_clash *clash)
 {
     w->d       = d;
     w->n       = w->n_reqs = 0;
     w->clash   = clash;
+    w->gaining = gaining;
     w->ordered = ordered;
     w->lost    = false;
     w->ns      = 0;
@@ -395,7 +412,7 @@ static void wave_add(struct wave *w, struct bkt_change *c)
     w->v[w->n++]  = c;
 }
 
-/* Those that are through are forgotten; those that lost are left in the list. */
+/* Those that are through are forgotten; those that lost the race are left in the list. */
 static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, struct bkt_err *err)
 {
     int rc = run_wave(w, err);
@@ -409,20 +426,21 @@ static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, st
 }
 
 /* In waves; then one by one those that lost, or are known to lose often.  @p v is used up. */
-int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
+static int flush_list(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_clash *clash,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;
     struct bkt_err why  = {.n = 0};
     size_t         left = 0, none = 0;
     int            rc   = BKT_OK;
-    bool           ordered = n && loses_links(v[0]); /* then all do: they are one phase */
+    bool           ordered = n && !gaining && loses_links(v[0]); /* then all do: they are one phase */
     if (!n)
         return BKT_OK;
     if (!w)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n && goes_on(rc, ordered);) {
         uint64_t bytes = 0;
-        wave_begin(w, d, ordered, clash);
+        wave_begin(w, d, gaining, ordered, clash);
         while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
             struct bkt_change *c = v[i++];
             bytes += 2 * (uint64_t)c->obj->json_bytes + 4096;
@@ -436,12 +454,17 @@ int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct
     }
     for (size_t i = 0; i < left && goes_on(rc, ordered); i++) {
         struct bkt_change *dummy[1];
-        wave_begin(w, d, ordered, clash);
+        wave_begin(w, d, gaining, ordered, clash);
         wave_add(w, v[i]);
         none = 0;
         keep_first(&rc, err, end_wave(w, dummy, &none, &why), &why);
     }
     return rc;
+}
+
+int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err)
+{
+    return flush_list(d, v, n, false, clash, err);
 }
 
 /* ---- all together ---- */
@@ -477,23 +500,30 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
     return BKT_OK;
 }
 
-/* The changes as a list, sorted by phase; the caller's, free(). */
+/* Several changes that lose links: what one of them loses another may gain, which has to be stored before. */
+static bool is_in(enum phase p, enum phase own, const struct bkt_change *c, bool several)
+{
+    return own == p || (p == PHASE_GAINING && own == PHASE_LOSING && several && adds_links(c));
+}
+
+/* The changes as a list, sorted by phase; the caller's, free().  Those with a part of theirs in an earlier phase stand in both. */
 static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *n_all)
 {
-    size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0;
-    struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(n + 1, sizeof(void *));
+    size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0, losing = 0;
+    struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(2 * n + 1, sizeof(void *));
     unsigned char      *phase = calloc(n + 1, 1);
     const void         *key;
     void               *val;
     bool ok = all && v && phase;
     while (ok && bkt_map_next(d->edits->changes, &pos, &key, &len, &val)) {
-        all[k]     = val;
-        phase[k++] = (unsigned char)phase_of(d, val);
+        all[k]   = val;
+        phase[k] = (unsigned char)phase_of(d, val);
+        losing += phase[k++] == PHASE_LOSING;
     }
     for (enum phase p = PHASE_NEW; ok && p <= PHASE_NOTHING; p++) {
         starts[p] = at;
         for (size_t i = 0; i < k; i++)
-            if (phase[i] == p)
+            if (is_in(p, phase[i], all[i], losing > 1 && !d->edits->fresh))
                 v[at++] = all[i];
     }
     free(phase);
@@ -502,7 +532,7 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
         free(v);
         return NULL;
     }
-    *n_all = k;
+    *n_all = at;
     return v;
 }
 
@@ -510,7 +540,7 @@ static int flush_phases(struct bkt_domain *d, struct bkt_change **v, const size_
 {
     size_t at = 0;
     for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
-        BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, clash, err));
+        BKT_PASS(flush_list(d, v + at, starts[p] - at, p == PHASE_LOSING, clash, err)); /* all before that */
     return BKT_OK;
 }
 

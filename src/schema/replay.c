@@ -241,6 +241,26 @@ static int abridge_numbers(const struct bkt_change *c, json_t *stored, const str
     return numbers_attrs(o) ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next)) : BKT_OK;
 }
 
+static int replay_new_link(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+{
+    return delta == BKT_DELTA_ADD ? replay_link(c, name, delta, stored, err) : BKT_OK;
+}
+
+int bkt_replay_new_links(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
+{
+    struct numbers n;
+    int            rc = spell_numbers(c->obj, stored, &n);
+    if (rc == BKT_OK)
+        rc = replay_names(c, c->links, replay_new_link, stored, clash, err);
+    if (rc == BKT_OK)
+        rc = abridge_numbers(c, stored, &n);
+    if (rc == BKT_OK)
+        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(now));
+    if (rc == BKT_ENOMEM)
+        BKT_NOMEM(err);
+    return rc;
+}
+
 int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
 {
     struct numbers n;

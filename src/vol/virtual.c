@@ -6,6 +6,7 @@
 
 #include "convert.h"
 #include "file.h"
+#include "native.h"
 
 #define MAX_DEPTH 16 /* virtual datasets of virtual datasets; a dataset that is its own source ends here */
 
@@ -130,8 +131,8 @@ static int source_extent(const struct view *v, const struct bkt_mapping *m, hsiz
     BKT_PASS(open_source(v, m->file, m->dset, &dset, err));
     if (dset < 0)
         return BKT_OK;
-    space = H5Dget_space(dset);
-    if (space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank || H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+    BKT_PASS(PASS_ON(err, space = H5Dget_space(dset), "asking the source of a virtual dataset for its extent"));
+    if (H5Sget_simple_extent_ndims(space) != (int)m->src.rank || H5Sget_simple_extent_dims(space, dims, NULL) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "source %s in %s has another rank than its mapping", m->dset, m->file);
     *out = dims[m->src.dim];
     return BKT_OK;
@@ -259,13 +260,24 @@ static int current_space(const struct view *v, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* A source may be virtual itself. */
+static int go_deeper(struct bkt_err *err)
+{
+    if (depth >= MAX_DEPTH)
+        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets whose sources are virtual, more than %d deep: a cycle?", MAX_DEPTH);
+    depth++;
+    return BKT_OK;
+}
+
 int bkt_virtual_space(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     struct view v;
-    int         rc = view_init(&v, o, err);
+    BKT_PASS(go_deeper(err));
+    int rc = view_init(&v, o, err);
     if (rc == BKT_OK)
         rc = current_space(&v, out, err);
     view_fini(&v);
+    depth--;
     return rc;
 }
 
@@ -467,9 +479,7 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
 {
     struct transfer t = {.write = write, .mem_type = mem_type, .dxpl = dxpl, .buf = buf};
     struct view     v;
-    if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets whose sources are virtual, more than %d deep: a cycle?", MAX_DEPTH);
-    depth++;
+    BKT_PASS(go_deeper(err));
     int rc = view_init(&v, o, err);
     if (rc == BKT_OK)
         rc = run(&v, &t, mem_space, file_space, err);

@@ -119,6 +119,13 @@ static hsize_t big_n(void)
 
 /* ---- before ---- */
 
+static void new_group(hid_t at, const char *name, int who)
+{
+    hid_t g = TRY(H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    set_attr(g, "who", who);
+    TRY(H5Gclose(g));
+}
+
 static void prepare(hid_t f)
 {
     hsize_t n = 50, unlimited = H5S_UNLIMITED, chunk = CHUNK, side[2] = {SIDE, SIDE}, block[2] = {4, 4};
@@ -138,6 +145,8 @@ static void prepare(hid_t f)
     set_attr(a, "old", 5);
     hid_t t = TRY(H5Gcreate2(a, "tree", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     new_field(t, "leaf", 4000);
+    new_group(a, "there", 1);
+    new_group(b, "back", 2);
     TRY(H5Gclose(t));
     TRY(H5Lcreate_soft("/series", b, "soft", H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Gclose(a));
@@ -175,6 +184,8 @@ static void write_rows(hid_t f, hsize_t from, hsize_t n, int base)
 static void change_links(hid_t f)
 {
     TRY(H5Lmove(f, "a/moves", f, "b/moved", H5P_DEFAULT, H5P_DEFAULT));
+    TRY(H5Lmove(f, "a/there", f, "b/there", H5P_DEFAULT, H5P_DEFAULT)); /* each group gains what the other loses */
+    TRY(H5Lmove(f, "b/back", f, "a/back", H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/goes", H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/tree", H5P_DEFAULT));
     TRY(H5Lcreate_hard(f, "series", f, "b/again", H5P_DEFAULT, H5P_DEFAULT));
@@ -310,8 +321,21 @@ static void check_extents(hid_t f, int last, int next)
     WANT(ok, "table of %d x %d after phase %d", (int)dims[0], (int)dims[1], last);
 }
 
+/* What phase 4 moves between two groups. */
+static void check_moved(hid_t f, const char *from, const char *to, int who, int last, int next)
+{
+    bool moved = exists(f, to), stays = exists(f, from);
+    WANT(moved || stays, "%s is out of reach", to);
+    WANT((!moved || next >= 4) && (!stays || last < 4), "%s after phase %d", to, last);
+    hid_t g = TRY(H5Gopen2(f, moved ? to : from, H5P_DEFAULT));
+    WANT(get_attr(g, "who") == who, "%s is another", to);
+    TRY(H5Gclose(g));
+}
+
 static void check_links(hid_t f, int last, int next)
 {
+    check_moved(f, "a/there", "b/there", 1, last, next);
+    check_moved(f, "b/back", "a/back", 2, last, next);
     bool moved = exists(f, "b/moved"), stays = exists(f, "a/moves");
     WANT(moved || stays, "what is moved is out of reach");
     WANT((!moved || next >= 4) && (!stays || last < 4), "moved after phase %d", last);
