@@ -33,20 +33,50 @@ uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st
     return each < BLOCK_MIN ? 0 : each;
 }
 
-void bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t near, uint64_t file_end)
+static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b) { return a->space == b->space && a->base == b->base; }
+
+/* A range that goes on where another of the call ends has before it what that one has. */
+static void look_back(struct bkt_segs *segs, const struct bkt_limits *lim)
 {
-    uint64_t from = k->off, end = k->off + k->len;
-    uint64_t before = bkt_cache_before(cache, k->space, k->base + k->off);
-    uint64_t grow   = bkt_min_u64(2 * before, bkt_min_u64(GROW_MAX, bkt_cache_limit(cache) / 16));
+    const struct bkt_seg *prev = NULL;
+    uint64_t              len  = 0;
+    for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, lim, &len)) {
+        struct bkt_seg *s = &segs->v[at];
+        if (prev && same_file(prev->file, s->file) && prev->off + len == s->off)
+            s->before = prev->before;
+        else if (s->t->io->cache)
+            s->before = bkt_cache_before(s->t->io->cache, s->file->space, s->file->base + s->off);
+        prev = s;
+    }
+}
+
+size_t bkt_near_begin(struct bkt_segs *segs, const struct bkt_limits *lim)
+{
+    size_t   n = 0;
+    uint64_t len;
+    for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, lim, &len))
+        n++;
+    if (n && bkt_near_budget(segs->v[0].t->io, segs->v[0].file->store, n))
+        look_back(segs, lim);
+    return n;
+}
+
+void bkt_near_widen(struct bkt_task *k, const struct bkt_seg *next, uint64_t near)
+{
+    const struct bkt_seg *s    = &k->segs[0];
+    uint64_t              from = k->off, end = k->off + k->len, limit = s->file->object ? s->t->io->chunk_bytes : UINT64_MAX;
+    uint64_t              grow = bkt_min_u64(2 * s->before, bkt_min_u64(GROW_MAX, bkt_cache_limit(s->t->io->cache) / 16));
+    if (next && same_file(next->file, s->file)) /* which that one fetches */
+        limit = bkt_min_u64(limit, next->off);
     if (k->len <= near / 2) {
         from -= from % near;
         end = bkt_min_u64(end - 1 + (near - (end - 1) % near), INT64_MAX);
     }
-    if (before && grow > k->len) { /* going on from there */
+    if (s->before && grow > k->len) { /* going on from there */
         from = k->off;
         end  = bkt_max_u64(end, bkt_min_u64(k->off + grow, INT64_MAX));
     }
-    end = bkt_min_u64(end, bkt_max_u64(file_end, k->off + k->len));
+    end = bkt_min_u64(end, bkt_max_u64(limit, k->off + k->len));
     end = bkt_min_u64(end, from + k->run->lim.part > k->off + k->len ? from + k->run->lim.part : k->off + k->len);
     k->keep |= end - from > k->len;
     k->off = from;

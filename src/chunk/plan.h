@@ -35,6 +35,7 @@ struct bkt_seg {
     uint64_t               skip, take; /* elements of the run, when it is one that was cut; take 0: whole runs */
     uint32_t               mask;
     bool                   filtered;
+    uint64_t               before;     /* of a range's first: bytes that the cache holds right before it, as the call begins */
 };
 struct bkt_segs {
     struct bkt_seg *v;

@@ -275,7 +275,7 @@ int bkt_task_native(struct bkt_run_state *run, struct bkt_target *t, uint64_t n,
     return BKT_OK;
 }
 
-static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
+static void set_range(struct bkt_task *k, const struct bkt_seg *next, uint64_t len, uint64_t near)
 {
     const struct bkt_seg        *s = &k->segs[0];
     const struct bkt_chunk_file *f = s->file;
@@ -293,7 +293,7 @@ static void set_range(struct bkt_task *k, uint64_t len, uint64_t near)
     if (k->e && k->run->passing)
         bkt_cache_forget(s->t->io->cache, k->space, k->base + k->off, len);
     if (!k->e && near)
-        bkt_near_widen(k, s->t->io->cache, near, f->object ? s->t->io->chunk_bytes : UINT64_MAX);
+        bkt_near_widen(k, next, near);
 }
 
 /* Chunks to be decoded as they arrive.  Not what a cache is to keep: that has to be certain first; and not of a directory, where
@@ -312,7 +312,7 @@ int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, 
     if (!k)
         BKT_NOMEM(err);
     k->segs = s, k->n_segs = n;
-    set_range(k, len, near);
+    set_range(k, at + n < segs->n ? s + n : NULL, len, near);
     k->cost = k->len; /* what it is decoded into is memory of a few workers, the cache's or the caller's */
     for (size_t i = 0; i < n; i++)
         n_filtered += s[i].filtered;

@@ -147,8 +147,11 @@ bool bkt_populate_step(struct bkt_populate *p);
 /* ---- near.c ---- */
 /** How many bytes around each of @p n_ranges small ranges are worth fetching; 0: none. */
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges);
-/** Widen the range of the task. */
-void     bkt_near_widen(struct bkt_task *k, struct bkt_cache *cache, uint64_t near, uint64_t file_end);
+/** How many ranges a call's segments are.  Before any of them is fetched, since this also looks what the cache holds right before
+ *  each: what comes there later is the call's own, and no sign that reading goes on. */
+size_t   bkt_near_begin(struct bkt_segs *segs, const struct bkt_limits *lim);
+/** Widen the range of the task; @p next is the call's next range, NULL: there is none. */
+void     bkt_near_widen(struct bkt_task *k, const struct bkt_seg *next, uint64_t near);
 
 /* ---- work.c ---- */
 /** The bytes are there: hand them to workers, or copy them at once where that is little. */

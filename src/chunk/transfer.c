@@ -243,10 +243,9 @@ static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q,
 static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
 {
     uint64_t len;
-    size_t   n_segs, n_ranges = 0;
+    size_t   n_segs;
     bkt_segs_sort(segs);
-    for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, &run->lim, &len))
-        n_ranges++;
+    size_t n_ranges = bkt_near_begin(segs, &run->lim);
     for (size_t at = 0; at < segs->n && !atomic_load(run->cancel); at += n_segs) {
         struct bkt_task *task = NULL;
         uint64_t         near = bkt_near_budget(segs->v[at].t->io, segs->v[at].file->store, n_ranges);
