@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_PASSED 65536 /* 10 MiB; as many as may be ahead (objects_load.c) */
+
 static struct bkt_follow_part *part_new(size_t cap)
 {
     struct bkt_follow_part *p = cap > SIZE_MAX / sizeof(struct bkt_id) - 1 ? NULL : malloc(sizeof *p + cap * sizeof *p->ids);
@@ -98,7 +100,7 @@ void bkt_follow_push(struct bkt_follow *f, struct bkt_follow_part *p)
     f->tail = p;
 }
 
-bool bkt_follow_next(struct bkt_follow *f, struct bkt_id *id)
+static bool take_next(struct bkt_follow *f, struct bkt_id *id)
 {
     struct bkt_follow_part *p = f->head;
     if (!p)
@@ -112,6 +114,32 @@ bool bkt_follow_next(struct bkt_follow *f, struct bkt_id *id)
     return true;
 }
 
+static void forget_passed(struct bkt_follow *f)
+{
+    bkt_map_free(f->passed, NULL);
+    f->passed = NULL;
+}
+
+bool bkt_follow_next(struct bkt_follow *f, struct bkt_id *id)
+{
+    bool is;
+    do
+        is = take_next(f, id);
+    while (is && f->passed && bkt_map_del(f->passed, id->text, BKT_ID_LEN));
+    if (!f->head)
+        forget_passed(f);
+    return is;
+}
+
+bool bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id)
+{
+    if (!f->head)
+        return true;
+    if (!f->passed)
+        f->passed = bkt_map_new();
+    return f->passed && bkt_map_count(f->passed) < MAX_PASSED && bkt_map_put(f->passed, id->text, BKT_ID_LEN, f, NULL) == BKT_OK;
+}
+
 void bkt_follow_clear(struct bkt_follow *f)
 {
     while (f->head) {
@@ -120,4 +148,5 @@ void bkt_follow_clear(struct bkt_follow *f)
         f->head = next;
     }
     f->tail = NULL;
+    forget_passed(f);
 }

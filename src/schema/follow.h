@@ -6,6 +6,7 @@
 #ifndef BKT_FOLLOW_H
 #define BKT_FOLLOW_H
 
+#include "map.h"
 #include "model.h"
 
 struct bkt_follow_part { /* one group's members */
@@ -15,6 +16,7 @@ struct bkt_follow_part { /* one group's members */
 };
 struct bkt_follow {
     struct bkt_follow_part *head, *tail;
+    struct bkt_map         *passed; /* those that the traversal has come to first: not asked for any more; NULL: none */
 };
 
 /** Ids of the hard links of a group, to be handed to bkt_follow_push(); NULL: none, or out of memory. */
@@ -26,6 +28,9 @@ struct bkt_follow_part *bkt_follow_scan(const void *json, size_t n, const struct
 bool bkt_follow_add(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id);
 void                    bkt_follow_push(struct bkt_follow *f, struct bkt_follow_part *p); /* takes it over; NULL is fine */
 bool                    bkt_follow_next(struct bkt_follow *f, struct bkt_id *id);
+/** The traversal has come to this one while members are queued: where it is faster than what is fetched ahead of it, that would stay
+ *  behind for good, and bring what isn't wanted any more.  False: no memory for it, so it may be fetched in vain. */
+bool                    bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id);
 void                    bkt_follow_clear(struct bkt_follow *f);
 
 #endif

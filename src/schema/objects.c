@@ -139,8 +139,9 @@ static void wait_for(struct bkt_objects *c, struct entry *e)
     e->waiters--;
 }
 
-int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct bkt_object **out, struct bkt_err *err)
+int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const struct bkt_object **out, struct bkt_err *err)
 {
+    struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is let go of here */
     if (!bkt_id_valid(id->text, NULL))
         BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is no object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
@@ -155,6 +156,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id, const struct
             BKT_NOMEM(err);
         }
         e->waiters++; /* so that it isn't evicted before it is looked at */
+        (void)bkt_follow_pass(&c->follow, id);
         (void)pthread_mutex_unlock(&c->lock);
         bkt_load_begin(c, &e, 1, true);
         (void)pthread_mutex_lock(&c->lock);

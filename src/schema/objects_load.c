@@ -103,7 +103,7 @@ static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_i
  * less of it, or NULL. */
 static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
 {
-    struct bkt_follow       q    = {NULL, NULL};
+    struct bkt_follow       q    = {0};
     struct bkt_map         *seen = bkt_map_new();
     struct bkt_follow_part *out  = NULL;
     struct bkt_id           id;

@@ -121,14 +121,13 @@ static void the_cache_keeps_to_its_bound(void)
     bkt_store_close(st);
 }
 
-/* What has been seen fills the cache; that is no reason to fetch no more ahead. */
-static void a_traversal_keeps_ahead_when_the_cache_is_full(void)
+enum { MEMBERS = 1500 };
+
+/* A group of so many, and what a cache has room for: some 400 of them, and the root. */
+static struct bkt_store *long_sample(const char *uri, struct bkt_id *ids)
 {
-    enum { MEMBERS = 1500 };
-    struct bkt_store *st    = sample("mem:long");
+    struct bkt_store *st    = sample(uri);
     struct bkt_buf    links = {0};
-    struct bkt_id     ids[MEMBERS];
-    unsigned          ahead = 0;
     for (int i = 0; i < MEMBERS; i++) {
         (void)snprintf(ids[i].text, sizeof ids[i].text, G "%06x", 0x100 + i);
         put_object(st, ids[i].text, "'links': {}");
@@ -138,24 +137,74 @@ static void a_traversal_keeps_ahead_when_the_cache_is_full(void)
     if (bkt_buf_add_str(&links, "}") < 0)
         abort();
     put_object(st, ROOT_ID, bkt_buf_str(&links));
-    set.meta_cache = 1 << 20; /* some 400 of them, and the root */
+    bkt_buf_fini(&links);
+    set.meta_cache = 1 << 20;
+    return st;
+}
+
+/* Get members from .. until-1 in order, each when what is under way has come: of how many was the next one asked for by then? */
+static unsigned go_through(struct bkt_domain *d, const struct bkt_id *ids, int from, int until)
+{
+    struct bkt_objects *c     = d->objects;
+    unsigned            ahead = 0;
+    for (int i = from; i < until; i++) {
+        bkt_object_release(get(d, ids[i].text));
+        (void)pthread_mutex_lock(&c->lock);
+        while (c->in_flight)
+            (void)pthread_cond_wait(&c->change, &c->lock);
+        ahead += i + 1 < MEMBERS && bkt_map_get(c->entries, ids[i + 1].text, BKT_ID_LEN);
+        (void)pthread_mutex_unlock(&c->lock);
+    }
+    return ahead;
+}
+
+/* What has been seen fills the cache; that is no reason to fetch no more ahead. */
+static void a_traversal_keeps_ahead_when_the_cache_is_full(void)
+{
+    struct bkt_id            ids[MEMBERS];
+    struct bkt_store        *st   = long_sample("mem:long", ids);
     struct bkt_domain       *d    = open_domain("mem:long/home/x.h5");
     const struct bkt_object *root = get(d, ROOT_ID);
+    mark();
     bkt_domain_follow(d, root);
-    for (int i = 0; i < MEMBERS; i++) {
-        bkt_object_release(get(d, ids[i].text));
-        (void)pthread_mutex_lock(&d->objects->lock);
-        while (d->objects->in_flight) /* as if the store were ever faster than we: a worker may be slow to ask for more */
-            (void)pthread_cond_wait(&d->objects->change, &d->objects->lock);
-        ahead += i + 1 < MEMBERS && bkt_map_get(d->objects->entries, ids[i + 1].text, BKT_ID_LEN);
-        (void)pthread_mutex_unlock(&d->objects->lock);
-    }
+    unsigned ahead = go_through(d, ids, 0, MEMBERS);
     bkt_domain_unfollow(d);
-    CHECK(ahead == MEMBERS - 1, "the next one was asked for before it was wanted: %u of %d times", ahead, MEMBERS);
+    CHECK(ahead == MEMBERS - 1, "the next one was asked for before it was wanted: %u of %d times", ahead, MEMBERS - 1);
+    CHECK(gets() == MEMBERS, "%" PRIu64 " GETs", gets());
     bkt_object_release(root);
     bkt_domain_close(d);
     set.meta_cache = 64 << 20;
-    bkt_buf_fini(&links);
+    bkt_store_close(st);
+}
+
+static void set_busy(struct bkt_objects *c, bool busy)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->follow_busy = busy;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* The thread that asks ahead isn't let on for a while. */
+static void a_traversal_that_was_faster_is_overtaken_again(void)
+{
+    enum { ALONE = 700 };
+    struct bkt_id            ids[MEMBERS];
+    struct bkt_store        *st   = long_sample("mem:fast", ids);
+    struct bkt_domain       *d    = open_domain("mem:fast/home/x.h5");
+    const struct bkt_object *root = get(d, ROOT_ID);
+    mark();
+    set_busy(d->objects, true);
+    bkt_domain_follow(d, root);
+    unsigned ahead = go_through(d, ids, 0, ALONE);
+    CHECK(ahead == 0, "%u were asked for ahead: the test tests nothing", ahead);
+    set_busy(d->objects, false);
+    ahead = go_through(d, ids, ALONE, MEMBERS);
+    bkt_domain_unfollow(d);
+    CHECK(ahead == MEMBERS - ALONE - 1, "the next one was asked for before it was wanted: %u of %d times", ahead, MEMBERS - ALONE - 1);
+    CHECK(gets() == MEMBERS, "%" PRIu64 " GETs: none for what was passed", gets());
+    bkt_object_release(root);
+    bkt_domain_close(d);
+    set.meta_cache = 64 << 20;
     bkt_store_close(st);
 }
 
@@ -348,6 +397,7 @@ int main(void)
     prefetched_objects_cost_one_get_each();
     the_cache_keeps_to_its_bound();
     a_traversal_keeps_ahead_when_the_cache_is_full();
+    a_traversal_that_was_faster_is_overtaken_again();
     hard_links_are_counted();
     chunks_are_added_up();
     objects_that_are_being_written_are_read_again();
