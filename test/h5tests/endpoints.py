@@ -96,7 +96,7 @@ problems = []
 
 def check(case, program, argv, env, words):
     try:
-        r = subprocess.run(argv, env={**os.environ, **env}, capture_output=True, text=True, timeout=250, errors="replace")
+        r = subprocess.run(argv, env={**os.environ, **env}, capture_output=True, text=True, timeout=600, errors="replace")
     except subprocess.TimeoutExpired:
         problems.append(f"{case}: {program} hangs")
         return

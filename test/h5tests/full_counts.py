@@ -194,7 +194,7 @@ class Waves:
             self.came += 1
             self.change.notify_all()
             full = min(-(-self.came // self.size) * self.size, self.total)
-            if not self.change.wait_for(lambda: self.came >= full, 60):
+            if not self.change.wait_for(lambda: self.came >= full, 250):
                 self.late += 1
 
 

@@ -60,7 +60,7 @@ static void look(struct sample *s)
     DIR *d = opendir("/proc/self/task");
     WANT(d, "no /proc");
     s->n   = 0;
-    s->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    s->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
     for (struct dirent *e; (e = readdir(d)) && s->n < MAX_THREADS;) {
         long tid = strtol(e->d_name, NULL, 10);
         if (tid <= 0 || tid == (long)getpid())

@@ -283,7 +283,7 @@ def jobs(b):
     while p.poll() is None and not os.listdir(b.domain("jobs2")):  # at work, with most of it to come
         time.sleep(0.01)
     p.send_signal(signal.SIGTERM)
-    err = p.communicate(timeout=60)[1].decode()
+    err = p.communicate(timeout=600)[1].decode()
     made = [n for n in os.listdir(b.domain("jobs2")) if n.endswith(".h5")]
     whole = [n for n in made if os.path.exists(os.path.join(b.domain("jobs2"), n, ".domain.json"))]
     check("stopped: every domain is whole or not there", p.returncode != 0 and sorted(whole) == sorted(made), (p.returncode, made, err[-500:]))

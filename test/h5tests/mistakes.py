@@ -42,7 +42,7 @@ problems = []
 
 
 def fails(what, argv, env, *words, without=()):
-    r = subprocess.run(argv, env={**clean, "HDF5_PLUGIN_PATH": args.plugin, **env}, capture_output=True, text=True, timeout=100,
+    r = subprocess.run(argv, env={**clean, "HDF5_PLUGIN_PATH": args.plugin, **env}, capture_output=True, text=True, timeout=600,
                        errors="replace")
     said = r.stdout + r.stderr
     missing, unwanted = [w for w in words if w not in said], [w for w in without if w in said]

@@ -118,12 +118,12 @@ def run(command, folder, settings):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
     env.update(settings, PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore")
     command = command.replace("PROGRAM", os.path.abspath(__file__) + " --program")
-    done = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
     said = [f"exit {done.returncode}", done.stdout, done.stderr]
     for name in ("a.nc", "out.nc", "out.h5"):
         if re.search(rf"\b{name}\b", command):
             dump = "ncdump" if name.endswith("nc") else "h5dump"
-            done = subprocess.run([dump, name], cwd=folder, env=env, capture_output=True, text=True, timeout=100)
+            done = subprocess.run([dump, name], cwd=folder, env=env, capture_output=True, text=True, timeout=600)
             said += [f"-- {name}: exit {done.returncode}", done.stdout or done.stderr]
     return re.sub(r"pid\d+|\d\d:\d\d:\d\d|(?<=DATASET )\d+", "", "\n".join(said).replace(folder, "."))
 

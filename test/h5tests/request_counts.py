@@ -175,7 +175,7 @@ class Gate:
             self.came += 1
             self.change.notify_all()
             if self.came > 1:
-                self.change.wait_for(lambda: self.came > self.count, 60)
+                self.change.wait_for(lambda: self.came > self.count, 250)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -81,10 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.delete_many(body)
         held = HOLD if self.command == "PUT" else None
         if held and re.search(held[0], key):
-            held[1].wait(60)
+            held[1].wait(250)
         for method, what, barrier in GATES:
             if method == self.command and re.search(what, key):
-                barrier.wait(60)
+                barrier.wait(250)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body), [key]))
             if held and re.search(held[2], key):

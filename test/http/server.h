@@ -38,7 +38,7 @@ struct answer {
     enum after  after;       /* what follows what was sent */
     hold_fn    *hold;        /* not NULL: nothing is sent while it says true */
     unsigned    delay_ms;    /* before the status line */
-    unsigned    until;       /* nor before so many requests have come in all (server_count()), or 30 s are over */
+    unsigned    until;       /* nor before so many requests have come in all (server_count()) */
     unsigned    slow_ms;     /* pause after each `piece` bytes of the body */
     size_t      piece;
     bool        raw;         /* the body is all that is sent: no status line, no headers */

@@ -102,7 +102,7 @@ static void many_ask_at_once(void)
     fake_s3_fini(&f);
 }
 
-/* Two rounds of requests, or three, of which none waits for another of its own (else this takes minutes). */
+/* Two rounds of requests, or three, of which none waits for another of its own (else this never ends). */
 static void it_takes_few_rounds(void)
 {
     for (int i = 0; i < 2; i++) {

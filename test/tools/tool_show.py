@@ -1,5 +1,5 @@
 """Claims about h5bucket: ls, info, stat.  Run by tool.py."""
-import json, os, time
+import json, os
 
 from bed import FX, dir_only, fails, ok
 
@@ -165,11 +165,10 @@ def test_load_retries_as_often_as_it_is_told(b):
     fails(b.run("load", "--retries=x", file, b.new()), "retries", rc=2)
 
 
-def test_a_dead_server_is_told_soon(b):
+def test_a_dead_server_is_told(b):
+    """How soon: http_engine, by made time."""
     for url in ("http://127.0.0.1:1", "http://no-such-host.invalid"):
-        begin = time.time()
         r = b.run("ls", "-e", url, "--set", "retries=1", "--set", "deadline_ms=5000", "s3://bucket/x",
                   env={"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"})
         fails(r, url.split("//")[1].split(":")[0])
-        assert time.time() - begin < 30, "it takes too long"
 

@@ -389,7 +389,7 @@ static void shutdown_ends_process(void **state)
 {
     struct told t = TOLD;
     (void)state;
-    write_file("config", "[default]\ncredential_process = sleep 30\n");
+    write_file("config", "[default]\ncredential_process = sleep 3000\n");
     struct bkt_cred *p = provider(NULL);
     bkt_cred_want(p, on_ready, &t);
     nap(100);
