@@ -133,6 +133,8 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
 
 static int follow_name(struct bkt_vobj *o, const void *arg)
 {
+    if (o->attr_gone)
+        return BKT_OK;
     char *name = strdup(arg);
     if (!name)
         return BKT_ENOMEM;
@@ -141,19 +143,43 @@ static int follow_name(struct bkt_vobj *o, const void *arg)
     return BKT_OK;
 }
 
-/* It can be read on, as in HDF5. */
+static void gone_free(struct bkt_attr *g)
+{
+    if (g)
+        bkt_attr_fini(g);
+    free(g);
+}
+
+/* It can be read on, as in HDF5.  Not by who has an earlier one of that name open, which somebody else has deleted. */
 static int keep_gone(struct bkt_vobj *o, const void *arg)
 {
     const struct bkt_attr *a = arg;
-    struct bkt_attr       *g = calloc(1, sizeof *g);
+    if (o->attr_gone || o->attr_created != a->created)
+        return BKT_OK;
+    struct bkt_attr *g = calloc(1, sizeof *g);
     if (!g)
         return BKT_ENOMEM;
-    o->attr_gone = g;
     *g = (struct bkt_attr){.created = a->created, .seq = a->seq, .name_utf8 = a->name_utf8, .space = a->space, .has_value = a->has_value};
     g->name = strdup(a->name);
     g->bad  = a->bad ? strdup(a->bad) : NULL;
     bool ok = g->name && (!a->bad || g->bad) && bkt_type_copy(a->type, &g->type) == BKT_OK;
-    return ok && bkt_buf_add(&g->value, a->value.ptr, a->value.len) == BKT_OK ? BKT_OK : BKT_ENOMEM;
+    if (!ok || bkt_buf_add(&g->value, a->value.ptr, a->value.len) < 0) {
+        gone_free(g);
+        return BKT_ENOMEM;
+    }
+    o->attr_gone = g;
+    return BKT_OK;
+}
+
+/* It is still there. */
+static int take_back(struct bkt_vobj *o, const void *arg)
+{
+    const struct bkt_attr *a = arg;
+    if (o->attr_gone && o->attr_gone->created == a->created) {
+        gone_free(o->attr_gone);
+        o->attr_gone = NULL;
+    }
+    return BKT_OK;
 }
 
 /* Those that are open on an attribute, through whichever handle of the domain. */
@@ -162,7 +188,7 @@ static int tell_handles(struct bkt_vobj *owner, const char *name, int (*tell)(st
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
-            if (!o->attr_name || o->attr_gone || strcmp(o->attr_name, name) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
+            if (!o->attr_name || strcmp(o->attr_name, name) != 0 || strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
             if (tell(o, arg) < 0)
                 BKT_NOMEM(err);
@@ -187,8 +213,12 @@ static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err 
     const struct bkt_attr *a = bkt_attrs_find(&owner->obj->attrs, name);
     if (!a)
         BKT_FAIL(err, BKT_ENOENT, "%s has no attribute '%s'", bkt_attr_place(owner), name);
-    BKT_PASS(tell_handles(owner, name, keep_gone, a, err));
-    return bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
+    int rc = tell_handles(owner, name, keep_gone, a, err);
+    rc     = rc < 0 ? rc : bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
+    a      = bkt_attrs_find(&owner->obj->attrs, name);
+    if (rc < 0 && a)
+        (void)tell_handles(owner, name, take_back, a, NULL);
+    return rc;
 }
 
 static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_t *q, struct bkt_err *err)

@@ -2,6 +2,8 @@
 #include "compare_write.h"
 
 #include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static hid_t attr(hid_t obj, const char *name, hid_t type, hid_t space)
 {
@@ -403,4 +405,45 @@ static const struct write_case cases[] = {
     {"names that were said to be ASCII, or UTF-8", said_sets, said_sets_stored},
 };
 
-int main(void) { return compare_write_main(cases, COUNT(cases)); }
+/* ---- another writer, not compared ---- */
+
+static void replaced_in_child(const char *name, hid_t fapl)
+{
+    int status = 1;
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        hid_t f  = H5Fopen(name, H5F_ACC_RDWR, fapl);
+        bool  ok = f >= 0 && H5Adelete(f, "a") >= 0;
+        put_int(f, "a", 2);
+        _exit(H5Fclose(f) < 0 || !ok);
+    }
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the other writer ends with %#x", (unsigned)status);
+}
+
+/* Who has an attribute open that somebody else has deleted doesn't get another one of that name which we delete. */
+static void replaced_by_others(const struct out *o)
+{
+    const char *name = new_name(o, "replaced.h5");
+    int         v    = 0;
+    hid_t       fapl = new_fapl(o), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    put_int(f, "a", 1);
+    H5Fclose(f);
+    f       = H5Fopen(name, H5F_ACC_RDWR, fapl);
+    hid_t g = H5Gopen2(f, "/", H5P_DEFAULT), a = H5Aopen(g, "a", H5P_DEFAULT);
+    replaced_in_child(name, fapl);
+    CHECK(H5Orefresh(g) >= 0, "H5Orefresh: %s", error_text());
+    CHECK(H5Aread(a, H5T_NATIVE_INT, &v) < 0, "another one is read: %d", v);
+    CHECK(H5Adelete(g, "a") >= 0, "H5Adelete: %s", error_text());
+    CHECK(H5Aread(a, H5T_NATIVE_INT, &v) < 0, "another one is read, which is deleted: %d", v);
+    H5Aclose(a);
+    H5Gclose(g);
+    CHECK(H5Fclose(f) >= 0, "H5Fclose: %s", error_text());
+    H5Pclose(fapl);
+}
+
+int main(void)
+{
+    compare_write_extra(replaced_by_others, &(struct out){.ours = true});
+    return compare_write_main(cases, COUNT(cases));
+}
