@@ -412,17 +412,19 @@ static void wave_add(struct wave *w, struct bkt_change *c)
     w->v[w->n++]  = c;
 }
 
-/* Those that are through are forgotten; those that lost the race are left in the list. */
-static int end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, struct bkt_err *err)
+/* Those that are through are forgotten; those that lost the race are left in the list.  False: nothing more is to be tried. */
+static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, int *first, struct bkt_err *err)
 {
-    int rc = run_wave(w, err);
+    struct bkt_err why = {.n = 0};
+    int            rc  = run_wave(w, &why);
     for (size_t k = 0; k < w->n; k++) {
         if (w->v[k]->done)
             forget(w->d, w->v[k]);
         else if (w->v[k]->lost)
             left[(*n_left)++] = w->v[k];
     }
-    return rc;
+    keep_first(first, err, rc, &why);
+    return goes_on(rc, w->ordered);
 }
 
 /* In waves; then one by one those that lost, or are known to lose often.  @p v is used up. */
@@ -430,15 +432,15 @@ static int flush_list(struct bkt_domain *d, struct bkt_change **v, size_t n, boo
                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;
-    struct bkt_err why  = {.n = 0};
-    size_t         left = 0, none = 0;
-    int            rc   = BKT_OK;
-    bool           ordered = n && !gaining && loses_links(v[0]); /* then all do: they are one phase */
+    size_t left = 0, none = 0;
+    int    rc   = BKT_OK;
+    bool   ordered = n && !gaining && loses_links(v[0]); /* then all do: they are one phase */
+    bool   on      = true;
     if (!n)
         return BKT_OK;
     if (!w)
         BKT_NOMEM(err);
-    for (size_t i = 0; i < n && goes_on(rc, ordered);) {
+    for (size_t i = 0; i < n && on;) {
         uint64_t bytes = 0;
         wave_begin(w, d, gaining, ordered, clash);
         while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
@@ -450,14 +452,14 @@ static int flush_list(struct bkt_domain *d, struct bkt_change **v, size_t n, boo
                 wave_add(w, c);
         }
         if (w->n)
-            keep_first(&rc, err, end_wave(w, v, &left, &why), &why);
+            on = end_wave(w, v, &left, &rc, err);
     }
-    for (size_t i = 0; i < left && goes_on(rc, ordered); i++) {
+    for (size_t i = 0; i < left && on; i++) {
         struct bkt_change *dummy[1];
         wave_begin(w, d, gaining, ordered, clash);
         wave_add(w, v[i]);
         none = 0;
-        keep_first(&rc, err, end_wave(w, dummy, &none, &why), &why);
+        on   = end_wave(w, dummy, &none, &rc, err);
     }
     return rc;
 }

@@ -156,28 +156,48 @@ static void nothing_is_there_for_a_while(void)
     bkt_domain_close(d);
 }
 
-/* An object that can't be read keeps none of the others from being stored. */
-static void one_is_damaged(void)
+/* Three datasets that both have changed, @p e first, so that @p d has to read them. */
+static void three_changed_by_both(struct bkt_domain *d, struct bkt_domain **e, struct bkt_id more[3])
 {
-    struct bkt_id      a, b, ds, more[3];
-    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
-    struct bkt_id      root = *bkt_domain_root(d);
+    struct bkt_id root = *bkt_domain_root(d);
     for (int i = 0; i < 3; i++) {
         more[i] = add_dset(d, 10);
         link_it(d, &root, (char[]){(char)('p' + i), 0}, &more[i]);
     }
     OK(bkt_domain_flush(d, err));
-    e = open_other(name);
+    *e = open_other(name);
     for (int i = 0; i < 3; i++) {
-        set_attr(e, &more[i], "v", 1, BKT_ATTR_CREATE);
+        set_attr(*e, &more[i], "v", 1, BKT_ATTR_CREATE);
         set_attr(d, &more[i], "w", 1, BKT_ATTR_CREATE);
     }
-    OK(bkt_domain_flush(e, err)); /* so that d has to read them */
+    OK(bkt_domain_flush(*e, err));
+}
+
+/* An object that can't be read keeps none of the others from being stored. */
+static void one_is_damaged(void)
+{
+    struct bkt_id      a, b, ds, more[3];
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    three_changed_by_both(d, &e, more);
     with_faults(d, &(struct bkt_fault){.op = BKT_GET, .key_part = more[1].text + 20, .code = BKT_EACCES}, 1);
     FAILS(BKT_EACCES, "can't be written", bkt_domain_flush(d, err));
     FAILS(BKT_EACCES, "can't be written", bkt_domain_flush(d, err));
     CHECK(attr_value(fresh_look(&more[0], &f), "w") == 1 && attr_value(get(f, &more[2]), "w") == 1, "the others are stored");
     bkt_domain_close(f);
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+}
+
+/* But no more is tried once the store is out of reach, whatever failed before: each would wait until its deadline. */
+static void out_of_reach_after_one_is_damaged(void)
+{
+    static const struct bkt_fault rules[] = {{.op = BKT_GET, .times = 1, .code = BKT_EACCES}, {.op = BKT_GET, .code = BKT_ENET}};
+    struct bkt_id                 a, b, ds, more[3];
+    struct bkt_domain            *d = sample(&a, &b, &ds), *e;
+    three_changed_by_both(d, &e, more);
+    with_faults(d, rules, 2);
+    FAILS(BKT_EACCES, "can't be written", bkt_domain_flush(d, err));
+    CHECK(bkt_fault_hits(d->store, 1) == 1, "%u requests to a store that doesn't answer", bkt_fault_hits(d->store, 1));
     bkt_domain_close(e);
     bkt_domain_close(d);
 }
@@ -621,6 +641,7 @@ int main(void)
     moved_into_what_another_deleted();
     nothing_is_there_for_a_while();
     one_is_damaged();
+    out_of_reach_after_one_is_damaged();
     replaced_and_removed();
     what_nobody_knows_stays();
     what_fails_is_kept();
