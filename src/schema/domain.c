@@ -447,12 +447,6 @@ int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt
     return BKT_OK;
 }
 
-static bool is_pointer(const char *path)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    return bkt_pointer_read(path, &target, NULL) != 0;
-}
-
 int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n = {0};
@@ -464,7 +458,7 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
         return 1;
     }
     /* A local file of that name is somebody else's, whatever the default bucket holds, unless it points to a domain. */
-    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !is_pointer(name))
+    if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
         return 0;
     int  rc     = bkt_name_parse(name, set, &n, &why);
     bool parsed = rc == BKT_OK;

@@ -61,6 +61,12 @@ int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *e
     return bkt_buf_add(target, name, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : 1;
 }
 
+bool bkt_pointer_is(const char *path)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    return bkt_pointer_read(path, &target, NULL) != 0;
+}
+
 int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_PASS(check(target, strlen(target), err));

@@ -22,6 +22,8 @@
  * @return 1; 0: not a regular file, or no pointer file; BKT_EFORMAT: it is one, but what it names is missing, too long,
  *         spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path; BKT_ENOMEM */
 int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
+/** Whether it is one, good or bad. */
+bool bkt_pointer_is(const char *path);
 
 /** Make @p path a pointer file to @p target; @p replace: also where there is a file, whose place it takes.
  * @return BKT_OK; BKT_EINVAL: no target for a pointer file; BKT_EEXIST: there is a file, and it isn't replaced; BKT_EIO, BKT_ENOMEM.

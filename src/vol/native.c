@@ -28,13 +28,6 @@ static hid_t native_fapl(hid_t like)
     return fapl;
 }
 
-/* It looks like HDF5 from outside, but stands for a domain. */
-static bool is_pointer(const char *path)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    return bkt_pointer_read(path, &target, NULL) != 0;
-}
-
 static bool is_hdf5(const char *path, hid_t fapl)
 {
     htri_t yes = 0;
@@ -44,19 +37,15 @@ static bool is_hdf5(const char *path, hid_t fapl)
 /* What is opened is these bytes, whatever has the name; HDF5 looks into none of its files then. */
 static bool has_image(hid_t fapl)
 {
-    void  *image = NULL;
-    size_t size  = 0;
-    if (fapl < 0 || H5Pget_file_image(fapl, &image, &size) < 0 || !size)
-        return false;
-    (void)H5free_memory(image);
-    return true;
+    size_t size = 0;
+    return fapl >= 0 && H5Pget_file_image(fapl, NULL, &size) >= 0 && size > 0;
 }
 
 bool bkt_native_is_plain(const char *name)
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    hid_t       fapl = said || !is_pointer(path) ? native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
+    hid_t       fapl = said || !bkt_pointer_is(path) ? native_fapl(H5I_INVALID_HID) : H5I_INVALID_HID;
     bool        yes  = fapl >= 0 && is_hdf5(path, fapl);
     if (fapl >= 0)
         (void)H5Pclose(fapl);
@@ -76,7 +65,7 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
 {
     bool        said;
     const char *path = plain_path(name, &said);
-    if (!said && is_pointer(path))
+    if (!said && bkt_pointer_is(path))
         return BKT_ENOENT;
     if (!may_be_file(path, like)) {
         if (said)
