@@ -4,12 +4,7 @@
 say() { printf '\n\033[1m== %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"
-    elif command -v sudo >/dev/null; then sudo "$@"
-    else die "need root or sudo for: $*"
-    fi
-}
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 listed() { sed 's/#.*//' "$@" | tr -s ' \t\n' '\n' | sort -u | sed '/^$/d'; }
 
@@ -22,7 +17,9 @@ need_packages() {
         is_installed "$p" || missing="$missing $p"
     done
     [ -n "$missing" ] || return 0
-    command -v apt-get >/dev/null || die "this is no Debian system; please install what provides:$missing"
+    by_hand="apt-get install --no-install-recommends$missing"
+    command -v apt-get >/dev/null || die "this is no Debian system: install what provides$missing, and build with cmake (README.md)"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "packages are missing, and there is no sudo; as root: $by_hand"
     say "installing:$missing"
     guard=/usr/sbin/policy-rc.d
     # dpkg asks policy-rc.d whether it may start a service: it may not (Debian policy 9.3.3)
@@ -37,9 +34,10 @@ need_packages() {
         fi
         export DEBIAN_FRONTEND=noninteractive
         quiet() { "$@" > "$log" 2>&1 || { tail -n 20 "$log" >&2; return 1; }; }
-        quiet apt-get -q -o DPkg::Lock::Timeout=300 update || echo "apt-get update failed; going on with the lists there are" >&2
+        quiet apt-get -q -o DPkg::Lock::Timeout=300 -o APT::Update::Error-Mode=any update ||
+            echo "apt-get update failed; going on with the lists there are" >&2
         quiet apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 install --no-install-recommends "$@"
-    ' sh "$guard" $missing || die "installing packages failed (see above); missing:$missing"
+    ' sh "$guard" $missing || die "installing packages failed (see above); by hand, as root: $by_hand"
 }
 
 # The HDF5 to build against: the user's choice, else the system's if it is 1.14 or newer, else our own build.
