@@ -284,6 +284,31 @@ static void reading(hid_t text, const char *name)
     all_there(name, &all, text);
 }
 
+/* ---- deleting what is open, failing at each allocation of that ---- */
+
+static void deleting(hid_t text, const char *name)
+{
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    bool  reached = true;
+    int   seven = 7, v;
+    (void)text;
+    for (at = 1; reached; at++) {
+        (void)set_attr(f, "brief", H5T_NATIVE_INT, &seven);
+        hid_t a = H5Aopen(f, "brief", H5P_DEFAULT);
+        memory_short_begin(at, 0);
+        (void)SAY(H5Adelete(f, "brief"));
+        reached    = memory_short_end() >= at;
+        bool there = H5Aexists(f, "brief") > 0;
+        v          = 0;
+        CHECK(SAY(H5Aread(a, H5T_NATIVE_INT, &v)) >= 0 && v == 7, "%d: %s", v, why);
+        CHECK(!there || SAY(H5Awrite(a, H5T_NATIVE_INT, &seven)) >= 0, "it is there, but can't be written: %s", why);
+        CHECK(!there || SAY(H5Adelete(f, "brief")) >= 0, "%s", why);
+        close_id(a, H5Aclose);
+    }
+    CHECK(at > 5, "so few allocations");
+    CHECK(SAY(H5Fclose(f)) >= 0, "closing");
+}
+
 /* ---- one process for each ---- */
 
 /* Libcurl 7.88 divides by zero when memory failed while it took note of a socket, and it comes to that socket again.  engine.c closes
@@ -378,6 +403,7 @@ int main(int argc, char **argv)
         (void)one(writing, name_of("m.h5"), 0, -1);
         (void)one(reading, name_of("m.h5"), atol(argv[1]), atol(argv[2]));
     } else {
+        (void)one(deleting, name_of("d.h5"), 0, -1);
         each(NULL, writing, "writing");
         (void)one(writing, name_of("m.h5"), 0, -1);
         each(NULL, reading, "reading");
