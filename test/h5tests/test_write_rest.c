@@ -401,6 +401,14 @@ static void say_read(struct out *o, const char *what, hid_t d, hid_t mem, hsize_
     H5Sclose(space);
 }
 
+/* HDF5 2.x doesn't convert the zeros of a chunk that isn't there, whatever else was written; 1.14 and we don't as long as nothing was.
+ * So of a dataset in chunks of 2 only the one that was written is compared. */
+static void say_written(struct out *o, const char *what, hid_t d, hid_t mem, hsize_t from, hsize_t n, bool chunked)
+{
+    bool only_there = H5_VERS_MAJOR >= 2 && chunked;
+    say_read(o, what, d, mem, only_there ? 2 : from, only_there ? 2 : n);
+}
+
 static void zeros_of(hid_t f, struct out *o, const char *name, hid_t type, hid_t mem)
 {
     for (int way = 0; way < 6; way++) {
@@ -418,8 +426,8 @@ static void zeros_of(hid_t f, struct out *o, const char *name, hid_t type, hid_t
         say_read(o, "never written", d, mem, 1, 4);
         H5Sselect_hyperslab(s, H5S_SELECT_SET, (hsize_t[]){2}, NULL, (hsize_t[]){1}, NULL);
         say_result(o, "writing", H5Dwrite(d, type, one, s, H5P_DEFAULT, "\003\0xyz      "));
-        say_read(o, "one written", d, mem, 0, 4);
-        say_read(o, "elsewhere", d, mem, 4, 2);
+        say_written(o, "one written", d, mem, 0, 4, way == 1);
+        say_written(o, "elsewhere", d, mem, 4, 2, way == 1);
         H5Dclose(d);
         H5Sclose(s);
         H5Sclose(one);
@@ -444,7 +452,7 @@ static void zeros(hid_t f, struct out *o)
 static void zeros_again(hid_t f, struct out *o)
 {
     hid_t wide = some_enum(H5T_STD_I32BE), d = H5Dopen2(f, "enum 1", H5P_DEFAULT);
-    say_read(o, "stored", d, wide, 0, 6);
+    say_written(o, "stored", d, wide, 0, 6, true);
     H5Dclose(d);
     H5Tclose(wide);
 }
