@@ -28,5 +28,5 @@ debian_source() {
             -o Dir::Cache::archives="$dsc_work/archives" -o Dir::State::status="$dsc_work/status" \
             -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3 "$@")
     }
-    dsc_apt update && dsc_apt --only-source -t "$dsc_suite" "$@" source "$dsc_package"
+    dsc_apt -o APT::Update::Error-Mode=any update && dsc_apt --only-source -t "$dsc_suite" "$@" source "$dsc_package"
 }
