@@ -8,6 +8,7 @@
 #include "domain_impl.h"
 #include "edit.h"
 #include "fault.h"
+#include "pool.h"
 #include "write_testing.h"
 
 static void put_between(struct world *w, const struct bkt_fault *f, size_t n, struct bkt_store **st)
@@ -241,6 +242,14 @@ extern char **environ;
 #define WRITERS 16
 #define EACH    60
 
+/* No thread is left. */
+static void all_over(void)
+{
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+}
+
 static int writer(const char *uri, unsigned who)
 {
     struct bkt_settings set;
@@ -264,6 +273,7 @@ static int writer(const char *uri, unsigned who)
     bkt_dsetio_close(io);
     bkt_domain_close(dom);
     bkt_settings_fini(&set);
+    all_over();
     return 0;
 }
 
@@ -325,6 +335,7 @@ int main(int argc, char **argv)
         char *name = text("%s/d.h5", argv[1]);
         many(argv[0], argv[1], name, "");
         free(name);
+        all_over();
         return failures != 0;
     }
     fails_once("");
@@ -340,5 +351,6 @@ int main(int argc, char **argv)
     grown_by_another(false);
     grown_by_another(true);
     many_in_a_directory(argv[0]);
+    all_over();
     return failures != 0;
 }
