@@ -12,22 +12,22 @@
 
 /* Where the copy of an object is */
 struct bkt_place {
-    char *path; /* from the root of the copy; NULL: no link leads to it yet, and it is held */
-    hid_t held;
+    hid_t base; /* held: the copy of what the call began with, of what a reference leads to, or of a committed type */
+    char *path; /* from there; ".": that one itself */
 };
 
 static void place_free(void *arg)
 {
     struct bkt_place *p = arg;
-    bkt_hid_closep(&p->held);
+    bkt_hid_closep(&p->base);
     free(p->path);
     free(p);
 }
 
 int bkt_copy_failed(const struct copy *c, const char *what)
 {
-    char where[300];
-    (void)snprintf(where, sizeof where, "copying %.100s: %.100s", bkt_buf_str(&c->path), what);
+    char where[320];
+    (void)snprintf(where, sizeof where, "copying %.100s%.100s: %.100s", c->name, bkt_buf_str(&c->path) + (c->path.len > 0), what);
     return bkt_h5err_capture(c->err, where);
 }
 
@@ -42,35 +42,26 @@ static struct bkt_place *place_of(struct copy *c, hid_t from, struct bkt_copied 
     return *rc < 0 ? NULL : bkt_map_get(c->places, what, sizeof *what);
 }
 
-/* @p held: taken over; H5I_INVALID_HID: it is at the present path */
-static int remember(struct copy *c, const struct bkt_copied *what, hid_t held)
+/* @p self: the copy, to which no link leads yet; H5I_INVALID_HID: it is at the present path */
+static int remember(struct copy *c, const struct bkt_copied *what, hid_t self)
 {
-    struct bkt_place *p = calloc(1, sizeof *p);
-    if (p && held < 0)
-        p->path = strdup(bkt_buf_str(&c->path));
-    if (!p || (held < 0 && !p->path) || bkt_map_put(c->places, what, sizeof *what, p, NULL) < 0) {
+    struct bkt_place *p    = calloc(1, sizeof *p);
+    hid_t             base = self < 0 ? c->base : self;
+    if (!p || !(p->path = strdup(self < 0 ? bkt_buf_str(&c->path) : ".")) || bkt_map_put(c->places, what, sizeof *what, p, NULL) < 0) {
         if (p)
             free(p->path);
         free(p);
-        bkt_hid_closep(&held);
         return no_memory(c);
     }
-    p->held = held;
-    return BKT_OK;
+    p->base = H5Iinc_ref(base) < 0 ? H5I_INVALID_HID : base;
+    return p->base < 0 ? bkt_copy_failed(c, "H5Iinc_ref") : BKT_OK;
 }
 
-static int link_again(struct copy *c, struct bkt_place *p, hid_t dst, const char *name, hid_t lcpl)
+static int link_again(struct copy *c, const struct bkt_place *p, hid_t dst, const char *name, hid_t lcpl)
 {
-    if (p->path)
-        return H5Lcreate_hard(c->root, p->path, dst, name, lcpl, H5P_DEFAULT) < 0 ? bkt_copy_failed(c, "H5Lcreate_hard") : BKT_OK;
-    if (H5Olink(p->held, dst, name, lcpl, H5P_DEFAULT) < 0)
-        return bkt_copy_failed(c, "H5Olink");
-    p->path = strdup(bkt_buf_str(&c->path));
-    if (!p->path)
-        return no_memory(c);
-    bkt_hid_closep(&p->held);
-    p->held = H5I_INVALID_HID;
-    return BKT_OK;
+    herr_t rc = strcmp(p->path, ".") == 0 ? H5Olink(p->base, dst, name, lcpl, H5P_DEFAULT)
+                                          : H5Lcreate_hard(p->base, p->path, dst, name, lcpl, H5P_DEFAULT);
+    return rc < 0 ? bkt_copy_failed(c, "H5Olink") : BKT_OK;
 }
 
 /* ---- committed types ---- */
@@ -105,8 +96,7 @@ static int copy_committed(struct copy *c, hid_t from, const struct bkt_copied *w
         BKT_PASS(commit(c, from, dst, name, lcpl, &to));
     else if (name && H5Olink(to, dst, name, lcpl, H5P_DEFAULT) < 0)
         return bkt_copy_failed(c, "H5Olink");
-    hid_t held = !name && H5Iinc_ref(to) >= 0 ? to : H5I_INVALID_HID;
-    BKT_PASS(remember(c, what, held)); /* before its attributes: one may be of this very type */
+    BKT_PASS(remember(c, what, name ? H5I_INVALID_HID : to)); /* before its attributes: one may be of this very type */
     tcpl = H5Tget_create_plist(from);
     if (fresh) {
         copy_comment(from, to);
@@ -128,7 +118,10 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
     BKT_PASS(rc);
     if (!p)
         return copy_committed(c, type, &what, c->root, NULL, H5P_DEFAULT, out);
-    *out = p->path ? H5Topen2(c->root, p->path, H5P_DEFAULT) : H5Iinc_ref(p->held) < 0 ? H5I_INVALID_HID : p->held;
+    if (strcmp(p->path, ".") == 0)
+        *out = H5Iinc_ref(p->base) < 0 ? H5I_INVALID_HID : p->base;
+    else
+        *out = H5Topen2(p->base, p->path, H5P_DEFAULT);
     return *out < 0 ? bkt_copy_failed(c, "the copy of a committed datatype") : BKT_OK;
 }
 
@@ -138,8 +131,8 @@ int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *lo
 {
     int                     rc;
     const struct bkt_place *p = place_of(c, from, what, &rc);
-    *loc  = p && !p->path ? p->held : c->root;
-    *name = !p ? NULL : p->path ? p->path : ".";
+    *loc  = p ? p->base : H5I_INVALID_HID;
+    *name = p ? p->path : NULL;
     return rc;
 }
 
@@ -174,7 +167,9 @@ static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hi
     bool                   was  = bkt_external_inside(!here || !bkt_copy_is_outside(from, dcpl));
     bool                   grows;
     BKT_CLEANUP(bkt_hid_closep) hid_t first = space_to_begin_with(space, dcpl, &grows);
-    hid_t                             to    = first < 0 ? first : H5Dcreate2(dst, name, type, first, lcpl, dcpl, H5P_DEFAULT);
+    hid_t to = first < 0 ? first
+               : name    ? H5Dcreate2(dst, name, type, first, lcpl, dcpl, H5P_DEFAULT)
+                         : H5Dcreate_anon(dst, type, first, dcpl, H5P_DEFAULT);
     (void)bkt_external_inside(was);
     if (to < 0 || !grows || grow(to, space) >= 0)
         return to;
@@ -192,7 +187,7 @@ static int copy_dataset(struct copy *c, hid_t from, const struct bkt_copied *wha
     to = create_copy(from, dst, name, type, space, lcpl, dcpl);
     if (to < 0)
         return bkt_copy_failed(c, "H5Dcreate");
-    BKT_PASS(remember(c, what, H5I_INVALID_HID));
+    BKT_PASS(remember(c, what, name ? H5I_INVALID_HID : to));
     BKT_PASS(bkt_copy_data(c, from, to, dcpl));
     copy_comment(from, to);
     return bkt_copy_attrs(c, from, to, dcpl);
@@ -274,32 +269,33 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
     return m.rc == BKT_OK && numbered ? bkt_copy_number(c, to, true, info.max_corder) : m.rc;
 }
 
-static int identify_above(struct copy *c)
+/* Its attributes last, as in HDF5: of what references of theirs lead to, members aren't copied a second time. */
+static int fill_group(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth)
 {
-    unsigned long fileno;
-    c->above = c->top;
-    if (!c->made)
-        return BKT_OK;
-    BKT_CLEANUP(bkt_hid_closep) hid_t group = H5Oopen(c->root, c->made, H5P_DEFAULT);
-    return group < 0 ? bkt_copy_failed(c, "H5Oopen") : bkt_object_identify(group, &fileno, &c->above, c->err);
+    copy_comment(from, to);
+    if (depth == 0 || !(c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG))
+        BKT_PASS(copy_members(c, from, to, gcpl, depth));
+    return bkt_copy_attrs(c, from, to, gcpl);
 }
 
 static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t gcpl = H5Gget_create_plist(from), to = H5I_INVALID_HID;
-    unsigned long fileno;
-    to = gcpl < 0 ? gcpl : H5Gcreate2(dst, name, lcpl, gcpl, H5P_DEFAULT);
+    if (gcpl >= 0)
+        to = name ? H5Gcreate2(dst, name, lcpl, gcpl, H5P_DEFAULT) : H5Gcreate_anon(dst, gcpl, H5P_DEFAULT);
     if (to < 0)
         return bkt_copy_failed(c, "H5Gcreate");
-    if (depth == 0 && c->same_file) {
-        BKT_PASS(bkt_object_identify(to, &fileno, &c->top, c->err));
-        BKT_PASS(identify_above(c));
-        c->has_top = true;
-    }
-    BKT_PASS(remember(c, what, H5I_INVALID_HID));
-    copy_comment(from, to);
-    BKT_PASS(bkt_copy_attrs(c, from, to, gcpl));
-    return depth > 0 && c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG ? BKT_OK : copy_members(c, from, to, gcpl, depth);
+    BKT_PASS(remember(c, what, name ? H5I_INVALID_HID : to));
+    if (name)
+        return fill_group(c, from, to, gcpl, depth);
+    struct copy above = *c;
+    c->base           = to;
+    c->path           = (struct bkt_buf){0};
+    int rc            = bkt_buf_add_str(&c->path, ".") < 0 ? no_memory(c) : fill_group(c, from, to, gcpl, depth);
+    bkt_buf_fini(&c->path);
+    c->base = above.base;
+    c->path = above.path;
+    return rc;
 }
 
 static int copy_new(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
@@ -313,7 +309,8 @@ static int copy_new(struct copy *c, hid_t from, const struct bkt_copied *what, h
         case H5I_DATATYPE:
             return copy_datatype(c, from, what, dst, name, lcpl);
         default:
-            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s: an object of a kind that is new to us", bkt_buf_str(&c->path));
+            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s%s: an object of a kind that is new to us", c->name,
+                           bkt_buf_str(&c->path) + (c->path.len > 0));
     }
 }
 
@@ -323,8 +320,6 @@ int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid
     int               rc;
     struct bkt_place *p = place_of(c, from, &what, &rc);
     BKT_PASS(rc);
-    if (c->has_top && (memcmp(&what.token, &c->top, sizeof c->top) == 0 || memcmp(&what.token, &c->above, sizeof c->above) == 0))
-        return BKT_OK;
     if (p)
         return link_again(c, p, dst, name, lcpl);
     unsigned above = c->depth;
@@ -351,89 +346,54 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
-/* HDF5 makes missing groups, and links the copy, once it is complete: so they are no part of what is copied, even where it lies
- * above them. */
-static int find_made(struct copy *c, const char *name)
-{
-    size_t end = strlen(name);
-    while (end && name[end - 1] == '/')
-        end--;
-    for (size_t i = strspn(name, "/"); i < end; i += strspn(name + i, "/")) {
-        size_t n = strcspn(name + i, "/");
-        bool   dot = n == 1 && name[i] == '.';
-        i += n;
-        if (dot)
-            continue;
-        char  *head   = strndup(name, i);
-        htri_t exists = -1;
-        if (!head)
-            return no_memory(c);
-        H5E_BEGIN_TRY
-        {
-            exists = i < end ? H5Lexists(c->root, head, H5P_DEFAULT) : -1;
-        }
-        H5E_END_TRY
-        if (exists == 0) {
-            c->made = head;
-            return BKT_OK;
-        }
-        free(head);
-        if (exists < 0)
-            break;
-    }
-    return BKT_OK;
-}
-
-/* They have nothing of the copy's creation list, as they would have if its own call made them. */
-static int make_groups(struct bkt_vobj *dst, const char *name, hid_t lcpl, struct bkt_err *err)
+/* HDF5 looks first.  Groups that are missing on the way are made afterwards: they are no part of what is copied, even where they lie
+ * above it, and no link leads there yet. */
+static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_spot s;
-    int             rc = bkt_spot_find(dst, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, err);
+    struct bkt_err  why  = {.n = 0};
+    unsigned        make = 0;
+    if (lcpl != H5P_DEFAULT && H5Pget_create_intermediate_group(lcpl, &make) < 0)
+        return bkt_h5err_capture(err, "reading the link creation list");
+    int rc = bkt_spot_find(dst, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, &why);
+    if (rc == BKT_OK && s.group->native_id >= 0 && H5Lexists(s.group->native_id, s.name, H5P_DEFAULT) > 0)
+        rc = BKT_ERR(&why, BKT_EEXIST, "%s exists", name);
     bkt_spot_fini(&s);
-    return rc;
+    if (make && (rc == BKT_ENOENT || rc == BKT_EHDF5))
+        return BKT_OK;
+    return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
 }
 
-/* What can't be copied whole isn't linked, in HDF5. */
-static void undo(struct copy *c, hid_t from, const char *name)
+/* Nothing leads to the copy until it is complete, so that it is no part of what is copied, and goes when something fails. */
+int bkt_copy_as(struct copy *c, hid_t from, const char *name)
 {
-    struct bkt_err    *err   = c->err;
-    struct bkt_err     quiet = {.n = 0};
-    struct bkt_copied  what;
-    int                rc;
-    c->err                    = &quiet;
-    const struct bkt_place *p = place_of(c, from, &what, &rc);
-    const char             *made = c->made ? c->made : p && p->path && strcmp(p->path, name) == 0 ? name : NULL;
-    if (made) {
-        H5E_BEGIN_TRY
-        {
-            (void)H5Ldelete(c->root, made, H5P_DEFAULT);
-        }
-        H5E_END_TRY
-    }
-    c->err = err;
+    struct bkt_copied       what;
+    const struct bkt_place *p     = NULL;
+    const char             *above = c->name;
+    c->name                       = name;
+    int rc                        = bkt_copy_object(c, from, c->root, NULL, H5P_DEFAULT, c->depth);
+    if (rc == BKT_OK)
+        p = place_of(c, from, &what, &rc);
+    if (p)
+        rc = link_again(c, p, c->root, name, c->lcpl);
+    c->name = above;
+    return rc;
 }
 
 int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
-    struct copy c = {.err = err, .ocpypl = ocpypl, .lcpl = lcpl, .same_file = src->file && dst->file && src->file->dom == dst->file->dom};
-    int         rc;
+    struct copy c = {.err = err, .ocpypl = ocpypl, .lcpl = lcpl, .name = name, .same_file = src->file && dst->file && src->file->dom == dst->file->dom};
     if (!name || !*name)
         BKT_FAIL(err, BKT_EINVAL, "no name for the copy");
     if (ocpypl != H5P_DEFAULT && H5Pget_copy_object(ocpypl, &c.flags) < 0)
         return bkt_h5err_capture(err, "H5Pget_copy_object");
+    BKT_PASS(may_have_name(dst, name, lcpl, err));
     BKT_PASS(id_of(src, &from, err));
     BKT_PASS(id_of(dst, &to, err));
     c.root   = to;
     c.places = bkt_map_new();
-    rc       = c.places && bkt_buf_add_str(&c.path, name) == BKT_OK ? BKT_OK : no_memory(&c);
-    rc       = rc == BKT_OK ? find_made(&c, name) : rc;
-    rc       = rc == BKT_OK && c.made ? make_groups(dst, name, lcpl, err) : rc;
-    rc       = rc == BKT_OK ? bkt_copy_object(&c, from, to, name, lcpl, 0) : rc;
-    if (rc < 0 && c.places)
-        undo(&c, from, name);
+    int rc   = c.places ? bkt_copy_as(&c, from, name) : no_memory(&c);
     bkt_map_free(c.places, place_free);
-    free(c.made);
-    bkt_buf_fini(&c.path);
     return rc;
 }

@@ -17,13 +17,11 @@ struct copy {
     unsigned        depth;        /* of what is being copied */
     bool            search_all;   /* the whole destination is looked through for committed types (copy_merge.c) */
     bool            same_file; /* references mean the same at both ends */
-    hid_t           root;      /* destination location: paths of copies begin there */
-    bool            has_top;
-    H5O_token_t     top;       /* within a file: the copy itself, which may stand among what is copied */
-    char           *made;      /* path of the first group that was made on the way to it; NULL: none */
-    H5O_token_t     above;     /* that group; else as top */
+    hid_t           root;      /* destination location */
+    const char     *name;      /* from there, that what base is gets at the end */
     struct bkt_map *places;    /* struct bkt_copied -> struct bkt_place */
-    struct bkt_buf  path;      /* of what is being copied, from root */
+    hid_t           base;      /* what was copied without a name, and holds what is being copied */
+    struct bkt_buf  path;      /* of that, from base: ".", "./a" */
     struct bkt_err *err;
 };
 
@@ -32,8 +30,10 @@ int  bkt_copy_failed(const struct copy *c, const char *what);
 /** The type for the copy: of a committed one its copy, else the type itself.  The caller's. */
 int bkt_copy_type(struct copy *c, hid_t type, hid_t *out);
 
-/** Copy one object and link it as @p name; one that was copied before is linked only. */
+/** Copy one object and link it as @p name; one that was copied before is linked only.  NULL: no link leads to it yet. */
 int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid_t lcpl, unsigned depth);
+/** Copy one that wasn't copied yet, and when it is complete, link it as @p name in the destination. */
+int bkt_copy_as(struct copy *c, hid_t from, const char *name);
 /** Where the copy of @p from is: location and name, both valid until something else is copied; *name NULL: not copied yet. */
 int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *loc, const char **name);
 

@@ -28,13 +28,7 @@ static int copy_of(struct copy *c, hid_t obj, hid_t *loc, const char **name)
     for (size_t i = 8; i > 0; i--)
         number = number << 8 | what.token.__data[i - 1];
     (void)snprintf(new_name, sizeof new_name, "/~obj_pointed_by_%llu", (unsigned long long)number);
-    struct bkt_buf keep = c->path;
-    c->path             = (struct bkt_buf){0};
-    int rc = bkt_buf_add_str(&c->path, new_name) < 0 ? BKT_ERR(c->err, BKT_ENOMEM, "out of memory")
-                                                     : bkt_copy_object(c, obj, c->root, new_name, c->lcpl, c->depth);
-    bkt_buf_fini(&c->path);
-    c->path = keep;
-    BKT_PASS(rc);
+    BKT_PASS(bkt_copy_as(c, obj, new_name));
     BKT_PASS(bkt_copy_find(c, obj, &what, loc, name));
     return *name ? BKT_OK : BKT_ERR(c->err, BKT_EINVAL, "copying what a reference leads to");
 }

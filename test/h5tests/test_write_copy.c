@@ -504,6 +504,59 @@ static void on_the_way(hid_t f, struct out *o)
     H5Pclose(lcpl);
 }
 
+/* What references of a group's attributes lead to is copied with its members, once; and so is what they are themselves. */
+static void of_members(hid_t f, struct out *o)
+{
+    static const char *const to[] = {"g/m", "g", "g/sub"};
+    hsize_t                  n    = COUNT(to);
+    hobj_ref_t               refs[COUNT(to)];
+    hid_t                    g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), s = H5Screate_simple(1, &n, NULL);
+    hid_t                    list = H5Pcreate(H5P_OBJECT_COPY);
+    number(g, "m", 3);
+    H5Gclose(H5Gcreate2(g, "sub", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    number(g, "sub/n", 5);
+    for (size_t i = 0; i < COUNT(to); i++)
+        H5Rcreate(&refs[i], f, to[i], H5R_OBJECT, H5I_INVALID_HID);
+    hid_t a = H5Acreate2(g, "refs", H5T_STD_REF_OBJ, s, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(a, H5T_STD_REF_OBJ, refs);
+    H5Aclose(a);
+    H5Pset_copy_object(list, H5O_COPY_EXPAND_REFERENCE_FLAG);
+    say_result(o, "copying", H5Ocopy(f, "g", g, "sub/copy", list, H5P_DEFAULT));
+    hid_t copy = H5Gopen2(g, "sub/copy", H5P_DEFAULT);
+    a          = H5Aopen(copy, "refs", H5P_DEFAULT);
+    H5Aread(a, H5T_STD_REF_OBJ, refs);
+    for (size_t i = 0; i < COUNT(to); i++) {
+        char    name[64] = "";
+        hid_t   id       = H5Rdereference2(a, H5P_DEFAULT, H5R_OBJECT, &refs[i]);
+        say_result(o, "H5Rdereference", id);
+        H5Iget_name(id, name, sizeof name);
+        say(o, "leads to %s", name);
+        H5Oclose(id);
+    }
+    H5Aclose(a);
+    H5Gclose(copy);
+    H5Pclose(list);
+    H5Sclose(s);
+    H5Gclose(g);
+    o->uncounted = true; /* HDF5 counts what references led to once more */
+}
+
+/* A soft link to the group that a copy is made in leads nowhere until the copy is there. */
+static void leading_there(hid_t f, struct out *o)
+{
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), list = H5Pcreate(H5P_OBJECT_COPY);
+    H5Pset_create_intermediate_group(lcpl, 1);
+    H5Pset_copy_object(list, H5O_COPY_EXPAND_SOFT_LINK_FLAG);
+    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_soft("/new", f, "g/soft", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/new/way/copy", f, "g/itself", H5P_DEFAULT, H5P_DEFAULT);
+    say_result(o, "copying", H5Ocopy(f, "g", f, "new/way/copy", list, lcpl));
+    say_result(o, "copying to where something is", H5Ocopy(f, "g", f, "new/way", list, lcpl));
+    say_result(o, "copying to where no group is", H5Ocopy(f, "g", f, "none/copy", list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Pclose(lcpl);
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -520,6 +573,8 @@ static const struct write_case cases[] = {
     {"within a file", within, NULL},
     {"numbers in the order of creation", numbers, numbers_stored},
     {"groups on the way", on_the_way, NULL},
+    {"references to members", of_members, NULL},
+    {"soft links to where the copy comes", leading_there, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
