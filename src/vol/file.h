@@ -32,6 +32,9 @@ extern const struct bkt_file_opener *bkt_file_opener;
 /** What H5Fget_obj_count and H5Fget_obj_ids answer (file_ids.c). */
 BKT_NODISCARD int bkt_file_obj_count(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_obj_ids(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
+
+/** The program's handle of a plain file that HDF5's @p native is an id of, opened at once with it; NULL: there is none any more. */
+struct bkt_vobj *bkt_file_of_native(hid_t native);
 /** Before a file is closed: see to H5Pset_fclose_degree(). */
 BKT_NODISCARD int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err);
 /** Whether @p obj, which may be HDF5's own, is an object of ours in the same domain or plain file as @p o. */

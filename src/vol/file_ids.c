@@ -15,17 +15,43 @@ struct listing {
     size_t                 max, n;
 };
 
-static const struct bkt_vobj *find_object(const void *obj)
+static struct bkt_vobj *find_object(const void *obj)
 {
     for (const struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
-        for (const struct bkt_vobj *o = f->objects; o; o = o->next)
+        for (struct bkt_vobj *o = f->objects; o; o = o->next)
             if (o == obj)
                 return o;
-    for (const struct bkt_vobj *o = bkt_vobj_plain(); o; o = o->next)
+    for (struct bkt_vobj *o = bkt_vobj_plain(); o; o = o->next)
         if (o == obj)
             return o;
     return NULL;
 }
+
+/* ---- the file of an object of a plain one ---- */
+
+struct handle {
+    hid_t            native;
+    struct bkt_vobj *found;
+};
+
+static herr_t is_handle(hid_t id, void *arg)
+{
+    struct handle   *h = arg;
+    struct bkt_vobj *o = find_object(H5VLobject(id));
+    if (!o || o->file || o->native_id < 0 || H5Iget_type(o->native_id) != H5I_FILE || H5VLobject(o->native_id) != H5VLobject(h->native))
+        return 0;
+    h->found = o;
+    return 1;
+}
+
+struct bkt_vobj *bkt_file_of_native(hid_t native)
+{
+    struct handle h = {native, NULL};
+    (void)H5Iiterate(H5I_FILE, is_handle, &h);
+    return h.found;
+}
+
+/* ---- lists ---- */
 
 /* Whether two ids of HDF5's native connector lie in one file: opened at once, or (not local) at all. */
 static bool is_one_file(hid_t a, hid_t b, bool local)

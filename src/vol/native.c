@@ -383,7 +383,11 @@ int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, stru
             file = H5Iget_file_id(o->native_id);
             if (file < 0)
                 return bkt_h5err_capture(err, "H5Iget_file_id");
-            BKT_PASS(bkt_native_wrap(&file, &wrapped, err));
+            wrapped = bkt_file_of_native(file); /* HDF5 finds its id by it, where the program has one */
+            if (wrapped)
+                bkt_vobj_drop_id(file);
+            else
+                BKT_PASS(bkt_native_wrap(&file, &wrapped, err));
             *args->args.get_file.file = wrapped;
             return BKT_OK;
         case H5VL_OBJECT_GET_NAME:

@@ -20,7 +20,7 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
 
 static struct bkt_vobj *plain_objects; /* HDF5's global lock guards it */
 
-const struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
+struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
 
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path)
 {

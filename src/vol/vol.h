@@ -64,7 +64,7 @@ struct bkt_vobj {
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
 void             bkt_vobj_free(struct bkt_vobj *o);
 /** The first open object of plain HDF5 files (native_id); the others follow by `next`. */
-const struct bkt_vobj *bkt_vobj_plain(void);
+struct bkt_vobj *bkt_vobj_plain(void);
 /** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
  *  before or while our callbacks run: nothing must be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);

@@ -510,7 +510,13 @@ static void plain_files_flushed(const struct out *o)
     CHECK(H5Dflush(d) >= 0, "H5Dflush: %s", error_text());
     hid_t seen = H5Fopen(name, H5F_ACC_RDONLY, fapl);
     CHECK(number_in(seen, "n") == 5, "n isn't in the file: %s", error_text());
-    hid_t ids[9], again = H5Freopen(f);
+    H5R_ref_t ref;
+    hid_t     ids[9], again = H5Iget_file_id(d);
+    CHECK(again == f && H5Fclose(again) >= 0, "H5Iget_file_id: another id than the program's: %s", error_text());
+    CHECK(H5Rcreate_object(f, "n", H5P_DEFAULT, &ref) >= 0, "H5Rcreate_object: %s", error_text());
+    CHECK(H5Fget_obj_count(seen, H5F_OBJ_ALL) == 3, "%zd objects are open, not 3", H5Fget_obj_count(seen, H5F_OBJ_ALL));
+    CHECK(H5Rdestroy(&ref) >= 0, "H5Rdestroy: %s", error_text());
+    again = H5Freopen(f);
     CHECK(again >= 0, "H5Freopen: %s", error_text());
     CHECK(H5Fget_obj_count(f, H5F_OBJ_ALL) == 4, "%zd objects are open, not 4", H5Fget_obj_count(f, H5F_OBJ_ALL));
     CHECK(H5Fget_obj_count(f, H5F_OBJ_ALL | H5F_OBJ_LOCAL) == 2, "%zd of this handle, not 2",
