@@ -214,8 +214,13 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     unsigned long fileno;
     H5O_token_t   token;
     BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
-                     "following a reference that is to be stored"));
+    struct bkt_err why = {.n = 0};
+    int            rc  = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
+                     "following a reference that is to be stored");
+    if (rc < 0 && bkt_object_of_ref(ref, in_file, id) == BKT_OK) /* it is gone: as in HDF5 its references can be moved still */
+        return BKT_OK;
+    if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (is_of(in_file, obj, fileno) && !bkt_token_id(in_file->file->dom, &token, id))
         BKT_FAIL(err, BKT_EINVAL, "a reference to no object of the domain");

@@ -160,10 +160,34 @@ static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *er
     return r < 0 ? (err && err->n ? err->code : BKT_EFORMAT) : BKT_OK;
 }
 
+/* What a reference holds, HDF5 hands to us only to have it opened, or named.  HDF5's global lock guards it. */
+static struct asked {
+    const struct bkt_vobj *in;
+    H5O_token_t            token;
+} *asked;
+
+int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt_id *out)
+{
+    struct asked a = {NULL, {{0}}};
+    asked          = &a;
+    H5E_BEGIN_TRY
+    {
+        (void)H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, NULL, 0);
+    }
+    H5E_END_TRY
+    asked = NULL;
+    return a.in && a.in->native_id < 0 && bkt_file_is_one(in_file, a.in) && bkt_token_id(in_file->file->dom, &a.token, out) ? BKT_OK
+                                                                                                                             : BKT_ENOENT;
+}
+
 static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args, struct bkt_err *err)
 {
     struct bkt_vobj *o = NULL;
     int              rc;
+    if (asked && loc->type == H5VL_OBJECT_BY_TOKEN) {
+        *asked = (struct asked){obj, *loc->loc_data.loc_by_token.token};
+        return BKT_ENOENT;
+    }
     if (args->op_type == H5VL_OBJECT_GET_FILE && (obj->outside || obj->called)) {
         *args->args.get_file.file = obj;
         return BKT_OK;
@@ -270,7 +294,9 @@ int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_r
 static int answer_lookup(struct bkt_vobj *obj, H5O_token_t *out, bool old, struct bkt_err *err)
 {
     const struct bkt_object *o = NULL;
+    unsigned char            address[8];
     bkt_token_of(lookup_answer, out);
+    bkt_token_address(lookup_answer, address); /* HDF5 keeps no more, and its kind can't be tried out once it is gone */
     if (!old || bkt_id_kind(lookup_answer) != BKT_DATASET)
         return BKT_OK;
     BKT_PASS(bkt_domain_get(obj->file->dom, lookup_answer, &o, err));

@@ -491,6 +491,10 @@ static void follow_lost(hid_t f, struct out *o)
     H5Dclose(d);
     d = H5Dopen2(f, "new", H5P_DEFAULT);
     say_result(o, "reading", H5Dread(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, refs));
+    hid_t s = H5Dget_space(d);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, (hsize_t[]){0}, NULL, (hsize_t[]){2}, NULL);
+    say_result(o, "writing them again", H5Dwrite(d, H5T_STD_REF, s, s, H5P_DEFAULT, refs));
+    H5Sclose(s);
     for (int i = 0; i < 3; i++) {
         say(o, "kind %d", H5Rget_type(&refs[i]));
         say_result(o, "H5Ropen_object", id = H5Ropen_object(&refs[i], H5P_DEFAULT, H5P_DEFAULT));
