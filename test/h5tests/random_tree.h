@@ -24,6 +24,7 @@ struct side {
     bool        has_ref[REFS];
     bool       *native_says;      /* in this call, what HDF5's side found out, for both (random_tree_avoid.c) */
     unsigned    asked;            /* how many of them */
+    bool        broken;           /* HDF5's own file can't be walked any more */
     bool        pointers;         /* a type was committed whose values have such, maybe */
     bool        unlinked;         /* something was: what referred to it may find another object in its place, in HDF5's files */
 };
@@ -76,6 +77,12 @@ bool is_link(struct side *s, hid_t loc, const char *path);
 void linked_now(struct side *s, hid_t loc, const char *path);
 /** In a file that is open for reading HDF5 refuses a new link once it has changed the group in memory, and then can't close the file. */
 bool may_link(const struct side *s);
+/** After H5Ocopy() that followed links, and when the file is opened again: where these led into what was copied HDF5 may have a file
+ *  that it can't walk.  The run ends. */
+void walkable(struct side *s, hid_t loc);
+/** Before the second handle of a file is closed: values of an open attribute stay with the handle that read them last, and HDF5
+ *  crashes. */
+void values_dropped(struct side *s);
 /** HDF5 knows how @p loc is called.  H5Lmove() to somewhere below what has no name crashes. */
 bool has_path(const struct side *s, hid_t loc);
 /** After something was unlinked or moved.  References are dropped: in HDF5's files they find what comes to lie where it was. */

@@ -75,6 +75,30 @@ void linked_now(struct side *s, hid_t loc, const char *path)
     H5Eclear2(H5E_DEFAULT);
 }
 
+static herr_t on_any(hid_t g, const char *name, const H5L_info2_t *l, void *arg)
+{
+    (void)g, (void)name, (void)l, (void)arg;
+    return 0;
+}
+
+void walkable(struct side *s, hid_t loc)
+{
+    hid_t file = H5Iget_file_id(loc);
+    s->broken |= both_say(s, file >= 0 && H5Lvisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, on_any, NULL) < 0);
+    if (file >= 0)
+        H5Fclose(file);
+    H5Eclear2(H5E_DEFAULT);
+}
+
+void values_dropped(struct side *s)
+{
+    for (unsigned i = 0; i < ATTRS; i++) {
+        if (s->attr[i] >= 0)
+            gave(s, "H5Aclose", H5Aclose(s->attr[i]));
+        s->attr[i] = H5I_INVALID_HID;
+    }
+}
+
 bool may_link(const struct side *s) { return s->rw; }
 
 static int slot_of(const struct side *s, hid_t id)

@@ -189,6 +189,8 @@ void files_open(struct side *s)
 {
     for (unsigned i = 0; i < FILES; i++)
         open_one(s, i);
+    for (unsigned i = 1; i < FILES; i++)
+        walkable(s, s->file[i]);
 }
 
 void close_slot(struct side *s, unsigned slot)
@@ -210,11 +212,7 @@ void files_close(struct side *s)
             gave(s, "H5Rdestroy", H5Rdestroy(&s->ref[i]));
             s->has_ref[i] = false;
         }
-    for (unsigned i = 0; i < ATTRS; i++) {
-        if (s->attr[i] >= 0)
-            gave(s, "H5Aclose", H5Aclose(s->attr[i]));
-        s->attr[i] = H5I_INVALID_HID;
-    }
+    values_dropped(s);
     for (unsigned i = 0; i < OBJECTS; i++)
         close_slot(s, i);
     for (unsigned i = FILES; i-- > 0;) {
@@ -244,6 +242,8 @@ static void one_anew(struct side *s, struct rnd *r)
     unsigned i = rnd_in(r, 1, FILES - 1);
     say(s->o, "f%u", i);
     if (s->file[i] >= 0) {
+        if (i == 1)
+            values_dropped(s);
         gave(s, "H5Fclose", H5Fclose(s->file[i]));
         s->file[i] = H5I_INVALID_HID;
         return;

@@ -271,7 +271,10 @@ static void copied(struct side *s, struct rnd *r)
     H5I_type_t in = H5Iget_type(to);
     if (n <= 60 && s->rw && in != H5I_DATATYPE && in != H5I_DATASET && !through_link(s, to, b)) {
         gave(s, "H5Ocopy", H5Ocopy(from, a, to, b, p, lcpl));
-        s->o->uncounted |= (with & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG) != 0; /* HDF5 counts links to types wrong */
+        /* HDF5 counts links to types wrong, and to what several references lead to */
+        s->o->uncounted |= (with & (H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG)) != 0;
+        if (with & (H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG))
+            walkable(s, to);
     }
     H5Pclose(p);
     H5Pclose(lcpl);
@@ -317,6 +320,16 @@ static void plist(struct side *s, struct rnd *r)
 
 /* ---- names ---- */
 
+/* What was moved HDF5 calls by the path that was given, "//a" too. */
+static void one_slash(char *name)
+{
+    char *to = name;
+    for (const char *p = name; *p; p++)
+        if (*p != '/' || to == name || to[-1] != '/')
+            *to++ = *p;
+    *to = 0;
+}
+
 /* Of what was moved or deleted HDF5 may say the name that it had: where only its name doesn't lead there, that is no difference. */
 void say_name(struct side *s, const char *what, hid_t id, bool exact)
 {
@@ -327,6 +340,7 @@ void say_name(struct side *s, const char *what, hid_t id, bool exact)
     int     cmp = 1;
     if (again >= 0 && H5Oget_info3(again, &a, H5O_INFO_BASIC) >= 0 && H5Oget_info3(id, &b, H5O_INFO_BASIC) >= 0 && a.fileno == b.fileno)
         H5Otoken_cmp(id, &a.token, &b.token, &cmp);
+    one_slash(name);
     say(s->o, "%s%s%s", what, cmp ? NO_NAME : HAS_NAME, cmp || !exact ? "" : name);
     if (again >= 0)
         H5Oclose(again);

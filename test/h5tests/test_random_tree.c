@@ -150,7 +150,7 @@ static void run_seed(const struct out *none)
     if (errors)
         H5Eset_auto2(H5E_DEFAULT, print_errors, stdout);
     bool ok = same(side, 0, "creating the files");
-    for (unsigned step = 1; ok && step <= n_steps; step++) {
+    for (unsigned step = 1; ok && step <= n_steps && !side[0].broken; step++) {
         struct rnd            r  = rnd_of(the_seed, step);
         const struct tree_op *op = some_op(&r);
         if (without[step])
@@ -169,7 +169,7 @@ static void run_seed(const struct out *none)
         }
         ok = same(side, step, op->name);
     }
-    if (ok) {
+    if (ok && !side[0].broken) {
         progress->step = n_steps + 1;
         (void)snprintf(progress->op, sizeof progress->op, "the end");
         for (int k = 0; k < 2; k++) {
@@ -177,7 +177,7 @@ static void run_seed(const struct out *none)
             files_close(&side[k]);
             side[k].rw = false;
             files_open(&side[k]);
-            for (unsigned i = 1; i < FILES; i++)
+            for (unsigned i = 1; i < FILES && !side[0].broken; i++)
                 say_everything(&side[k], side[k].file[i]);
             files_close(&side[k]);
         }
@@ -185,7 +185,7 @@ static void run_seed(const struct out *none)
         check_domains(&side[1]);
     }
     for (int k = 0; k < 2; k++) {
-        if (!ok)
+        if (!ok || side[k].broken)
             files_close(&side[k]);
         files_delete(&side[k]);
         H5Pclose(side[k].fapl);
