@@ -422,6 +422,32 @@ static int transfer_source(const struct view *v, const struct visit *how, const 
     return dset < 0 || H5Sget_select_npoints(src) == 0 ? BKT_OK : move_part(t, dset, mem, src, err);
 }
 
+struct covered {
+    hid_t    file_space;
+    hssize_t n;
+};
+
+static int count_part(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
+{
+    struct covered                   *c    = how->arg;
+    BKT_CLEANUP(bkt_hid_closep) hid_t part = H5Sselect_project_intersection(p->outer, p->outer, c->file_space);
+    (void)v;
+    if (part < 0)
+        return bkt_h5err_capture(err, "the selection of a virtual dataset's source");
+    c->n += H5Sget_select_npoints(part);
+    return BKT_OK;
+}
+
+/* Elements that have no source have no place: as in HDF5 none are written then. */
+static int check_covered(const struct view *v, hid_t file_space, struct bkt_err *err)
+{
+    struct covered c = {file_space, 0};
+    BKT_PASS(visit_sources(v, &(struct visit){count_part, &c}, file_space, err));
+    if (c.n != H5Sget_select_npoints(file_space))
+        BKT_FAIL(err, BKT_EINVAL, "not each of the elements to be written has one source in the virtual dataset");
+    return BKT_OK;
+}
+
 /* What no source covers. */
 static int fill(const struct view *v, const struct transfer *t, struct bkt_err *err)
 {
@@ -469,8 +495,7 @@ static int run(const struct view *v, struct transfer *t, hid_t mem_space, hid_t 
         return BKT_OK;
     t->mem_space  = mem;
     t->file_space = file;
-    if (!t->write)
-        BKT_PASS(fill(v, t, err));
+    BKT_PASS(t->write ? check_covered(v, file, err) : fill(v, t, err));
     return visit_sources(v, &(struct visit){transfer_source, t}, file, err);
 }
 

@@ -193,16 +193,18 @@ static void read_numbered(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
-/* What is written goes to the sources. */
+/* What is written goes to the sources; where an element has none, nothing is. */
 static void write_through(hid_t f, struct out *o)
 {
     write_fixed(f, o);
     hid_t d = H5Dopen2(f, "v", H5P_DEFAULT), s = H5Dget_space(d);
     for (int i = 0; i < 30; i++)
         values[i] = 9000 + i;
-    const hsize_t start[] = {0, 3}, count[] = {1, 4};
+    const hsize_t start[] = {0, 3}, count[] = {1, 4}, start0[] = {0, 8}, beyond[] = {2, 2};
     hsize_t       n       = 4;
     hid_t         m       = H5Screate_simple(1, &n, NULL);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, start0, NULL, beyond, NULL);
+    say_result(o, "writing what has no source, too", H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, values));
     H5Sselect_hyperslab(s, H5S_SELECT_SET, start, NULL, count, NULL);
     say_result(o, "writing", H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, values));
     H5Sclose(m);
