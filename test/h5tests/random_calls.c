@@ -7,16 +7,15 @@
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-#define EACH(side) for (int side = 0; side < SIDES; side++)
 
-static struct dset *any_dset(struct run *run) { return &run->d[rnd_below(&run->r, (unsigned)run->n)]; }
+struct dset *any_dset(struct run *run) { return &run->d[rnd_below(&run->r, (unsigned)run->n)]; }
 
-static void note_dset(struct run *run, const char *call, const struct dset *d)
+void note_dset(struct run *run, const char *call, const struct dset *d)
 {
     note(run, "%s of %s in file %d ", call, *d->name ? d->name : "(unlinked)", d->file);
 }
 
-static void note_type(struct run *run, const char *word, hid_t type)
+void note_type(struct run *run, const char *word, hid_t type)
 {
     static const char *const classes[] = {"int", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "vlen", "array"};
     H5T_class_t              cls       = H5Tget_class(type);
@@ -183,6 +182,8 @@ void compare_whole(struct run *run, struct dset *d)
     if (ok)
         compare_values(run, &x);
     read_end(&x, ok);
+    if (!run->differs)
+        compare_attributes(run, d);
 }
 
 /* In one file: HDF5's own connector refuses others (and crashes). */
@@ -728,6 +729,7 @@ static void reopen_files(struct run *run)
             read_some(run);
         for (int k = 0; k < run->n && !run->differs; k++)
             compare_whole(run, &run->d[k]);
+        compare_virtual(run);
         if (run->differs || !files_close(run))
             return;
     }
@@ -751,6 +753,7 @@ const struct call calls[] = {
     {"write chunk", 5, true, write_chunk}, {"move chunk", 3, true, move_chunk},  {"read chunk", 3, true, read_chunk},
     {"ask", 5, true, ask},                {"flush", 7, true, flush},             {"reopen", 4, false, reopen_files},
     {"open twice", 2, false, open_twice}, {"whole", 5, true, whole},
+    {"attribute", 12, true, attribute},   {"virtual", 5, true, use_virtual},
 };
 const size_t n_calls = COUNT(calls);
 

@@ -14,6 +14,9 @@
 #define DSETS  8
 #define RANK   4
 #define LIMIT  1500 /* elements of most datasets, at most */
+#define EACH(side) for (int side = 0; side < SIDES; side++)
+
+enum { VIRTUALS = 4, VIRTUAL = 4000, SOURCES = 3 };
 
 struct dset {
     char        name[16]; /* "" when no link leads to it any more */
@@ -34,6 +37,16 @@ struct dset {
     unsigned char *known;
 };
 
+/* A virtual dataset of one dimension and VIRTUAL elements */
+struct virt {
+    char    name[16]; /* "": there is none */
+    int     file;
+    hid_t   type;
+    hsize_t n; /* elements up to the last that has a source */
+    int     n_src, src_file[SOURCES];
+    char    src[SOURCES][16];
+};
+
 struct run {
     uint64_t    seed, step;
     struct rnd  r;
@@ -42,6 +55,8 @@ struct run {
     hid_t       twice[FILES][SIDES];      /* a second H5Fopen() of it, or invalid */
     struct dset d[DSETS];
     int         n;
+    struct virt v[VIRTUALS];
+    unsigned    n_virtual;
     char        text[4096];               /* the calls of this step, for whoever looks for the reason */
     bool        differs;
 };
@@ -77,6 +92,7 @@ struct selection {
     bool   ok;            /* what HDF5 has no reason to refuse */
 };
 void random_selection(struct run *run, const struct dset *d, struct selection *s);
+void one_hyperslab(struct run *run, const struct dset *d, hid_t s, H5S_seloper_t op);
 void selection_end(struct selection *s);
 
 /** Equal values, pointers followed; bytes between the fields of a compound don't count. */
@@ -98,6 +114,9 @@ struct call {
 extern const struct call calls[];
 extern const size_t      n_calls;
 
+struct dset *any_dset(struct run *run);
+void note_dset(struct run *run, const char *call, const struct dset *d);
+void note_type(struct run *run, const char *word, hid_t type);
 /** Everything of one dataset, compared. */
 void compare_whole(struct run *run, struct dset *d);
 void dset_close(struct dset *d);
@@ -105,5 +124,19 @@ void dset_close(struct dset *d);
 bool files_open(struct run *run, bool create, unsigned flags);
 bool files_close(struct run *run);
 bool dsets_open(struct run *run);
+
+/* ---- random_attrs.c ---- */
+
+/** A call on an attribute of a dataset. */
+void attribute(struct run *run);
+/** All attributes of one dataset. */
+void compare_attributes(struct run *run, const struct dset *d);
+
+/* ---- random_virtual.c ---- */
+
+/** A virtual dataset over some of the datasets is made, or written; all are read. */
+void use_virtual(struct run *run);
+void compare_virtual(struct run *run);
+void virtual_end(struct run *run);
 
 #endif

@@ -443,7 +443,7 @@ hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
 
 /* ---- selections ---- */
 
-static void one_hyperslab(struct run *run, const struct dset *d, hid_t s, H5S_seloper_t op)
+void one_hyperslab(struct run *run, const struct dset *d, hid_t s, H5S_seloper_t op)
 {
     hsize_t start[RANK], stride[RANK], count[RANK], block[RANK];
     for (int i = 0; i < d->rank; i++) {

@@ -188,6 +188,7 @@ static void finish(struct run *run)
         return;
     for (int k = 0; k < run->n && !run->differs; k++)
         compare_whole(run, &run->d[k]);
+    compare_virtual(run);
     if (files_close(run))
         verify(run);
 }
@@ -221,6 +222,7 @@ static bool one_run(uint64_t seed)
         free(run.d[k].known);
     }
     run.n = 0;
+    virtual_end(&run);
     files_close(&run);
     for (int i = 0; i < SIDES; i++)
         for (int f = 0; f < FILES; f++) {
