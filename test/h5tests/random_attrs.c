@@ -44,13 +44,12 @@ static size_t points_of(hid_t attr)
     return n > 0 ? (size_t)n : 0;
 }
 
-static void write_values(struct run *run, const hid_t a[SIDES], hid_t type, hid_t as)
+static void write_values(struct run *run, const hid_t a[SIDES], hid_t as)
 {
     const struct dset any = {.exact = true};
     size_t            n   = points_of(a[0]);
     unsigned char    *buf = calloc(n + 1, H5Tget_size(as));
     long long         rc[SIDES];
-    (void)type;
     note_type(run, "as", as);
     random_values(run, &any, as, buf, n);
     EACH(i) { rc[i] = H5Awrite(a[i], as, buf); }
@@ -83,6 +82,10 @@ static void created(struct run *run, const struct dset *d, const char *name)
     hid_t     type = random_type(run), space = some_space(run), a[SIDES];
     long long rc[SIDES];
     note_type(run, "of", type);
+    if (has_class(type, H5T_REFERENCE) && H5Tget_class(type) != H5T_REFERENCE) { /* HDF5 copies those into other files as they are */
+        H5Tclose(type);
+        type = H5Tcopy(H5T_STD_REF_OBJ);
+    }
     EACH(i)
     {
         rc[i] = a[i] = by_name ? H5Acreate_by_name(run->file[d->file][i], d->name, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
@@ -90,7 +93,7 @@ static void created(struct run *run, const struct dset *d, const char *name)
     }
     /* of what was never written whole HDF5 says nothing, nor does it of what it converts such values to */
     if (both(run, "H5Acreate", rc))
-        write_values(run, a, type, type);
+        write_values(run, a, type);
     EACH(i)
     {
         if (a[i] >= 0)
@@ -114,7 +117,7 @@ static void used(struct run *run, const struct dset *d, const char *name, bool w
         note_type(run, "as", as);
         read_values(run, name, a, as);
     } else if (!is_nested(type)) { /* HDF5 crashes when it writes over those */
-        write_values(run, a, type, as);
+        write_values(run, a, as);
         read_values(run, name, a, type);
     }
     H5Tclose(as);

@@ -45,6 +45,7 @@ struct virt {
     hsize_t n; /* elements up to the last that has a source */
     int     n_src, src_file[SOURCES];
     char    src[SOURCES][16];
+    hsize_t src_dims[SOURCES][RANK]; /* when they were mapped */
 };
 
 struct run {
@@ -84,6 +85,8 @@ hid_t random_dapl(struct run *run);
 /** For a transfer of elements of @p type, in memory. */
 hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads);
 
+/* ---- random_select.c ---- */
+
 struct selection {
     hid_t  file, mem;     /* to call with: H5S_ALL and the like, or the spaces below */
     hid_t  fspace, mspace; /* what they mean */
@@ -94,6 +97,8 @@ struct selection {
 void random_selection(struct run *run, const struct dset *d, struct selection *s);
 void one_hyperslab(struct run *run, const struct dset *d, hid_t s, H5S_seloper_t op);
 void selection_end(struct selection *s);
+
+/* ---- values: random_things.c ---- */
 
 /** Equal values, pointers followed; bytes between the fields of a compound don't count. */
 bool same_values(hid_t type, const void *a, const void *b);

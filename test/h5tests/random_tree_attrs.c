@@ -301,7 +301,7 @@ static void opened(struct side *s, struct rnd *r)
     say(s->o, "'%s' '%s' '%s' %d %d %llu", path, name, in, index, order, (unsigned long long)n);
     /* What was opened from another object HDF5 takes for an attribute of that one: if it has such a one, that is written, and read. */
     unsigned way   = rnd_below(r, 3);
-    bool     twins = way == 1 && H5Aexists(loc, name) > 0;
+    bool     twins = way == 1 ? H5Aexists(loc, name) > 0 : way == 2 && strcmp(in, ".") != 0;
     switch (way) {
         case 0: a = H5Aopen(loc, name, H5P_DEFAULT); break;
         case 1: a = H5Aopen_by_name(loc, path, name, H5P_DEFAULT, H5P_DEFAULT); break;
