@@ -383,7 +383,8 @@ int bkt_copy_as(struct copy *c, hid_t from, const char *name)
 int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
-    struct copy c = {.err = err, .ocpypl = ocpypl, .lcpl = lcpl, .name = name, .same_file = src->file && dst->file && src->file->dom == dst->file->dom};
+    bool        same = src->file && dst->file && src->file->dom == dst->file->dom;
+    struct copy c    = {.err = err, .ocpypl = ocpypl, .lcpl = lcpl, .name = name, .same_file = same};
     if (!name || !*name)
         BKT_FAIL(err, BKT_EINVAL, "no name for the copy");
     if (ocpypl != H5P_DEFAULT && H5Pget_copy_object(ocpypl, &c.flags) < 0)
