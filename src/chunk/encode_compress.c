@@ -118,6 +118,14 @@ static void fill_lines(unsigned char *to, struct bkt_span in, size_t line, size_
     }
 }
 
+/* Bits of the samples above those that are coded: libaec makes a stream of them that cannot be decoded. */
+static void clear_spare(unsigned char *p, size_t n, unsigned unit, unsigned bits, bool msb)
+{
+    for (size_t at = 0; at < n; at += unit)
+        for (unsigned i = bits / 8; i < unit; i++) /* the least significant byte is byte 0 */
+            p[at + (msb ? unit - 1 - i : i)] &= (unsigned char)(i == bits / 8 ? (1u << bits % 8) - 1 : 0);
+}
+
 static int aec(const unsigned *cd, struct bkt_span in, unsigned bits, unsigned blocks, struct bkt_buf *out, size_t limit,
                struct bkt_err *err)
 {
@@ -160,12 +168,13 @@ int bkt_szip_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
         bkt_shuffle(in.p, planes, in.n, cd[CD_BITS] / 8);
         in.p = planes;
     }
-    if (line != coded || in.n % line) {
+    if (line != coded || in.n % line || bits < 8 * unit) {
         size_t n_lines = (size_t)bkt_ceil_div(in.n, line);
         if (!(lines = malloc(n_lines * coded)))
             BKT_NOMEM(err);
         fill_lines(lines, in, line, coded, unit, cd[CD_MASK] & OPT_NN);
         in = (struct bkt_span){lines, n_lines * coded};
+        clear_spare(lines, in.n, unit, bits, cd[CD_MASK] & OPT_MSB);
     }
     return aec(cd, in, bits, blocks, out, n, err);
 }

@@ -1,5 +1,7 @@
 /* Encoders: what they make is decoded to what it was made of, for data of many kinds; by our decoders, which other tests hold
  * against the codecs themselves.  Filters that can't gain anything are left out and said so. */
+#include <inttypes.h>
+
 #include "filter_testing.h"
 
 static const struct {
@@ -97,6 +99,43 @@ static void masks(void)
     bkt_buf_fini(&enc);
 }
 
+/* Samples of fewer bits than their bytes have: what is above them isn't stored, and does no harm. */
+static void szip_spare_bits(void)
+{
+    enum { N = 4000 };
+    static const unsigned all_bits[] = {1, 3, 6, 8, 9, 11, 16, 17, 20, 24, 31}, options[] = {4, 32}, lines[] = {64, 50};
+    unsigned stored = 0;
+    for (unsigned c = 0; c < BKT_COUNT(all_bits) * 8; c++) {
+        bool     msb = c % 2;
+        unsigned bits = all_bits[c / 8], cd[] = {128 | options[c / 2 % 2] | (msb ? 16 : 8), 8, bits, lines[c / 4 % 2]};
+        unsigned unit = bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
+        BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline p   = {.elem_size = unit};
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc = {0};
+        struct bkt_err err  = {0};
+        uint32_t       mask = 0;
+        unsigned char *data = data_of(RUNS, N, 1, c), *back = need(N);
+        if (bkt_pipeline_add(&p, BKT_FILTER_SZIP, 1, cd, 4, NULL, NULL) < 0)
+            abort();
+        for (size_t i = 0; i < N; i++)
+            data[i] = (unsigned char)(data[i] * 37 | 128);
+        int rc = bkt_pipeline_encode(&p, data, N, &enc, &mask, &err);
+        rc     = rc < 0 ? rc : decode_copy(&p, mask, enc.ptr, enc.len, back, N, &err);
+        CHECK(rc == BKT_OK, "%u bits: %d %s", bits, rc, story(&err));
+        for (size_t at = 0; at < N && !mask; at += unit) {
+            uint64_t was = 0, is = 0;
+            for (unsigned i = 0; i < unit; i++) {
+                was |= (uint64_t)data[at + (msb ? unit - 1 - i : i)] << 8 * i;
+                is |= (uint64_t)back[at + (msb ? unit - 1 - i : i)] << 8 * i;
+            }
+            CHECK(is == (was & ((1ULL << bits) - 1)), "%u bits, msb %d: %" PRIx64 " of %" PRIx64, bits, msb, is, was);
+        }
+        stored += !mask;
+        free(data);
+        free(back);
+    }
+    CHECK(stored > BKT_COUNT(all_bits) * 4, "%u became shorter", stored);
+}
+
 /* Shuffled and back, every small length and size of element. */
 static void shuffles(void)
 {
@@ -125,6 +164,7 @@ int main(void)
                     if (lengths[n] < 100000 || e == l % BKT_COUNT(sizes))
                         check_one(l, k, lengths[n] * (n % 2 ? 1 : sizes[e]), sizes[e], seed++);
     masks();
+    szip_spare_bits();
     shuffles();
     return failures != 0;
 }
