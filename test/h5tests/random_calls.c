@@ -768,6 +768,7 @@ const struct call calls[] = {
     {"ask", 5, true, ask},                {"flush", 7, true, flush},             {"reopen", 4, false, reopen_files},
     {"open twice", 2, false, open_twice}, {"whole", 5, true, whole},
     {"attribute", 12, true, attribute},   {"virtual", 5, true, use_virtual},
+    {"look", 2, false, look},
 };
 const size_t n_calls = COUNT(calls);
 

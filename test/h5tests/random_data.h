@@ -52,6 +52,7 @@ struct run {
     uint64_t    seed, step;
     struct rnd  r;
     const char *info;                     /* settings of the domains */
+    const char *self;                     /* this program */
     hid_t       file[FILES][SIDES];
     hid_t       twice[FILES][SIDES];      /* a second H5Fopen() of it, or invalid */
     struct dset d[DSETS];
@@ -125,6 +126,8 @@ void note_type(struct run *run, const char *word, hid_t type);
 /** Everything of one dataset, compared. */
 void compare_whole(struct run *run, struct dset *d);
 void dset_close(struct dset *d);
+/** Static buffers, see new_name(). */
+const char *file_name(const struct run *run, int file, int side);
 /** Files and datasets; false after a difference. */
 bool files_open(struct run *run, bool create, unsigned flags);
 bool files_close(struct run *run);
@@ -143,5 +146,12 @@ void compare_attributes(struct run *run, const struct dset *d);
 void use_virtual(struct run *run);
 void compare_virtual(struct run *run);
 void virtual_end(struct run *run);
+
+/* ---- random_look.c ---- */
+
+/** Files are flushed, and another process compares them. */
+void look(struct run *run);
+/** That process; @p list is a file.  Its exit status. */
+int look_main(const char *list);
 
 #endif

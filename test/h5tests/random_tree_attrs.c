@@ -264,6 +264,24 @@ static void keep_attr(struct side *s, struct rnd *r, hid_t a)
     say(s->o, "kept as a%u", slot);
 }
 
+/* An open attribute that was deleted, and another of that name: HDF5 takes one for the other. */
+static bool has_namesake(struct side *s, const char *name)
+{
+    char other[PATH_ROOM];
+    for (unsigned i = 0; i < ATTRS; i++)
+        if (s->attr[i] >= 0 && s->stale[i] && H5Aget_name(s->attr[i], sizeof other, other) >= 0 && strcmp(name, other) == 0)
+            return true;
+    return false;
+}
+
+static bool is_type(hid_t loc, const char *path)
+{
+    H5O_info2_t info;
+    bool        is = H5Oget_info_by_name3(loc, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_NAMED_DATATYPE;
+    H5Eclear2(H5E_DEFAULT);
+    return is;
+}
+
 static void created(struct side *s, struct rnd *r)
 {
     hid_t       loc  = some_loc(s, r);
@@ -279,7 +297,8 @@ static void created(struct side *s, struct rnd *r)
     if (rnd_chance(r, 40) || !is_ascii(name))
         H5Pset_char_encoding(p, H5T_CSET_UTF8);
     say(s->o, "'%s' '%s'", path, name);
-    hid_t a = rnd_chance(r, 50) ? H5Acreate2(loc, name, type, space, p, H5P_DEFAULT)
+    hid_t a = has_namesake(s, name)  ? H5I_INVALID_HID
+              : rnd_chance(r, 50) ? H5Acreate2(loc, name, type, space, p, H5P_DEFAULT)
                                 : H5Acreate_by_name(loc, path, name, type, space, p, H5P_DEFAULT, H5P_DEFAULT);
     if (gave(s, "H5Acreate", a)) {
         if (rnd_chance(r, 80))
@@ -301,7 +320,7 @@ static void opened(struct side *s, struct rnd *r)
     say(s->o, "'%s' '%s' '%s' %d %d %llu", path, name, in, index, order, (unsigned long long)n);
     /* What was opened from another object HDF5 takes for an attribute of that one: if it has such a one, that is written, and read. */
     unsigned way   = rnd_below(r, 3);
-    bool     twins = way == 1 ? H5Aexists(loc, name) > 0 : way == 2 && strcmp(in, ".") != 0;
+    bool     twins = way == 1 && H5Aexists(loc, name) > 0;
     switch (way) {
         case 0: a = H5Aopen(loc, name, H5P_DEFAULT); break;
         case 1: a = H5Aopen_by_name(loc, path, name, H5P_DEFAULT, H5P_DEFAULT); break;
@@ -309,6 +328,7 @@ static void opened(struct side *s, struct rnd *r)
     }
     if (!gave(s, "H5Aopen", a))
         return;
+    twins |= way > 0 && is_type(loc, way == 1 ? path : in);
     if (rnd_chance(r, 40) && s->rw && !twins) /* HDF5 refuses to write, and keeps the value all the same */
         write_attribute(s, r, a);
     say_attribute(s, a);

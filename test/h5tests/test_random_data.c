@@ -16,7 +16,7 @@
 static struct {
     uint64_t    seed, runs, steps;
     bool        show, each, shrink;
-    const char *skip;
+    const char *skip, *self;
 } opt = {.seed = 1, .runs = 1, .steps = 60};
 
 void note(struct run *run, const char *format, ...)
@@ -65,7 +65,7 @@ static herr_t show_error(hid_t stack, void *arg)
 
 /* ---- files ---- */
 
-static const char *file_name(const struct run *run, int file, int side)
+const char *file_name(const struct run *run, int file, int side)
 {
     struct out o = {.ours = side == 1};
     char       leaf[40];
@@ -195,7 +195,7 @@ static void finish(struct run *run)
 
 static bool one_run(uint64_t seed)
 {
-    struct run run = {.seed = seed, .r = rnd_of(seed, 0)};
+    struct run run = {.seed = seed, .r = rnd_of(seed, 0), .self = opt.self};
     for (int f = 0; f < FILES; f++)
         for (int i = 0; i < SIDES; i++)
             run.file[f][i] = run.twice[f][i] = H5I_INVALID_HID;
@@ -276,6 +276,9 @@ static void shrink(const char *self)
 
 int main(int argc, char **argv)
 {
+    opt.self = argv[0];
+    if (argc == 3 && strcmp(argv[1], "--look") == 0)
+        return look_main(argv[2]);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--show") == 0)
