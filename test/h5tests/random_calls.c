@@ -35,13 +35,13 @@ static herr_t ones(const void **src, size_t *size, void *arg)
     return 0;
 }
 
-static void now_known(struct dset *d, hid_t fspace, size_t n)
+void now_known(struct dset *d, hid_t fspace, size_t n)
 {
     if (d->known && n)
         H5Dscatter(ones, &n, H5T_NATIVE_UCHAR, fspace, d->known);
 }
 
-static void all_unknown(struct dset *d) { d->known = d->n ? calloc(1, d->n) : malloc(1); }
+void all_unknown(struct dset *d) { d->known = d->n ? calloc(1, d->n) : malloc(1); }
 
 struct bytes {
     const unsigned char *p;
@@ -560,112 +560,6 @@ static void set_extent(struct run *run)
         resized(d, dims);
 }
 
-/* ---- chunks as they are stored ---- */
-
-static bool some_chunk(struct run *run, const struct dset *d, hsize_t *at, size_t *bytes)
-{
-    *bytes = H5Tget_size(d->type);
-    if (H5Pget_layout(d->dcpl) != H5D_CHUNKED || d->n == 0 || d->var || has_class(d->type, H5T_COMPOUND))
-        return false;
-    for (int i = 0; i < d->rank; i++) {
-        at[i] = d->chunk[i] * rnd_below(&run->r, (unsigned)((d->dims[i] + d->chunk[i] - 1) / d->chunk[i]));
-        *bytes *= (size_t)d->chunk[i];
-        note(run, "%c%" PRIuHSIZE, i ? ',' : '(', at[i]);
-    }
-    note(run, ") ");
-    return true;
-}
-
-static void chunk_known(struct dset *d, const hsize_t *at)
-{
-    hid_t   s = random_space(d);
-    hsize_t count[RANK];
-    bool    edge = false;
-    for (int i = 0; i < d->rank; i++) {
-        count[i] = d->dims[i] - at[i] < d->chunk[i] ? d->dims[i] - at[i] : d->chunk[i];
-        edge     = edge || count[i] < d->chunk[i];
-    }
-    H5Sselect_hyperslab(s, H5S_SELECT_SET, at, NULL, count, NULL);
-    if (edge && !d->known) { /* what lies outside shows when the dataset grows */
-        all_unknown(d);
-        memset(d->known, 1, d->n);
-    }
-    now_known(d, s, (size_t)H5Sget_select_npoints(s));
-    H5Sclose(s);
-}
-
-/* HDF5 forgets the filter mask that it is given here (1.14.5: not one filtered chunk that was written so can be read), so that what
- * is written is what its filters made, or there are none. */
-static void write_chunk(struct run *run)
-{
-    struct dset *d = any_dset(run);
-    hsize_t      at[RANK];
-    size_t       bytes;
-    long long    rc[SIDES];
-    note_dset(run, "H5Dwrite_chunk", d);
-    if (!some_chunk(run, d, at, &bytes) || H5Pget_nfilters(d->dcpl) > 0)
-        return;
-    if (rnd_chance(&run->r, 4))
-        at[0]++;
-    size_t         n   = bytes / H5Tget_size(d->type);
-    unsigned char *buf = calloc(1, bytes);
-    random_values(run, d, d->type, buf, n);
-    EACH(i) { rc[i] = H5Dwrite_chunk(d->id[i], H5P_DEFAULT, 0, at, bytes, buf); }
-    if (both(run, "H5Dwrite_chunk", rc))
-        chunk_known(d, at);
-    free(buf);
-}
-
-/* What HDF5 made of a chunk goes into another one. */
-static void move_chunk(struct run *run)
-{
-    struct dset *d = any_dset(run);
-    hsize_t      from[RANK], to[RANK], size = 0;
-    size_t       bytes;
-    unsigned     opts = 0;
-    uint32_t     mask = 0;
-    long long    rc[SIDES];
-    note_dset(run, "H5Dread_chunk, H5Dwrite_chunk", d);
-    if (!some_chunk(run, d, from, &bytes) || !some_chunk(run, d, to, &bytes) || H5Pget_chunk_opts(d->dcpl, &opts) < 0 || opts ||
-        d->known)
-        return;
-    if (H5Dget_chunk_storage_size(d->id[0], from, &size) < 0 || !size)
-        return;
-    unsigned char *buf = calloc(1, (size_t)size);
-    if (H5Dread_chunk(d->id[0], H5P_DEFAULT, from, &mask, buf) >= 0 && mask == 0) {
-        EACH(i) { rc[i] = H5Dwrite_chunk(d->id[i], H5P_DEFAULT, 0, to, (size_t)size, buf); }
-        if (both(run, "H5Dwrite_chunk", rc))
-            chunk_known(d, to);
-    }
-    free(buf);
-}
-
-static void read_chunk(struct run *run)
-{
-    struct dset *d = any_dset(run);
-    hsize_t      at[RANK], size[SIDES] = {0};
-    size_t       bytes;
-    uint32_t     mask[SIDES] = {0};
-    long long    rc[SIDES];
-    note_dset(run, "H5Dread_chunk", d);
-    if (!some_chunk(run, d, at, &bytes) || d->known || H5Pget_nfilters(d->dcpl))
-        return;
-    unsigned char *buf[SIDES];
-    EACH(i) { rc[i] = H5Dget_chunk_storage_size(d->id[i], at, &size[i]); }
-    if (rc[0] < 0 || rc[1] < 0 || !size[0] || !size[1])
-        return; /* not stored, or not alone */
-    EACH(i)
-    {
-        buf[i] = calloc(1, (size_t)size[i]);
-        rc[i]  = H5Dread_chunk(d->id[i], H5P_DEFAULT, at, &mask[i], buf[i]);
-    }
-    if (rc[0] >= 0 && both(run, "H5Dread_chunk", rc) && (size[0] != size[1] || mask[0] != mask[1]))
-        differ(run, "the chunk has %" PRIuHSIZE " bytes, mask %u natively, %" PRIuHSIZE ", %u in the domain", size[0], mask[0], size[1],
-            mask[1]);
-    free(buf[0]);
-    free(buf[1]);
-}
-
 /* ---- what is asked ---- */
 
 static void ask(struct run *run)
@@ -764,7 +658,7 @@ const struct call calls[] = {
     {"create", 14, false, create},        {"read", 22, true, read_some},         {"write", 26, true, write_some},
     {"read several", 6, true, read_several}, {"write several", 7, true, write_several}, {"set extent", 14, true, set_extent},
     {"delete", 3, true, delete_one},      {"reopen a dataset", 5, true, reopen_one}, {"copy", 4, true, copy_one},
-    {"write chunk", 5, true, write_chunk}, {"move chunk", 3, true, move_chunk},  {"read chunk", 3, true, read_chunk},
+    {"chunk", 14, true, chunk_call},
     {"ask", 5, true, ask},                {"flush", 7, true, flush},             {"reopen", 4, false, reopen_files},
     {"open twice", 2, false, open_twice}, {"whole", 5, true, whole},
     {"attribute", 12, true, attribute},   {"virtual", 5, true, use_virtual},

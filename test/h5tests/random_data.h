@@ -133,6 +133,15 @@ bool files_open(struct run *run, bool create, unsigned flags);
 bool files_close(struct run *run);
 bool dsets_open(struct run *run);
 
+/** Which elements HDF5 says something about (struct dset, known). */
+void now_known(struct dset *d, hid_t fspace, size_t n);
+void all_unknown(struct dset *d);
+
+/* ---- random_chunks.c ---- */
+
+/** A chunk is written or read as it is stored, or asked for. */
+void chunk_call(struct run *run);
+
 /* ---- random_attrs.c ---- */
 
 /** A call on an attribute of a dataset. */

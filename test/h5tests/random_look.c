@@ -7,7 +7,7 @@
 
 static bool say_list(const struct run *run, const char *list)
 {
-    char  name[9000];
+    char  name[9100];
     FILE *to = fopen(list, "w");
     if (!to)
         return false;
