@@ -33,7 +33,12 @@ void look(struct run *run)
     long long rc[SIDES];
     note(run, "H5Fflush, and another process ");
     for (int f = 0; f < FILES; f++) {
-        EACH(i) { rc[i] = H5Fflush(run->file[f][i], H5F_SCOPE_GLOBAL); }
+        EACH(i)
+        {
+            rc[i] = H5Fflush(run->file[f][i], H5F_SCOPE_GLOBAL);
+            if (run->twice[f][i] >= 0) /* HDF5 leaves out what was opened there */
+                H5Fflush(run->twice[f][i], H5F_SCOPE_GLOBAL);
+        }
         if (!both(run, "H5Fflush", rc))
             return;
         (void)snprintf(command, sizeof command, "cp '%s' '%s.look'", file_name(run, f, 0), file_name(run, f, 0));

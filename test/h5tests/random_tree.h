@@ -77,6 +77,8 @@ bool is_link(struct side *s, hid_t loc, const char *path);
 void linked_now(struct side *s, hid_t loc, const char *path);
 /** In a file that is open for reading HDF5 refuses a new link once it has changed the group in memory, and then can't close the file. */
 bool may_link(const struct side *s);
+/** What HDF5 fails to do with its own files: links that lead into the copy while it is made.  @p rc counts on HDF5's side. */
+bool fails_natively(struct side *s, herr_t rc);
 /** After H5Ocopy() that followed links, and when the file is opened again: where these led into what was copied HDF5 may have a file
  *  that it can't walk.  The run ends. */
 void walkable(struct side *s, hid_t loc);

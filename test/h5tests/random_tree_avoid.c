@@ -75,6 +75,8 @@ void linked_now(struct side *s, hid_t loc, const char *path)
     H5Eclear2(H5E_DEFAULT);
 }
 
+bool fails_natively(struct side *s, herr_t rc) { return both_say(s, rc < 0); }
+
 static herr_t on_any(hid_t g, const char *name, const H5L_info2_t *l, void *arg)
 {
     (void)g, (void)name, (void)l, (void)arg;

@@ -284,10 +284,16 @@ static void copied(struct side *s, struct rnd *r)
     /* It doubles where something is copied into itself; of a file for reading HDF5 leaves something open. */
     H5I_type_t in = H5Iget_type(to);
     if (in_it.objects <= 60 && !in_it.chunked_refs && s->rw && in != H5I_DATATYPE && in != H5I_DATASET && !through_link(s, to, b)) {
-        gave(s, "H5Ocopy", H5Ocopy(from, a, to, b, p, lcpl));
+        bool   follows = with & (H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG);
+        herr_t rc      = s->o->ours && follows ? 0 : H5Ocopy(from, a, to, b, p, lcpl);
+        if (follows && fails_natively(s, rc))
+            rc = -1;
+        else if (follows && s->o->ours)
+            rc = H5Ocopy(from, a, to, b, p, lcpl);
+        gave(s, "H5Ocopy", rc);
         /* HDF5 counts links to types wrong, and to what several references lead to */
         s->o->uncounted |= (with & (H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG)) != 0;
-        if (with & (H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG))
+        if (follows)
             walkable(s, to);
     }
     H5Pclose(p);
