@@ -2,7 +2,7 @@
  * and who reads a point, a row or a tiny dataset tends to read the next one.
  *
  * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows when what
- * lies right before it is in the cache already, which is how reading in order looks; the cache itself is the memory of
+ * lies right before it is in the cache as the call begins, which is how reading in order looks; the cache itself is the memory of
  * the pattern.  10,000 datasets of 64 bytes read in order from one file of 6 MiB take 8 requests; 64 points far apart
  * take 64 of 64 KiB, 4 MiB in all.  In a directory it saves system calls: 20,000 boxes of 8 x 8 elements, box by box through
  * chunk after chunk, took 0.37 s of CPU without it and take 0.07. */
