@@ -16,7 +16,6 @@
 #define BLOCK      ((uint64_t)256 << 10)
 #define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
 #define KEEP       128 /* blocks kept: 32 MiB */
-#define PART       ((uint64_t)8 << 20) /* as setting part_size */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5)
 
 struct block {
@@ -30,7 +29,7 @@ struct vfd_file {
     H5FD_t            pub; /* first, as HDF5 wants it */
     struct bkt_store *st;
     char             *name, *key;
-    uint64_t          size;
+    uint64_t          size, part; /* part: setting part_size */
     char              etag[BKT_ETAG_MAX];
     haddr_t           eoa;
     struct block      blocks[KEEP];
@@ -177,12 +176,12 @@ static int block_of(struct vfd_file *f, uint64_t no, struct block **out, struct 
 
 static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
 {
-    size_t                                 n    = (size_t)bkt_ceil_div(len, PART);
+    size_t                                 n    = (size_t)bkt_ceil_div(len, f->part);
     BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
     if (!reqs)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++)
-        reqs[i] = range(f, off + i * PART, bkt_min_u64(PART, len - i * PART), to + i * PART);
+        reqs[i] = range(f, off + i * f->part, bkt_min_u64(f->part, len - i * f->part), to + i * f->part);
     int rc = bkt_store_run(f->st, reqs, n, err);
     for (size_t i = 0; i < n; i++)
         bkt_req_fini(&reqs[i]);
@@ -233,6 +232,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
 {
     struct vfd_expected                   e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
+    f->part                                     = set->part_size;
     if (vfd_take_expected(f->name, &e))
         return start_expected(f, &e, err);
     BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
