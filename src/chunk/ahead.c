@@ -19,6 +19,12 @@
 #define AHEAD_PART  2
 /* Bytes of a first read from which on a second one is worth a guess: in the same case it saves 0.06 s, as much as a step waits for. */
 #define GUESS_MIN   (1u << 20)
+/* Bytes that one job fetches of steps that are shorter and lie one behind the other, and of each chunk that it takes in parts; but no
+ * more steps than the program has made.  16 MiB in chunks of 1 MiB, in order by 64, 256, 512 KiB, take 0.31, 0.24, 0.23 s at 30 ms,
+ * and 2.1, 0.57, 0.33 s where each step is a job (2 runs).  4 rows at a time, 128 chunks of 1 MiB side by side: 1,155 requests
+ * instead of 16,387, for where 1 MiB is enough there are as many as with a job for each step. */
+#define TOGETHER    (1u << 20)
+#define PART_EACH   (64u << 10)
 /* Siblings.  What a program takes in one round trip has to be under way: at 20 us for each dataset that is 1,500 in 30 ms. */
 #define MOST_AHEAD   2048
 #define N_SIBLINGS   (2 * MOST_AHEAD) /* looked at */
@@ -205,22 +211,67 @@ static void post_slab(struct bkt_dsetio *io, const struct bkt_sel *sel)
     (void)bkt_ahead_post(job);
 }
 
+/* The dimension that the program goes along, each step right behind the one before; the rank: it doesn't. */
+static unsigned way_of(const struct bkt_sel *s, const int64_t *step)
+{
+    unsigned way = s->rank;
+    for (unsigned d = 0; d < s->rank; d++)
+        if (step[d] && way < s->rank)
+            return s->rank;
+        else if (step[d])
+            way = d;
+    if (way == s->rank || step[way] != (int64_t)(s->count[way] * s->block[way]) ||
+        (s->count[way] > 1 && s->stride[way] != s->block[way]))
+        return s->rank;
+    return way;
+}
+
+/* `most` steps as one selection, the first of them k on; gives how many they are, at the extent's end fewer. */
+static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, uint64_t k, uint64_t most, struct bkt_sel *out)
+{
+    unsigned way = most > 1 ? way_of(s, step) : s->rank;
+    if (!step_on(s, step, k, out))
+        return 0;
+    if (way == s->rank)
+        return 1;
+    uint64_t n = bkt_min_u64(most, (s->dims[way] - out->start[way]) / (uint64_t)step[way]);
+    if (n <= 1)
+        return 1;
+    *(out->count[way] > 1 ? &out->count[way] : &out->block[way]) *= n;
+    out->n_elems *= n;
+    return n;
+}
+
+/* So many steps make a job: few long requests instead of many short ones. */
+static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, uint64_t bytes)
+{
+    const struct bkt_pattern *p    = &io->pattern;
+    uint64_t                  want = PART_EACH;
+    if (way_of(now, p->step) == now->rank)
+        return 1;
+    for (unsigned d = 0; in_parts(io) && d < now->rank; d++) {
+        uint64_t last = now->start[d] + (now->count[d] - 1) * now->stride[d] + now->block[d] - 1;
+        if (!bkt_mul_u64(want, last / io->cdims[d] - now->start[d] / io->cdims[d] + 1, &want))
+            return 1;
+    }
+    return bkt_max_u64(bkt_min_u64(bkt_max_u64(want, TOGETHER) / bytes, p->hits), 1);
+}
+
 static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigned most)
 {
     struct bkt_pattern *p     = &io->pattern;
     uint64_t            bytes = bkt_max_u64(now->n_elems * io->elem_size, 1);
-    uint64_t            room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / AHEAD_PART);
-    uint64_t            depth = bkt_min_u64(room / bytes, most);
+    uint64_t            room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / AHEAD_PART) / bytes, n;
+    uint64_t            each  = bkt_max_u64(bkt_min_u64(steps_together(io, now, bytes), room), 1);
+    uint64_t            depth = bkt_min_u64(room, most * each);
     struct bkt_sel      next;
     struct box          before, box;
-    if (in_parts(io) && bytes < io->set->near) /* near.c does that */
+    if (in_parts(io) && each * bytes < io->set->near) /* near.c does that */
         return;
-    box_of(io, now, &before);
-    for (uint64_t k = 1; k <= depth && step_on(now, p->step, k, &next); k++, before = box) {
+    box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
+    for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, k + 1, each, &next)) > 0; k += n, before = box) {
         box_of(io, &next, &box);
-        if (k <= p->posted)
-            continue;
-        p->posted++;
+        p->posted += n;
         if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
             post_slab(io, &next); /* else it is in the same chunks */
     }

@@ -475,6 +475,9 @@ class Tests:
         self.check(len(log) == 3 + STEP_CHUNKS, f"slabs one after another: {len(log)} GETs, {3 + STEP_CHUNKS} wanted")
         # 16 slabs without reading ahead are 3 + 16 that wait on one another
         self.check(self.waves <= 14, f"slabs one after another: {self.waves} wait on one another, at most 14")
+        for rows in ("64", "4"):  # of 64 and 4 KiB, fetched many at a time: the 16 MiB were 258 GETs in 69 waves, 70 in 70
+            log = self.pattern("steps.h5", "x", "slabs", rows, "0", in_waves=True)
+            self.check(len(log) <= 120 and self.waves <= 24, f"slabs of {rows} KiB: {len(log)} GETs in {self.waves} waves, at most 120 in 24")
 
     def many_small(self):
         """400 datasets opened, read and closed in order."""
