@@ -221,6 +221,16 @@ int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, con
     return BKT_OK;
 }
 
+bool bkt_target_in_slices(const struct bkt_target *t)
+{
+    uint64_t k = 0;
+    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_stored_is_plain(t->io))
+        return false;
+    while (k < t->grid.n_chunks && bkt_grid_n_runs(&t->grid, k) <= SLICE_MAX)
+        k++;
+    return k == t->grid.n_chunks;
+}
+
 /* By what one request can ask for: store, key, and the version that must be there. */
 static int by_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
 {

@@ -60,6 +60,9 @@ BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_
  *  *added: false: better fetch it whole. */
 BKT_NODISCARD int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
                                      bool *added, struct bkt_err *err);
+/** Whether that is so for certain of all chunk objects of the target that are not to be had for less than half; what is fetched of
+ *  them is at most twice what is wanted. */
+bool bkt_target_in_slices(const struct bkt_target *t);
 /** By file and offset. */
 void bkt_segs_sort(struct bkt_segs *s);
 /** How many segments from i on are fetched as one range, and the range's length. */
