@@ -20,7 +20,13 @@
  *                 0.60, 0.28, 0.27, 0.31, 0.28 s (5 runs)
  *    write_cache  256 MiB written 1 MiB at a time, 30 ms, with 8M, 32M, 96M, 256M: 1.46, 0.42, 0.30, 0.40 s and 16, 51, 138, 307 MiB
  *                 (5 runs); deflated 0.64, 0.48, 0.53, 0.61 s (3 runs)
- *    meta_cache   h5ls -r of 10,101 objects: 11,143 requests with 8M, 10,102 with 64M and 256M */
+ *    meta_cache   h5ls -r of 10,101 objects: 11,143 requests with 8M, 10,102 with 64M and 256M
+ *  What waits, and for how long:
+ *    retries, backoff_ms   50 ms x (2^8 - 1): a server that answers 503 has 12.75 s at most, 6.4 s on average, to get well.  Where nobody
+ *                          listens it is two tries more (storage/retry.c), 0.075 s
+ *    connect_ms   Linux sends a SYN after 0, 1, 3, 7 s: four of them.  A host that swallows all is told after three tries, 30 s
+ *    stall_ms     what is lost is sent again after 0.2, 0.6, 1.4, 3, 6.2, 12.6 s, TCP's own tries: then a new connection is better
+ *    deadline_ms  six tries of stall_ms each; a server that is silent is told after that */
 /*  X(kind, name, environment variables (first set one wins), default, lowest, highest, help)
  *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on) */
 #define BKT_SETTINGS(X)                                                                                              \
