@@ -62,8 +62,9 @@ static int create_in_domain(struct bkt_vobj *at, const char *name, hid_t lcpl, h
     if (s.group->native_id >= 0)
         return bkt_native_dataset_create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
     BKT_PASS(new_dataset(s.group, type, space, dcpl, dapl, &o, err));
-    BKT_PASS(bkt_spot_put(&s, o, out, err));
-    return begin(*out, dapl, err);
+    BKT_PASS(bkt_spot_make(&s, o, out, err));
+    BKT_PASS(begin(*out, dapl, err));
+    return bkt_spot_show(&s, *out, err);
 }
 
 int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,

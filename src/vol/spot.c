@@ -183,27 +183,38 @@ int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
     return rc;
 }
 
-static int show(struct bkt_file *f, const struct bkt_id *id, const char *path, struct bkt_vobj **out, struct bkt_err *err)
+static int add(struct bkt_file *f, struct bkt_object *o, const char *path, struct bkt_vobj **out, struct bkt_err *err)
 {
-    const struct bkt_object *o = NULL;
-    BKT_PASS(bkt_domain_get(f->dom, id, &o, err));
-    *out = bkt_vobj_new(f, bkt_vobj_type_of(o), o, path);
+    const struct bkt_object *in_domain = NULL;
+    struct bkt_id            id;
+    BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
+    BKT_PASS(bkt_domain_get(f->dom, &id, &in_domain, err));
+    *out = bkt_vobj_new(f, bkt_vobj_type_of(in_domain), in_domain, path);
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    struct bkt_link                          l    = {.cls = BKT_L_HARD};
-    struct bkt_vobj                         *made = NULL;
     const char                              *base = s->group->path;
     if (base && bkt_buf_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, s->name) < 0) {
         bkt_object_free(o);
         BKT_NOMEM(err);
     }
-    BKT_PASS(bkt_edit_add(s->group->file->dom, o, &l.id, err));
-    BKT_PASS(show(s->group->file, &l.id, base ? bkt_buf_str(&path) : NULL, &made, err)); /* holds it, until it is linked */
-    int rc = bkt_spot_link(s, &l, err);
+    return add(s->group->file, o, base ? bkt_buf_str(&path) : NULL, out, err);
+}
+
+int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err)
+{
+    struct bkt_link l = {.cls = BKT_L_HARD, .id = made->obj->id};
+    return bkt_spot_link(s, &l, err);
+}
+
+int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
+{
+    struct bkt_vobj *made = NULL;
+    BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds it, until it is linked */
+    int rc = bkt_spot_show(s, made, err);
     if (rc == BKT_OK && out) {
         *out = made;
         made = NULL;
@@ -214,7 +225,5 @@ int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out
 
 int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
 {
-    struct bkt_id id;
-    BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
-    return show(f, &id, NULL, out, err);
+    return add(f, o, NULL, out, err);
 }

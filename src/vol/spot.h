@@ -27,7 +27,11 @@ BKT_NODISCARD int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct b
  * @param o    from bkt_object_make(); taken over, even on failure
  * @param out  an object for HDF5; NULL: not wanted */
 BKT_NODISCARD int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
-/** The same with no link to it yet (H5Dcreate_anon and the like); it goes when it is closed before it gets one. */
+/** The same in two steps, for what has to be completed before anybody sees it: a new object that knows the path it will have, and
+ *  the link to it.  It goes when it is closed before it gets one. */
+BKT_NODISCARD int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err);
+/** One with no link to it yet (H5Dcreate_anon and the like); it goes when it is closed before it gets one. */
 BKT_NODISCARD int bkt_spot_put_anonymous(struct bkt_file *f, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
 
 #endif

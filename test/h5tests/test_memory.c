@@ -118,7 +118,7 @@ static const char *name_of(const char *leaf)
 
 struct done {
     hid_t f;
-    bool  group, data, attr, text, soft, flushed, more, grown, gone;
+    bool  group, made, data, attr, text, soft, flushed, more, grown, gone;
 };
 
 static void close_id(hid_t id, herr_t (*how)(hid_t))
@@ -170,7 +170,8 @@ static void change(struct done *w, hid_t text)
     int     seven = 7;
     hsize_t more = N + CHUNK;
     w->group = g >= 0;
-    w->data  = d >= 0 && put(d, 0, N, 1000);
+    w->made  = d >= 0;
+    w->data  = w->made && put(d, 0, N, 1000);
     w->attr  = g >= 0 && set_attr(g, "seven", H5T_NATIVE_INT, &seven);
     w->text  = set_attr(w->f, "text", text, &words);
     w->soft  = SAY(H5Lcreate_soft("/group", w->f, "soft", H5P_DEFAULT, H5P_DEFAULT)) >= 0;
@@ -225,7 +226,8 @@ static void all_there(const char *name, const struct done *w, hid_t text)
     CHECK(f >= 0, "it can't be opened");
     if (f < 0)
         return;
-    CHECK(!w->group || H5Lexists(f, "group", H5P_DEFAULT) > 0, "the group is lost");
+    CHECK((H5Lexists(f, "group", H5P_DEFAULT) > 0) == w->group, "the group that was %s", w->group ? "made" : "refused");
+    CHECK((H5Lexists(f, "data", H5P_DEFAULT) > 0) == w->made, "the dataset that was %s", w->made ? "made" : "refused");
     CHECK(!w->data || look_at_data(f, w), "the data are lost");
     CHECK(!(w->attr && w->text) || look_at_attrs(f, text), "attributes are lost");
     CHECK(!w->soft || (H5Lexists(f, "soft", H5P_DEFAULT) > 0) != w->gone, "the soft link");
@@ -258,6 +260,19 @@ static void writing(hid_t text, const char *name)
     all_there(name, &w, text);
 }
 
+/* A dataset that can't be made leaves no link: each allocation of that call. */
+static void creating(hid_t text, const char *name)
+{
+    struct done w = {.f = (hid_t)SAY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT))};
+    memory_short_begin(at, at_more);
+    hid_t d      = make_data(w.f);
+    *allocations = memory_short_end();
+    w.made       = d >= 0;
+    close_id(d, H5Dclose);
+    close_id(w.f, H5Fclose);
+    all_there(name, &w, text);
+}
+
 /* ---- reading ---- */
 
 static herr_t count_link(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
@@ -269,7 +284,8 @@ static herr_t count_link(hid_t g, const char *name, const H5L_info2_t *info, voi
 
 static void reading(hid_t text, const char *name)
 {
-    struct done all = {.group = true, .data = true, .attr = true, .text = true, .soft = true, .more = true, .grown = true, .gone = true};
+    struct done all = {.group = true, .made = true, .data = true, .attr = true, .text = true, .soft = true, .more = true, .grown = true,
+                       .gone = true};
     int         n   = 0;
     memory_short_begin(at, at_more);
     hid_t f = (hid_t)SAY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
@@ -374,7 +390,7 @@ static void each(struct fake_s3 *fake, void (*session)(hid_t text, const char *n
     const char *leaf   = "m.h5";
     char        name[4400];
     (void)snprintf(name, sizeof name, "%s", name_of(leaf));
-    long all = one(session, name, 0, -1), tried = 0, step = all / SAMPLES + 1;
+    long all = one(session, name, 0, -1), tried = 0, step = session == creating ? 1 : all / SAMPLES + 1;
     CHECK(all > EVERY, "%ld allocations", all);
     for (int i = 0; i < 2 && failures < 5; i++)
         for (long n = 1; n <= all && failures < 5; n += n < EVERY ? 1 : step, tried++) {
@@ -404,6 +420,7 @@ int main(int argc, char **argv)
         (void)one(reading, name_of("m.h5"), atol(argv[1]), atol(argv[2]));
     } else {
         (void)one(deleting, name_of("d.h5"), 0, -1);
+        each(NULL, creating, "creating");
         each(NULL, writing, "writing");
         (void)one(writing, name_of("m.h5"), 0, -1);
         each(NULL, reading, "reading");
