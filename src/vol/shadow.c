@@ -14,7 +14,6 @@
 #include "value.h"
 
 struct shadow {
-    void         *dset; /* open, so that HDF5 doesn't delete it: nothing links it */
     unsigned char address[8];
 };
 
@@ -37,8 +36,11 @@ static int key_of(const struct bkt_object *dset, struct bkt_buf *out)
     return bkt_buf_add(out, s->maxdims, s->rank * sizeof *s->maxdims);
 }
 
+/* Linked and closed: an open one would hold HDF5's own types and lists, for which HDF5 waits when it ends. */
 static bool make(const struct bkt_object *dset, void *file, struct shadow *s)
 {
+    static unsigned long   made;
+    char                   name[32];
     H5VL_loc_params_t      loc  = {.obj_type = H5I_FILE, .type = H5VL_OBJECT_BY_SELF};
     H5VL_loc_params_t      self = {.obj_type = H5I_DATASET, .type = H5VL_OBJECT_BY_SELF};
     H5O_info2_t            info;
@@ -50,9 +52,13 @@ static bool make(const struct bkt_object *dset, void *file, struct shadow *s)
         one[i] = 1;
     if (dcpl < 0 || bkt_convert_space(&dset->dset.space, &space, NULL) < 0 || (rank > 0 && H5Pset_chunk(dcpl, rank, one) < 0))
         return false;
-    s->dset = H5VLdataset_create(file, &loc, H5VL_NATIVE, NULL, H5P_LINK_CREATE_DEFAULT, H5T_STD_I8LE, space, dcpl,
-                                 H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, NULL);
-    if (!s->dset || H5VLobject_get(s->dset, &self, H5VL_NATIVE, &get, H5P_DATASET_XFER_DEFAULT, NULL) < 0)
+    (void)snprintf(name, sizeof name, "%lu", made++);
+    void *shadow = H5VLdataset_create(file, &loc, H5VL_NATIVE, name, H5P_LINK_CREATE_DEFAULT, H5T_STD_I8LE, space, dcpl,
+                                      H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, NULL);
+    if (!shadow)
+        return false;
+    bool known = H5VLobject_get(shadow, &self, H5VL_NATIVE, &get, H5P_DATASET_XFER_DEFAULT, NULL) >= 0;
+    if (H5VLdataset_close(shadow, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL) < 0 || !known)
         return false;
     memcpy(s->address, info.token.__data, sizeof s->address);
     return true;
@@ -62,8 +68,6 @@ static void drop(void *arg)
 {
     struct shadow *s = arg;
     bkt_token_unalias(s->address);
-    if (s->dset)
-        (void)H5VLdataset_close(s->dset, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
     free(s);
 }
 
