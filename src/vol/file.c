@@ -462,7 +462,7 @@ static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bk
 static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
     if (o->native_id >= 0)
-        return H5Fflush(o->native_id, scope) < 0 ? bkt_h5err_capture(err, "H5Fflush") : BKT_OK;
+        return PASS_ON(err, H5Fflush(o->native_id, scope), "H5Fflush");
     struct bkt_file *f = o->file;
     for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
         f = up;

@@ -96,7 +96,7 @@ static int get_info(struct bkt_vobj *obj, H5VL_group_get_info_args_t *a, struct 
     BKT_PASS(bkt_path_locate(obj, &a->loc_params, &g, err));
     int rc = BKT_OK;
     if (g->native_id >= 0) {
-        rc = H5Gget_info(g->native_id, a->ginfo) < 0 ? bkt_h5err_capture(err, "H5Gget_info") : BKT_OK;
+        rc = PASS_ON(err, H5Gget_info(g->native_id, a->ginfo), "H5Gget_info");
     } else if (g->obj->kind != BKT_GROUP) {
         rc = BKT_ERR(err, BKT_EINVAL, "%s is no group", g->obj->id.text);
     } else {

@@ -83,6 +83,20 @@ void bkt_h5err_restore(hid_t held)
         (void)H5Eset_current_stack(held);
 }
 
+void bkt_h5err_mute(struct bkt_h5err_print *p)
+{
+    unsigned v2 = 0; /* a program may have H5Eset_auto1()'s way, which has no place here */
+    p->off      = H5Eauto_is_v2(H5E_DEFAULT, &v2) >= 0 && v2 && H5Eget_auto2(H5E_DEFAULT, &p->fn, &p->arg) >= 0;
+    if (p->off)
+        (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void bkt_h5err_unmute(const struct bkt_h5err_print *p)
+{
+    if (p->off)
+        (void)H5Eset_auto2(H5E_DEFAULT, p->fn, p->arg);
+}
+
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *arg)
 {
     if (n == 0)

@@ -3,6 +3,7 @@
 #define BKT_H5ERR_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 
 #include "err.h"
 
@@ -24,6 +25,17 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what);
 hid_t bkt_h5err_hold(void);
 /** Put it back; @p held is gone then. */
 void bkt_h5err_restore(hid_t held);
+
+/** How the program has failures printed (H5Eset_auto2), put aside while we make calls of HDF5's on its behalf: what fails inside is
+ *  printed once, when the program's own call has failed.  Where a callback of the program's is called meanwhile, printing is its own
+ *  again.  HDF5's stack stays as it is. */
+struct bkt_h5err_print {
+    H5E_auto2_t fn;
+    void       *arg;
+    bool        off;
+};
+void bkt_h5err_mute(struct bkt_h5err_print *p);
+void bkt_h5err_unmute(const struct bkt_h5err_print *p);
 
 /** Class and message ids, made when the connector starts, released when it ends. */
 herr_t bkt_h5err_init(void);

@@ -217,12 +217,13 @@ int bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct b
         case H5VL_FILE_GET_INTENT:
             return PASS_ON(err, H5Fget_intent(o->native_id, args->args.get_intent.flags), "H5Fget_intent");
         case H5VL_FILE_GET_NAME:
-            n = o->called ? (ssize_t)strlen(o->called) : H5Fget_name(o->native_id, name->buf, name->buf_size);
-            if (o->called && name->buf && name->buf_size)
+            n = o->called ? (ssize_t)strlen(o->called) : 0;
+            if (!o->called)
+                BKT_PASS(PASS_ON(err, n = H5Fget_name(o->native_id, name->buf, name->buf_size), "H5Fget_name"));
+            else if (name->buf && name->buf_size)
                 (void)snprintf(name->buf, name->buf_size, "%s", o->called);
-            if (n >= 0)
-                *name->file_name_len = (size_t)n;
-            return PASS_ON(err, n, "H5Fget_name");
+            *name->file_name_len = (size_t)n;
+            return BKT_OK;
         case H5VL_FILE_GET_OBJ_COUNT:
             return bkt_file_obj_count(o, args, err); /* the program's ids, not those of HDF5's connector behind them */
         case H5VL_FILE_GET_OBJ_IDS:
@@ -234,10 +235,9 @@ int bkt_native_file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct b
 
 int bkt_native_reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
-    hid_t            id  = H5Freopen(o->native_id);
+    hid_t            id  = H5I_INVALID_HID;
     struct bkt_vobj *out = NULL;
-    if (id < 0)
-        return bkt_h5err_capture(err, "H5Freopen");
+    BKT_PASS(PASS_ON(err, id = H5Freopen(o->native_id), "H5Freopen"));
     BKT_PASS(bkt_native_wrap(&id, &out, err));
     *args->args.reopen.file = out;
     return BKT_OK;
@@ -251,24 +251,25 @@ int bkt_native_group_get(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct
 int bkt_native_group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl, struct bkt_vobj **out,
                             struct bkt_err *err)
 {
-    hid_t id = name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl) : H5Gcreate_anon(at->native_id, gcpl, gapl);
-    return id < 0 ? bkt_h5err_capture(err, "H5Gcreate") : bkt_native_wrap(&id, out, err);
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(
+        err, id = name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl) : H5Gcreate_anon(at->native_id, gcpl, gapl), "H5Gcreate"));
+    return bkt_native_wrap(&id, out, err);
 }
 
 int bkt_native_datatype_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl, struct bkt_vobj **out,
                                struct bkt_err *err)
 {
-    hid_t  id = H5Tcopy(type);
-    herr_t ok = id < 0 ? -1
-                : name ? H5Tcommit2(at->native_id, name, id, lcpl, tcpl, H5P_DEFAULT)
-                       : H5Tcommit_anon(at->native_id, id, tcpl, H5P_DEFAULT);
-    if (ok < 0) {
-        int rc = bkt_h5err_capture(err, "H5Tcommit");
-        if (id >= 0)
-            (void)H5Tclose(id);
-        return rc;
-    }
-    return bkt_native_wrap(&id, out, err);
+    hid_t id = H5I_INVALID_HID;
+    BKT_PASS(PASS_ON(err, id = H5Tcopy(type), "H5Tcopy"));
+    int rc = PASS_ON(err,
+                     name ? H5Tcommit2(at->native_id, name, id, lcpl, tcpl, H5P_DEFAULT)
+                          : H5Tcommit_anon(at->native_id, id, tcpl, H5P_DEFAULT),
+                     "H5Tcommit");
+    if (rc == BKT_OK)
+        return bkt_native_wrap(&id, out, err);
+    (void)H5Tclose(id);
+    return rc;
 }
 
 /* The object that a new hard link leads to: by name from its location, or the location itself. */
@@ -279,9 +280,11 @@ static int create_hard(hid_t at, const char *name, H5VL_link_create_args_t *args
     hid_t                    from = cur && cur->native_id >= 0 ? cur->native_id : at;
     if (cur && cur->native_id < 0)
         BKT_FAIL(err, BKT_EINVAL, "a hard link cannot lead from a plain HDF5 file to a domain");
-    herr_t rc = loc->type == H5VL_OBJECT_BY_NAME ? H5Lcreate_hard(from, loc->loc_data.loc_by_name.name, at, name, lcpl, H5P_DEFAULT)
-                                                 : H5Olink(from, at, name, lcpl, H5P_DEFAULT);
-    return PASS_ON(err, rc, "H5Lcreate_hard");
+    return PASS_ON(err,
+                   loc->type == H5VL_OBJECT_BY_NAME
+                       ? H5Lcreate_hard(from, loc->loc_data.loc_by_name.name, at, name, lcpl, H5P_DEFAULT)
+                       : H5Olink(from, at, name, lcpl, H5P_DEFAULT),
+                   "H5Lcreate_hard");
 }
 
 int bkt_native_link_create(struct bkt_vobj *at, const char *name, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
@@ -337,28 +340,61 @@ int bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc
                                              H5P_DEFAULT),
                            "H5Lget_val_by_idx");
         case H5VL_LINK_GET_NAME:
-            n = H5Lget_name_by_idx(g, ".", at->idx_type, at->order, at->n, args->args.get_name.name, args->args.get_name.name_size,
-                                   H5P_DEFAULT);
-            if (n >= 0)
-                *args->args.get_name.name_len = (size_t)n;
-            return PASS_ON(err, n, "H5Lget_name_by_idx");
+            BKT_PASS(PASS_ON(err,
+                             n = H5Lget_name_by_idx(g, ".", at->idx_type, at->order, at->n, args->args.get_name.name,
+                                                    args->args.get_name.name_size, H5P_DEFAULT),
+                             "H5Lget_name_by_idx"));
+            *args->args.get_name.name_len = (size_t)n;
+            return BKT_OK;
         default:
             BKT_FAIL(err, BKT_EUNSUP, "link get operation %d", (int)args->op_type);
     }
 }
 
+/* A walk of HDF5's on the program's behalf */
+struct walk {
+    H5L_iterate2_t         link_op;
+    H5O_iterate2_t         object_op;
+    void                  *op_data;
+    struct bkt_h5err_print print;
+};
+
+static herr_t call_link_op(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
+{
+    struct walk *w = arg;
+    bkt_h5err_unmute(&w->print);
+    herr_t rc = w->link_op(group, name, info, w->op_data);
+    bkt_h5err_mute(&w->print);
+    return rc;
+}
+
+static herr_t call_object_op(hid_t obj, const char *name, const H5O_info2_t *info, void *arg)
+{
+    struct walk *w = arg;
+    bkt_h5err_unmute(&w->print);
+    herr_t rc = w->object_op(obj, name, info, w->op_data);
+    bkt_h5err_mute(&w->print);
+    return rc;
+}
+
 herr_t bkt_native_link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err)
 {
+    struct walk w = {.link_op = a->op, .op_data = a->op_data};
     (void)err; /* the program's callback or HDF5 has left its own message */
-    return a->recursive ? H5Lvisit2(group->native_id, a->idx_type, a->order, a->op, a->op_data)
-                        : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, a->op, a->op_data);
+    bkt_h5err_mute(&w.print);
+    herr_t rc = a->recursive ? H5Lvisit2(group->native_id, a->idx_type, a->order, call_link_op, &w)
+                             : H5Literate2(group->native_id, a->idx_type, a->order, a->idx_p, call_link_op, &w);
+    bkt_h5err_unmute(&w.print);
+    return rc;
 }
 
 int bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *exists, struct bkt_err *err)
 {
-    htri_t r = *last ? H5Lexists(group->native_id, last, H5P_DEFAULT) : 1;
-    *exists  = r > 0;
-    return PASS_ON(err, r, "H5Lexists");
+    htri_t r = 1;
+    if (*last)
+        BKT_PASS(PASS_ON(err, r = H5Lexists(group->native_id, last, H5P_DEFAULT), "H5Lexists"));
+    *exists = r > 0;
+    return BKT_OK;
 }
 
 int bkt_native_object_exists(struct bkt_vobj *group, const char *last, bool may_miss, hbool_t *exists, struct bkt_err *err)
@@ -380,9 +416,7 @@ int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, stru
     struct bkt_vobj *wrapped;
     switch (args->op_type) {
         case H5VL_OBJECT_GET_FILE:
-            file = H5Iget_file_id(o->native_id);
-            if (file < 0)
-                return bkt_h5err_capture(err, "H5Iget_file_id");
+            BKT_PASS(PASS_ON(err, file = H5Iget_file_id(o->native_id), "H5Iget_file_id"));
             wrapped = bkt_file_of_native(file); /* HDF5 finds its id by it, where the program has one */
             if (wrapped)
                 bkt_vobj_drop_id(file);
@@ -391,10 +425,9 @@ int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, stru
             *args->args.get_file.file = wrapped;
             return BKT_OK;
         case H5VL_OBJECT_GET_NAME:
-            n = H5Iget_name(o->native_id, args->args.get_name.buf, args->args.get_name.buf_size);
-            if (n >= 0)
-                *args->args.get_name.name_len = (size_t)n;
-            return PASS_ON(err, n, "H5Iget_name");
+            BKT_PASS(PASS_ON(err, n = H5Iget_name(o->native_id, args->args.get_name.buf, args->args.get_name.buf_size), "H5Iget_name"));
+            *args->args.get_name.name_len = (size_t)n;
+            return BKT_OK;
         case H5VL_OBJECT_GET_TYPE:
             BKT_PASS(PASS_ON(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
             *args->args.get_type.obj_type = info.type;
@@ -408,6 +441,10 @@ int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, stru
 
 herr_t bkt_native_object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err)
 {
+    struct walk w = {.object_op = a->op, .op_data = a->op_data};
     (void)err;
-    return H5Ovisit3(o->native_id, a->idx_type, a->order, a->op, a->op_data, a->fields);
+    bkt_h5err_mute(&w.print);
+    herr_t rc = H5Ovisit3(o->native_id, a->idx_type, a->order, call_object_op, &w, a->fields);
+    bkt_h5err_unmute(&w.print);
+    return rc;
 }

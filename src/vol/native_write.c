@@ -17,21 +17,19 @@ static hid_t plain_type(hid_t type)
     return H5Iinc_ref(o->native_id) < 0 ? H5I_INVALID_HID : o->native_id;
 }
 
-static int wrap_new(hid_t id, const char *what, struct bkt_vobj **out, struct bkt_err *err)
-{
-    return id < 0 ? bkt_h5err_capture(err, what) : bkt_native_wrap(&id, out, err);
-}
-
 int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,
                               struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t t = plain_type(type);
     if (t < 0)
         return bkt_h5err_capture(err, "H5Tcopy");
-    hid_t id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, dcpl, dapl) : H5Dcreate_anon(at->native_id, t, space, dcpl, dapl);
-    int   rc = wrap_new(id, "H5Dcreate", out, err);
+    hid_t id = H5I_INVALID_HID;
+    int   rc = PASS_ON(err,
+                       id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, dcpl, dapl)
+                                 : H5Dcreate_anon(at->native_id, t, space, dcpl, dapl),
+                       "H5Dcreate");
     (void)H5Idec_ref(t);
-    return rc;
+    return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
 }
 
 int bkt_native_dataset_write(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
@@ -60,9 +58,10 @@ int bkt_native_attr_create(struct bkt_vobj *owner, const char *name, hid_t type,
     hid_t t = plain_type(type);
     if (t < 0)
         return bkt_h5err_capture(err, "H5Tcopy");
-    int rc = wrap_new(H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT), "H5Acreate", out, err);
+    hid_t id = H5I_INVALID_HID;
+    int   rc = PASS_ON(err, id = H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT), "H5Acreate");
     (void)H5Idec_ref(t);
-    return rc;
+    return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
 }
 
 int bkt_native_attr_write(struct bkt_vobj *attr, hid_t mem_type, const void *buf, struct bkt_err *err)

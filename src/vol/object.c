@@ -26,10 +26,9 @@ int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, st
 {
     H5O_info2_t info;
     identify_only = true;
-    herr_t rc     = H5Oget_info3(obj, &info, H5O_INFO_BASIC);
+    int rc        = PASS_ON(err, H5Oget_info3(obj, &info, H5O_INFO_BASIC), "asking for an object's token");
     identify_only = false;
-    if (rc < 0)
-        return bkt_h5err_capture(err, "asking for an object's token");
+    BKT_PASS(rc);
     *fileno = info.fileno;
     *token  = info.token;
     return BKT_OK;
@@ -247,18 +246,17 @@ int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err
 static int make_any_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr, H5R_ref_t *out,
                         struct bkt_err *err)
 {
-    hid_t  loc = H5I_INVALID_HID;
-    herr_t rc;
+    hid_t loc = H5I_INVALID_HID;
     BKT_PASS(bkt_object_root_id(in_file, &loc, err));
     lookup_answer = id;
-    if (attr)
-        rc = H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out);
-    else
-        rc = region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out) : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
+    int rc        = PASS_ON(err,
+                            attr         ? H5Rcreate_attr(loc, ".", attr, H5P_DEFAULT, out)
+                            : region < 0 ? H5Rcreate_object(loc, ".", H5P_DEFAULT, out)
+                                         : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out),
+                            "making a reference");
     lookup_answer = NULL;
-    int code      = rc < 0 ? bkt_h5err_capture(err, "making a reference") : BKT_OK;
     (void)H5Idec_ref(loc);
-    return code;
+    return rc;
 }
 
 int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, unsigned char *out,
@@ -320,9 +318,7 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
     int         rc = BKT_OK;
     if (o->native_id < 0 && !(old && bkt_shadow_token(o->obj, out)))
         bkt_token_of(&o->obj->id, out);
-    else if (o->native_id >= 0 && H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC) < 0)
-        rc = bkt_h5err_capture(err, "H5Oget_info");
-    else if (o->native_id >= 0)
+    else if (o->native_id >= 0 && (rc = PASS_ON(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info")) == BKT_OK)
         *out = info.token;
     bkt_vobj_free(o);
     return rc;
@@ -435,9 +431,8 @@ herr_t bkt_vol_object_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_obj
 static int get_comment(struct bkt_vobj *o, H5VL_native_object_get_comment_t *a, struct bkt_err *err)
 {
     if (o->native_id >= 0) {
-        ssize_t n = H5Oget_comment(o->native_id, a->buf, a->buf_size);
-        if (n < 0)
-            return bkt_h5err_capture(err, "H5Oget_comment");
+        ssize_t n = 0;
+        BKT_PASS(PASS_ON(err, n = H5Oget_comment(o->native_id, a->buf, a->buf_size), "H5Oget_comment"));
         *a->comment_len = (size_t)n;
         return BKT_OK;
     }
@@ -501,10 +496,13 @@ static int object_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, cons
     rc                  = rc < 0 ? rc : bkt_path_locate(dst, dloc, &to, err);
     if (rc == BKT_OK && to->native_id < 0)
         rc = bkt_change_may(to->file, BKT_ACL_CREATE, "copying an object into a domain", err);
+    struct bkt_h5err_print print;
+    bkt_h5err_mute(&print);
     if (rc == BKT_OK && to->native_id >= 0 && from->native_id >= 0)
         rc = H5Ocopy(from->native_id, ".", to->native_id, dname, ocpypl, lcpl) < 0 ? bkt_h5err_capture(err, "H5Ocopy") : BKT_OK;
     else if (rc == BKT_OK)
         rc = bkt_copy(from, to, dname, ocpypl, lcpl, err);
+    bkt_h5err_unmute(&print);
     bkt_vobj_free(at);
     bkt_vobj_free(from);
     bkt_vobj_free(to);

@@ -47,7 +47,7 @@ static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
         [H5O_TYPE_GROUP] = H5G_GROUP, [H5O_TYPE_DATASET] = H5G_DATASET, [H5O_TYPE_NAMED_DATATYPE] = H5G_TYPE};
     H5O_info2_t info;
     if (o->native_id >= 0)
-        return H5Gget_objinfo(o->native_id, ".", true, out) < 0 ? bkt_h5err_capture(err, "H5Gget_objinfo") : BKT_OK;
+        return PASS_ON(err, H5Gget_objinfo(o->native_id, ".", true, out), "H5Gget_objinfo");
     BKT_PASS(bkt_object_info(o, H5O_INFO_BASIC | H5O_INFO_TIME, &info, err));
     uint64_t address = bkt_get_le(info.token.__data, 8);
     out->fileno[0]   = info.fileno;
@@ -70,9 +70,10 @@ static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_
     char *name = strndup(last, strcspn(last, "/"));
     if (!name)
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    else if (group->native_id >= 0 && *name)
-        rc = H5Gget_objinfo(group->native_id, name, false, out) < 0 ? bkt_h5err_capture(err, "H5Gget_objinfo") : 1;
-    else if (group->native_id < 0 && group->obj->kind == BKT_GROUP)
+    else if (group->native_id >= 0 && *name) {
+        rc = PASS_ON(err, H5Gget_objinfo(group->native_id, name, false, out), "H5Gget_objinfo");
+        rc = rc < 0 ? rc : 1;
+    } else if (group->native_id < 0 && group->obj->kind == BKT_GROUP)
         l = bkt_links_find(&group->obj->group.links, name);
     if (l && l->cls != BKT_L_HARD) {
         H5L_info2_t info;
@@ -118,11 +119,19 @@ herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct
 
 /* ---- H5Aiterate1 ---- */
 
+struct old_attr_op {
+    const H5VL_native_attr_iterate_old_t *asked;
+    struct bkt_h5err_print                print;
+};
+
 static herr_t call_old_attr(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
 {
-    const H5VL_native_attr_iterate_old_t *q = arg;
+    struct old_attr_op *o = arg;
     (void)info;
-    return q->op(obj, name, q->op_data);
+    bkt_h5err_unmute(&o->print);
+    herr_t rc = o->asked->op(obj, name, o->asked->op_data);
+    bkt_h5err_mute(&o->print);
+    return rc;
 }
 
 herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err)
@@ -131,9 +140,14 @@ herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err)
     if (args->op_type != H5VL_NATIVE_ATTR_ITERATE_OLD)
         BKT_FAIL(err, BKT_EUNSUP, "native attribute operation %d has no meaning in a bucket", args->op_type);
     H5VL_native_attr_iterate_old_t *q   = &a->iterate_old;
+    struct old_attr_op              old = {.asked = q};
     hsize_t                         idx = q->attr_num ? *q->attr_num : 0;
-    herr_t ret = H5Aiterate2(q->loc_id, H5_INDEX_CRT_ORDER, H5_ITER_INC, &idx, call_old_attr, q);
+    bkt_h5err_mute(&old.print);
+    herr_t ret = H5Aiterate2(q->loc_id, H5_INDEX_CRT_ORDER, H5_ITER_INC, &idx, call_old_attr, &old);
     if (q->attr_num)
         *q->attr_num = (unsigned)idx;
-    return ret < 0 ? bkt_h5err_capture(err, "iterating over attributes") : ret;
+    if (ret < 0)
+        ret = bkt_h5err_capture(err, "iterating over attributes");
+    bkt_h5err_unmute(&old.print);
+    return ret;
 }
