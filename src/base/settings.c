@@ -16,7 +16,7 @@ static const struct setting {
     size_t      at;
     uint64_t    lo, hi;
 } table[] = {
-#define X(kind, name, env, def, lo, hi, help) {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
+#define X(kind, name, file, env, def, lo, hi, help) {#name, env, def, help, kind, offsetof(struct bkt_settings, name), lo, hi},
     BKT_SETTINGS(X)
 #undef X
 };
@@ -247,6 +247,20 @@ int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from, 
         *(char **)field(&table[i], to) = copy;
     }
     return BKT_OK;
+}
+
+bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings *b)
+{
+    for (size_t i = 0; i < BKT_COUNT(table); i++) {
+        const void *x = field(&table[i], a), *y = field(&table[i], b);
+        const char *const *s = x, *const *t = y;
+        bool same = table[i].kind == BOOL   ? *(const bool *)x == *(const bool *)y
+                    : table[i].kind == UINT ? *(const uint64_t *)x == *(const uint64_t *)y
+                                            : *s == *t || (*s && *t && strcmp(*s, *t) == 0);
+        if (!same)
+            return false;
+    }
+    return true;
 }
 
 void bkt_settings_fini(struct bkt_settings *s)

@@ -1,4 +1,4 @@
-/* Open domains: found by name, one per name and settings, kept while somebody holds a reference. */
+/* Open domains: found by name, one per name and settings that matter (settings.h), kept while somebody holds a reference. */
 #include "domain.h"
 
 #include <inttypes.h>
@@ -274,7 +274,7 @@ static int real_place(const struct bkt_name *n, char **out)
     return BKT_OK;
 }
 
-/* Name and all settings in one string. */
+/* Name and settings in one string; but not those with which it is the same file (settings.h). */
 int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
@@ -282,10 +282,12 @@ int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char
     int rc = real_place(n, &real);
     if (rc == BKT_OK)
         rc = *real ? bkt_buf_add_str(&b, real) : bkt_buf_addf(&b, "%s%c%s", n->store_uri, 31, n->path);
+#define ADD_SAME(kind, field)
+#define ADD_OTHER(kind, field) ADD_##kind(field)
 #define ADD_TEXT(field) rc = rc < 0 ? rc : add_setting(&b, s->field, 0);
 #define ADD_BOOL(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
 #define ADD_UINT(field) rc = rc < 0 ? rc : add_setting(&b, NULL, s->field);
-#define X(kind, field, env, def, lo, hi, help) ADD_##kind(field)
+#define X(kind, field, file, env, def, lo, hi, help) ADD_##file(kind, field)
     BKT_SETTINGS(X)
 #undef X
     if (rc < 0)
@@ -427,7 +429,14 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
     linger(NULL, true);
     (void)pthread_mutex_lock(&registry_lock);
     *out = find(id);
+    /* nobody but a probe was first: what is asked for now counts */
+    bool other = *out && *out == lingering && (*out)->refs == 2 && !bkt_settings_equal(&(*out)->set, set);
     (void)pthread_mutex_unlock(&registry_lock);
+    if (other) {
+        bkt_domain_close(*out);
+        linger(NULL, false);
+        *out = NULL;
+    }
     return *out ? BKT_OK : open_new(n, set, &id, out, err);
 }
 

@@ -1,7 +1,7 @@
 /* An open domain: names -> store and root, objects fetched, parsed, shared and cached.
  *
- * One struct bkt_domain per domain and process, however often it is opened with the same store and settings, in folders also
- * through symbolic links; refcounted.  Objects are refcounted too; a cached object stays valid while referenced even when the cache
+ * One struct bkt_domain per domain and process, however often it is opened with the same store and with the same values of those
+ * settings that matter (settings.h), in folders also through symbolic links; refcounted.  The other settings are the first opener's.  Objects are refcounted too; a cached object stays valid while referenced even when the cache
  * (bounded by setting meta_cache) lets it go.  All functions may be called from any thread. */
 #ifndef BKT_DOMAIN_H
 #define BKT_DOMAIN_H

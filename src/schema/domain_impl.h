@@ -16,7 +16,7 @@ struct bkt_edits;       /* edit.c */
 struct bkt_domain {
     struct bkt_domain *next; /* registry */
     unsigned           refs; /* under the registry's lock */
-    char              *id;   /* what the registry finds it by: name and settings */
+    char              *id;   /* what the registry finds it by: name, and settings that matter */
     char              *name, *path;
     struct bkt_settings    set;
     struct bkt_store      *store;

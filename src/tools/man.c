@@ -75,7 +75,7 @@ static void man_settings(FILE *to)
 {
     fputs(".SH ENVIRONMENT\nAWS's own variables are honoured. Each setting may be given by a variable, in\n"
           ".IR ~/.config/h5bucket/config ,\nor with \\fB\\-\\-set\\fR.\n", to);
-#define X(kind, name, env, def, lo, hi, text) fputs(".TP\n\\fB" #name "\\fR (" env ")\n", to), roff_str(to, text), fputc('\n', to);
+#define X(kind, name, file, env, def, lo, hi, text) fputs(".TP\n\\fB" #name "\\fR (" env ")\n", to), roff_str(to, text), fputc('\n', to);
     BKT_SETTINGS(X)
 #undef X
 }
@@ -154,7 +154,7 @@ void bkt_help_completion(FILE *to)
     for (size_t i = 0; i < bkt_n_verbs; i++)
         completion_words(to, bkt_verbs[i]);
     fputs("        *:--set) compopt -o nospace; COMPREPLY=($(compgen -S = -W '", to);
-#define X(kind, name, env, def, lo, hi, text) fputs(#name " ", to);
+#define X(kind, name, file, env, def, lo, hi, text) fputs(#name " ", to);
     BKT_SETTINGS(X)
 #undef X
     fputs("' -- \"$cur\")); return ;;\n    esac\n    if [[ $cur != -* ]]; then _h5bucket_names; return; fi\n    case \"$verb\" in\n", to);

@@ -189,7 +189,7 @@ static void look(struct session *s, const char *name, long n)
     int                      rc;
     if (bkt_settings_init(&v.set, "", &err) < 0)
         abort();
-    v.set.merge_gap = 7000 + ++differs;
+    v.set.max_object -= ++differs;
     CHECK(bkt_domain_open(path, &v.set, &v.dom, &err) == BKT_OK && bkt_domain_get(v.dom, &s->root, &root, &err) == BKT_OK, "%ld: %s", n,
           story(&err));
     struct bkt_dsetio *io = open_io(&v, 3);

@@ -20,7 +20,7 @@ static struct bkt_domain *view(const char *store) /* as another process would ha
     char               *name = text("mem:%s/d.h5", store);
     if (bkt_settings_init(&set, "", &err) < 0)
         abort();
-    set.merge_gap = 5000 + ++differs;
+    set.max_object -= ++differs;
     CHECK(bkt_domain_open(name, &set, &dom, &err) == BKT_OK, "%s", story(&err));
     bkt_settings_fini(&set);
     free(name);

@@ -149,7 +149,7 @@ static inline struct bkt_domain *open_other(const char *name)
     struct bkt_domain  *d     = NULL;
     OK(bkt_settings_copy(&other, &set, err));
     static uint64_t differs;
-    other.merge_gap = 1000 + ++differs;
+    other.max_object -= ++differs;
     OK(bkt_domain_open(name, &other, &d, err));
     bkt_settings_fini(&other);
     if (!d)

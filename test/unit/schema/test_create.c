@@ -109,7 +109,7 @@ static void two_make_one_name(void)
     struct bkt_settings other = {0};
     struct bkt_domain  *d = create("mem:c2/n.h5", false), *e = NULL;
     OK(bkt_settings_copy(&other, &set, err));
-    other.merge_gap = 99;
+    other.max_object -= 99;
     OK(bkt_domain_create("mem:c2/n.h5", &other, &(struct bkt_new_domain){.truncate = false}, &e, err));
     OK(bkt_domain_flush(d, err));
     FAILS(BKT_EEXIST, "somebody else", bkt_domain_flush(e, err));

@@ -52,6 +52,41 @@ static void a_probe_costs_the_open_nothing(void)
     bkt_store_close(st);
 }
 
+/* How fast it is read, and the like, is no reason for a second file, whose changes nobody would see; what may be read, and how, is. */
+static void some_settings_make_another_file(void)
+{
+    struct bkt_store   *st    = sample("mem:same");
+    struct bkt_domain  *d     = open_domain("mem:same/home/x.h5"), *e = NULL;
+    struct bkt_settings other = {0};
+    CHECK(bkt_settings_copy(&other, &set, NULL) == BKT_OK && bkt_settings_equal(&set, &other), "a copy");
+    other.chunk_cache += 1;
+    other.retries += 1;
+    CHECK(!bkt_settings_equal(&set, &other), "not the same");
+    CHECK(bkt_domain_open("mem:same/home/x.h5", &other, &e, NULL) == BKT_OK && e == d &&
+              bkt_domain_settings(e)->chunk_cache == set.chunk_cache,
+          "the same file, the first opener's settings");
+    bkt_domain_close(e);
+    other.user = strdup("ann");
+    CHECK(bkt_domain_open("mem:same/home/x.h5", &other, &e, NULL) == BKT_OK && e != d, "another file");
+    bkt_domain_close(e);
+    bkt_domain_close(d);
+    mark();
+    CHECK(bkt_domain_probe("mem:same/home/x.h5", &set, NULL) == 1 &&
+              bkt_domain_open("mem:same/home/x.h5", &other, &e, NULL) == BKT_OK,
+          "a probe, and an open with other settings");
+    CHECK(bkt_domain_settings(e)->chunk_cache == other.chunk_cache, "a probe is no opener");
+    bkt_domain_close(e);
+    free(other.user);
+    other.user = NULL;
+    CHECK(bkt_domain_probe("mem:same/home/x.h5", &set, NULL) == 1 &&
+              bkt_domain_open("mem:same/home/x.h5", &other, &e, NULL) == BKT_OK,
+          "and with some that don't matter");
+    CHECK(bkt_domain_settings(e)->chunk_cache == other.chunk_cache, "a probe is no opener");
+    bkt_domain_close(e);
+    bkt_settings_fini(&other);
+    bkt_store_close(st);
+}
+
 static void folders_and_absences_say_what_they_are(void)
 {
     struct bkt_store *st = sample("mem:folder");
@@ -393,6 +428,7 @@ int main(void)
         return 1;
     opening_takes_two_gets_and_a_second_look_none();
     a_probe_costs_the_open_nothing();
+    some_settings_make_another_file();
     folders_and_absences_say_what_they_are();
     prefetched_objects_cost_one_get_each();
     the_cache_keeps_to_its_bound();

@@ -561,7 +561,7 @@ static void a_new_domain_dies(void)
         struct bkt_domain *f  = NULL;
         struct bkt_settings other;
         OK(bkt_settings_copy(&other, &set, err));
-        other.merge_gap = 77;
+        other.max_object -= 77;
         int there = bkt_domain_open(name, &other, &f, NULL);
         CHECK(there == (rc == BKT_OK ? BKT_OK : BKT_ENOENT), "%u: %d after %d", k, there, rc);
         CHECK(rc == (k < 4 ? BKT_ENET : BKT_OK), "%u: %d", k, rc);
@@ -614,7 +614,7 @@ static void new_objects_of_a_new_domain(void)
     struct bkt_id      root = *bkt_domain_root(d), ds = add_dset(d, 3), late;
     struct bkt_settings other;
     OK(bkt_settings_copy(&other, &set, err));
-    other.merge_gap = 78;
+    other.max_object -= 78;
     link_it(d, &root, "ds", &ds);
     (void)puts_since();
     OK(bkt_domain_flush_new(d, err));
