@@ -260,7 +260,8 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
             f = open_other(name);
             for (int k = 1; k <= i; k += 22) {
                 const struct bkt_link *l = bkt_links_find(&get(f, &ids[k])->group.links, "made");
-                CHECK(!l || attr_value(get(f, &l->id), "i") == k, "group %d", k);
+                CHECK(!l || attr_value(get(f, &l->id), "i") == k, "group %d: %" PRId64, k,
+                      attr_value(get(f, &l->id), "i"));
             }
             bkt_domain_close(f);
         }
