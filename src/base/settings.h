@@ -53,7 +53,8 @@
     X(UINT, deadline_ms, SAME, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
       "time for one request with all its retries, ms; and 1 s more for each 4 KiB that have moved")                       \
     X(UINT, connect_ms, SAME, "H5BUCKET_CONNECT_MS", "10000", 10, 600000, "time to connect, ms")                           \
-    X(UINT, stall_ms, SAME, "H5BUCKET_STALL_MS", "20000", 100, 600000, "a transfer without a byte for so long is given up and retried, ms") \
+    X(UINT, stall_ms, SAME, "H5BUCKET_STALL_MS", "20000", 100, 600000,                                                  \
+      "a transfer without a byte for so long is given up and retried, ms") \
     X(UINT, backoff_ms, SAME, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
     X(UINT, meta_cache, SAME, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX,                                                 \
       "bytes of parsed objects kept per open domain; when changes take up as much, they are stored ahead of a flush") \

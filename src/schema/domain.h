@@ -1,8 +1,9 @@
 /* An open domain: names -> store and root, objects fetched, parsed, shared and cached.
  *
  * One struct bkt_domain per domain and process, however often it is opened with the same store and with the same values of those
- * settings that matter (settings.h), in folders also through symbolic links; refcounted.  The other settings are the first opener's.  Objects are refcounted too; a cached object stays valid while referenced even when the cache
- * (bounded by setting meta_cache) lets it go.  All functions may be called from any thread. */
+ * settings that matter (settings.h; of the others the first opener's count), in folders also through symbolic links; refcounted.
+ * Objects are refcounted too; a cached object stays valid while referenced even when the cache (bounded by setting meta_cache) lets it
+ * go.  All functions may be called from any thread. */
 #ifndef BKT_DOMAIN_H
 #define BKT_DOMAIN_H
 

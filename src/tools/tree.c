@@ -272,7 +272,9 @@ static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l,
     return BKT_OK;
 }
 
-static int copy_group(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+#define MAX_DEPTH 4000 /* groups in each other; 0.8 KiB of stack each */
+
+static int copy_members(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(listing_fini) struct listing l     = {0};
     H5G_info_t                               info;
@@ -289,6 +291,16 @@ static int copy_group(struct tree *t, hid_t src, hid_t dst, const char *path, st
     for (size_t i = 0; i < l.n; i++)
         BKT_PASS(one_link(t, from, dst, &l.v[i], path, err));
     return BKT_OK;
+}
+
+static int copy_group(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    if (t->depth >= MAX_DEPTH)
+        BKT_FAIL(err, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
+    t->depth++;
+    int rc = copy_members(t, src, dst, path, err);
+    t->depth--;
+    return rc;
 }
 
 static void tree_fini(struct tree *t)

@@ -25,6 +25,7 @@ struct tree {
     struct bkt_map            *places; /* token -> struct tree_place */
     struct tree_pending       *pending;
     size_t                     n_pending;
+    unsigned                   depth; /* of the group that is being copied */
     hid_t                      src_pair, dst_pair; /* while a pending value is written: owner of it */
     struct tree_outside       *outside;
     size_t                     n_outside;

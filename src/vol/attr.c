@@ -4,7 +4,6 @@
 
 #include "attr.h"
 #include "change.h"
-#include "native.h"
 #include "native_data.h"
 #include "old_calls.h"
 #include "trace.h"
@@ -264,7 +263,7 @@ herr_t bkt_vol_attr_read(void *obj, hid_t mem_type, void *buf, hid_t dxpl, void 
     (void)req;
     bkt_trace(BKT_TRACE_VOL, "attr_read %s %s", bkt_attr_place(o), o->attr_name ? o->attr_name : "");
     if (o->native_id >= 0)
-        return PASS_ON(&err, H5Aread(o->native_id, mem_type, buf), "reading an attribute of another file") < 0 ? bkt_h5err_publish(&err) : 0;
+        return bkt_native_attr_read(o, mem_type, buf, &err) < 0 ? bkt_h5err_publish(&err) : 0;
     int rc = attr_read(o, mem_type, buf, dxpl, &err);
     if (rc < 0)
         (void)BKT_ERR(&err, rc, "reading attribute '%s' of %s", o->attr_name ? o->attr_name : "", bkt_attr_place(o));

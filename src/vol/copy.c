@@ -269,13 +269,80 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
     return m.rc == BKT_OK && numbered ? bkt_copy_number(c, to, true, info.max_corder) : m.rc;
 }
 
+/* ---- groups within groups ---- */
+
+#define NESTED 32 /* each takes some 6 KiB of stack, with what HDF5 takes to call us back */
+
+struct bkt_copy_later {
+    struct bkt_copy_later *next;
+    hid_t                  from, to, gcpl;
+    unsigned               depth;
+    bool                   members; /* else its attributes only */
+    char                  *path;
+};
+
+static void later_free(struct bkt_copy_later *l)
+{
+    bkt_hid_closep(&l->from);
+    bkt_hid_closep(&l->to);
+    bkt_hid_closep(&l->gcpl);
+    free(l->path);
+    free(l);
+}
+
+static hid_t hold(hid_t id) { return H5Iinc_ref(id) < 0 ? H5I_INVALID_HID : id; }
+
+static int put_off(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth, bool members)
+{
+    struct bkt_copy_later *l = malloc(sizeof *l);
+    if (!l)
+        return no_memory(c);
+    *l       = (struct bkt_copy_later){NULL, hold(from), hold(to), hold(gcpl), depth, members, strdup(bkt_buf_str(&c->path))};
+    *c->last = l;
+    c->last  = &l->next;
+    if (!l->path)
+        return no_memory(c);
+    return l->from < 0 || l->to < 0 || l->gcpl < 0 ? bkt_copy_failed(c, "holding a group") : BKT_OK;
+}
+
 /* Its attributes last, as in HDF5: of what references of theirs lead to, members aren't copied a second time. */
+static int fill_now(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth, bool members)
+{
+    struct bkt_copy_later **last = c->last;
+    c->nested++;
+    int rc = members ? copy_members(c, from, to, gcpl, depth) : BKT_OK;
+    c->nested--;
+    BKT_PASS(rc);
+    return c->last != last ? put_off(c, from, to, gcpl, depth, false) : bkt_copy_attrs(c, from, to, gcpl);
+}
+
 static int fill_group(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth)
 {
+    bool members = depth == 0 || !(c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG);
     copy_comment(from, to);
-    if (depth == 0 || !(c->flags & H5O_COPY_SHALLOW_HIERARCHY_FLAG))
-        BKT_PASS(copy_members(c, from, to, gcpl, depth));
-    return bkt_copy_attrs(c, from, to, gcpl);
+    return c->nested >= NESTED ? put_off(c, from, to, gcpl, depth, members) : fill_now(c, from, to, gcpl, depth, members);
+}
+
+/* What was put off, each followed by what it puts off itself.  After a failure all goes. */
+static int fill_rest(struct copy *c, int rc)
+{
+    unsigned depth = c->depth;
+    while (c->first) {
+        struct bkt_copy_later *l = c->first, **last = c->last;
+        c->first                 = NULL;
+        c->last                  = &c->first;
+        c->depth                 = l->depth;
+        bkt_buf_cut(&c->path, 0);
+        if (rc == BKT_OK)
+            rc = bkt_buf_add_str(&c->path, l->path) < 0 ? no_memory(c) : fill_now(c, l->from, l->to, l->gcpl, l->depth, l->members);
+        if (l->next) {
+            *c->last = l->next;
+            c->last  = last;
+        }
+        later_free(l);
+    }
+    c->depth = depth;
+    return rc;
 }
 
 static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what, hid_t dst, const char *name, hid_t lcpl, unsigned depth)
@@ -291,10 +358,15 @@ static int copy_group(struct copy *c, hid_t from, const struct bkt_copied *what,
     struct copy above = *c;
     c->base           = to;
     c->path           = (struct bkt_buf){0};
+    c->first          = NULL;
+    c->last           = &c->first;
     int rc            = bkt_buf_add_str(&c->path, ".") < 0 ? no_memory(c) : fill_group(c, from, to, gcpl, depth);
+    rc                = fill_rest(c, rc);
     bkt_buf_fini(&c->path);
-    c->base = above.base;
-    c->path = above.path;
+    c->base  = above.base;
+    c->path  = above.path;
+    c->first = above.first;
+    c->last  = above.last;
     return rc;
 }
 

@@ -11,6 +11,8 @@ struct bkt_copied {
     unsigned long fileno;
 };
 
+struct bkt_copy_later; /* copy.c */
+
 struct copy {
     unsigned        flags;
     hid_t           ocpypl, lcpl; /* as the program gave them */
@@ -22,6 +24,8 @@ struct copy {
     struct bkt_map *places;    /* struct bkt_copied -> struct bkt_place */
     hid_t           base;      /* what was copied without a name, and holds what is being copied */
     struct bkt_buf  path;      /* of that, from base: ".", "./a" */
+    unsigned        nested;    /* groups within groups that are being filled on the stack */
+    struct bkt_copy_later *first, **last; /* of base's groups those that are to be filled afterwards, in that order */
     struct bkt_err *err;
 };
 

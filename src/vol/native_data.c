@@ -78,6 +78,11 @@ static herr_t attr_name(hid_t id, const H5VL_attr_get_name_args_t *q)
     return 0;
 }
 
+int bkt_native_attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, struct bkt_err *err)
+{
+    return PASS_ON(err, H5Aread(attr->native_id, mem_type, buf), "reading an attribute of another file");
+}
+
 int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     static const char what[] = "asking about an attribute of another file";

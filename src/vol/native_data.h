@@ -15,6 +15,7 @@ BKT_NODISCARD int bkt_native_file_optional(struct bkt_vobj *o, H5VL_optional_arg
 /** By name, or by index when @p idx is given. */
 BKT_NODISCARD int bkt_native_attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
                                        struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_native_attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err);
 /** > 0: what the program's callback gave. */
 int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);

@@ -557,6 +557,36 @@ static void leading_there(hid_t f, struct out *o)
     H5Pclose(lcpl);
 }
 
+static herr_t count_link(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
+{
+    (void)group, (void)name, (void)info;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* Groups within groups, more of them than the stack would hold if each took its share of it. */
+static void deep(const struct out *o)
+{
+    enum { LEVELS = 1800 };
+    hid_t    fapl = new_fapl(o), f = H5Fcreate(new_name(o, "deep.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), g = H5Gopen2(f, "/", H5P_DEFAULT);
+    unsigned n    = 0;
+    for (int i = 0; i < LEVELS; i++) {
+        hid_t in = H5Gcreate2(g, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Gclose(g);
+        g = in;
+    }
+    H5Gclose(g);
+    CHECK(H5Ocopy(f, "g", f, "copy", H5P_DEFAULT, H5P_DEFAULT) >= 0, "%s", error_text());
+    g = H5Gopen2(f, "copy", H5P_DEFAULT);
+    CHECK(H5Lvisit2(g, H5_INDEX_NAME, H5_ITER_INC, count_link, &n) >= 0 && n == LEVELS - 1, "%u levels: %s", n, error_text());
+    H5Gclose(g);
+    H5Ldelete(f, "g", H5P_DEFAULT); /* else 3,600 groups would be stored */
+    H5Ldelete(f, "copy", H5P_DEFAULT);
+    H5Fclose(f);
+    H5Fdelete(new_name(o, "deep.h5"), fapl);
+    H5Pclose(fapl);
+}
+
 static const struct write_case cases[] = {
     {"copied", plain, say_references},
     {"copied, one level", shallow, NULL},
@@ -577,4 +607,9 @@ static const struct write_case cases[] = {
     {"soft links to where the copy comes", leading_there, NULL},
 };
 
-int main(void) { return compare_write_main(cases, COUNT(cases)); }
+int main(void)
+{
+    struct out o = {.ours = true};
+    compare_write_extra(deep, &o);
+    return compare_write_main(cases, COUNT(cases));
+}

@@ -260,8 +260,8 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
             f = open_other(name);
             for (int k = 1; k <= i; k += 22) {
                 const struct bkt_link *l = bkt_links_find(&get(f, &ids[k])->group.links, "made");
-                CHECK(!l || attr_value(get(f, &l->id), "i") == k, "group %d: %" PRId64, k,
-                      attr_value(get(f, &l->id), "i"));
+                struct bkt_id          is = l ? l->id : leaf; /* the group may go from the cache when another comes */
+                CHECK(!l || attr_value(get(f, &is), "i") == k, "group %d", k);
             }
             bkt_domain_close(f);
         }
