@@ -74,12 +74,15 @@ static bool is_plain(hid_t dcpl, hid_t space)
     return true;
 }
 
-hid_t bkt_native_in_memory(void)
+hid_t bkt_native_in_memory(size_t step)
 {
-    hid_t f = H5I_INVALID_HID;
+    static unsigned long made; /* HDF5's global lock guards it */
+    char                 name[50];
+    hid_t                f = H5I_INVALID_HID;
+    (void)snprintf(name, sizeof name, "h5bucket-in-memory-%lu", ++made);
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl >= 0 && H5Pset_fapl_core(fapl, 4096, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
-        f = H5Fcreate("h5bucket-as-created", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    if (fapl >= 0 && H5Pset_fapl_core(fapl, step, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
+        f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     return f;
 }
 
@@ -163,7 +166,7 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
         *out = H5Pcopy(dcpl);
         return *out < 0 ? failed(err) : BKT_OK;
     }
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory();
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
     if (file < 0)
         return bkt_h5err_capture(err, "making a file in memory");
     return create_and_ask(file, t, type, space, dcpl, out, err);

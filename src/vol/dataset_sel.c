@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dataset.h"
+#include "native.h"
 
 void bkt_dsel_fini(struct bkt_dsel *s)
 {
@@ -102,10 +103,7 @@ static hid_t dataset_in_memory(hid_t file, hid_t type, size_t n)
 /* There is no public call that evaluates the expression, so HDF5 writes the elements with it to a file in memory. */
 int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl < 0 || H5Pset_fapl_core(fapl, 1 << 20, 0) < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
-        return bkt_h5err_capture(err, "a file in memory");
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Fcreate("h5bucket-transform", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(1 << 20);
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : dataset_in_memory(file, mem_type, n);
     if (dset < 0 || H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, dxpl, elems) < 0 ||
         H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) < 0)

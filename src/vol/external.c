@@ -208,7 +208,7 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
         return bkt_h5err_capture(err, "naming external files");
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     BKT_PASS(bkt_convert_space(&o->obj->dset.space, &space, err));
-    *file = bkt_native_in_memory();
+    *file = bkt_native_in_memory(4096);
     if (*file < 0)
         return bkt_h5err_capture(err, "making a file in memory");
     return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "opening external files");

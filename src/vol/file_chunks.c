@@ -88,7 +88,7 @@ static int try_it(bool *wrong)
     if (fapl < 0 || dcpl < 0 || space < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fapl_core(fapl, 4096, false) < 0 ||
         H5Pset_libver_bounds(fapl, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 || H5Pset_chunk(dcpl, 2, chunk) < 0)
         return -1;
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Fcreate("chunk-order", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Fcreate("h5bucket-chunk-order", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? -1 : H5Dcreate2(file, "d", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     if (dset < 0 || H5Dwrite_chunk(dset, H5P_DEFAULT, 0, at, 1, &value) < 0)
         return -1;

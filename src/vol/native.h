@@ -22,8 +22,9 @@
  *  @p like: a file access list for its driver and the like; H5I_INVALID_HID: none.  BKT_ENOENT: there is no such HDF5 file. */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err);
 
-/** A new file of HDF5's native connector that is nowhere but in memory; negative: HDF5's stack says why. */
-hid_t bkt_native_in_memory(void);
+/** A new file of HDF5's native connector that is nowhere but in memory, and grows in steps of @p step bytes; negative: HDF5's stack says
+ *  why.  Its name is its own: of two with one name HDF5 takes the second for the first (a program's callbacks may come in between). */
+hid_t bkt_native_in_memory(size_t step);
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);

@@ -557,6 +557,33 @@ static void write_times(hid_t f, struct out *o)
                 time_pair(f, o, fill, (H5D_fill_time_t)ft, (H5D_alloc_time_t)at);
 }
 
+static H5T_conv_ret_t make_another(H5T_conv_except_t what, hid_t from, hid_t to, void *src, void *dst, void *arg)
+{
+    const hid_t *f = arg;
+    hid_t        p = H5Pcreate(H5P_DATASET_CREATE), s = H5Screate_simple(1, &(hsize_t){4}, NULL);
+    (void)what, (void)from, (void)to, (void)src, (void)dst;
+    H5Pset_chunk(p, 1, &(hsize_t){2}); /* a list of which HDF5 makes something, in a file in memory */
+    H5Dclose(H5Dcreate2(*f, "another", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Sclose(s);
+    H5Pclose(p);
+    return H5T_CONV_UNHANDLED;
+}
+
+/* The program's callback comes while the connector has a file in memory for the elements. */
+static void write_within(hid_t f, struct out *o)
+{
+    hid_t       dapl = origin(), dxpl = H5Pcreate(H5P_DATASET_XFER), d = new_external(f, "within", H5T_STD_I32LE, 4, "within.raw", 0, dapl);
+    int         v[4] = {1, 2, 300, 4};
+    signed char got[4] = {0};
+    H5Pset_type_conv_cb(dxpl, make_another, &f);
+    say_result(o, "numbers", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_result(o, "one doesn't fit", H5Dread(d, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, dxpl, got));
+    say(o, "%d, another: %d\n", got[2], H5Lexists(f, "another", H5P_DEFAULT) > 0);
+    H5Dclose(d);
+    H5Pclose(dxpl);
+    H5Pclose(dapl);
+}
+
 static const struct write_case cases[] = {
     {"external files, every pair of fill and allocation time", write_times, NULL},
     {"lists of external files, and what HDF5 refuses", write_forms, read_forms},
@@ -565,6 +592,7 @@ static const struct write_case cases[] = {
     {"external files that were there before, in part or not at all", write_found, NULL},
     {"the copy of a dataset with external files has the same files", write_copied, NULL},
     {"names of external files behind a prefix", write_prefixed, NULL},
+    {"a dataset is made while elements are converted", write_within, NULL},
 };
 
 /* Names count from the working folder, in a process of its own: HDF5 looks at the environment once. */
