@@ -304,8 +304,8 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
 static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
 
 /* What the target would put into the cache; UINT64_MAX: no number has room for it.  Of chunk objects that are taken in slices only
- * those: rows of 16 MiB across 16 chunks of 16 MiB, with 50 ms of work on each, take 0.98 s at 30 ms, as the next ones can be read
- * ahead, and 1.58 s where all of the chunks count; at 100 ms and 50 MB/s a request 1.4 and 3.1 s (3 runs). */
+ * those: rows of 16 MiB across 16 chunks of 16 MiB, with 50 ms of work on each, take 1.0 s at 30 ms, as the next ones can be read
+ * ahead, and 1.6 s where all of the chunks count (2 runs); at 100 ms and 50 MB/s a request 1.4 and 3.1 s (one run). */
 static uint64_t kept_bytes(const struct bkt_target *t, bool raw)
 {
     uint64_t wanted, whole;
