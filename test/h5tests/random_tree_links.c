@@ -135,7 +135,8 @@ static void looked_at(struct side *s, struct rnd *r)
     char        value[2 * PATH_ROOM] = "";
     say(s->o, "'%s'", path);
     say(s->o, "exists %d", H5Lexists(loc, path, H5P_DEFAULT));
-    say(s->o, "object exists %d", H5Oexists_by_name(loc, path, H5P_DEFAULT) > 0); /* below a dataset HDF5 fails */
+    if (!strstr(path, "/.")) /* HDF5 finds "." behind a link that leads nowhere */
+        say(s->o, "object exists %d", H5Oexists_by_name(loc, path, H5P_DEFAULT) > 0); /* below a dataset HDF5 fails */
     if (gave(s, "H5Lget_info", H5Lget_info2(loc, path, &info, H5P_DEFAULT)))
         say_link(s, numbered(loc, path), &info);
     say_value_of_link(s, "H5Lget_val", H5Lget_val(loc, path, value, rnd_chance(r, 80) ? sizeof value : 3, H5P_DEFAULT), value, &info);
