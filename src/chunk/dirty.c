@@ -148,7 +148,8 @@ static bool is_idle(const struct bkt_wset *ws)
 
 /* A program that writes a great many datasets: those it hasn't written to for long are let go, once all of them may take up a quarter
  * of the cache, and then whenever a quarter more have come, so that looking through them costs each a few steps.  What readers have
- * cached of them lies under numbers that only the set knows to be out of date, so the cache is emptied. */
+ * cached of them lies under numbers that only the set knows to be out of date, so the cache is emptied.  1,000 datasets with 1 MiB take 0.6
+ * s at 30 ms and 14 MiB with all of it, a quarter and a 16th (one run). */
 static void trim_sets(struct bkt_dirty *d, uint64_t each)
 {
     size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;

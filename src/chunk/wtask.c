@@ -22,7 +22,8 @@
 #define TRIES 10000          /* lost races; each is another writer's success.  Where it never ends, that is a quarter of an hour at 30 ms */
 /* Losses before the next try waits a little, and how long at most, from the seventh on: short beside a round trip to a store far away, some
  * times as long as one to a directory.  16 writers of one chunk in a directory, 20 flushes each, take 0.4 s with 0 and 3, 0.6 s if none
- * ever waits; 8 and 24 of them on a radosgw at 30 ms 2.0 and 4.8 s with each (3 runs). */
+ * ever waits; 8 and 24 of them on a radosgw at 30 ms 2.0 and 4.8 s with each (3 runs).  Whether PAUSE_MAX_US is 1, 2,500, 20,000 or
+ * 160,000 can't be seen in the directory (3 runs). */
 #define PAUSE_FROM 3
 #define PAUSE_MAX_US 20000u
 
