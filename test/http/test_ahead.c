@@ -15,8 +15,9 @@
 #define CHUNK   2048 /* elements */
 #define N_SLABS 64
 
-static unsigned asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
-static unsigned slab_chunks[N_SLABS];
+/* Counted by the server's threads, which may come to what was given up late. */
+static atomic_uint asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
+static atomic_uint slab_chunks[N_SLABS];
 static atomic_uint slow_ms; /* how late chunks are from now on */
 static atomic_uint n_chunks; /* asked for */
 static unsigned each = 4;    /* elements of a tiny dataset */
@@ -84,8 +85,10 @@ static struct bkt_domain *begin(struct server *s, struct bkt_settings *set, cons
 {
     struct bkt_domain *d = open_domain(server_url(s), set, info);
     all_counted();
-    memset(asked, 0, sizeof asked);
-    memset(slab_chunks, 0, sizeof slab_chunks);
+    for (unsigned i = 0; i <= N_TINY; i++)
+        asked[i][0] = asked[i][1] = 0;
+    for (unsigned i = 0; i < N_SLABS; i++)
+        slab_chunks[i] = 0;
     (void)stats_since();
     return d;
 }
@@ -115,6 +118,7 @@ static void steps_bring_the_next_ones(struct server *s, unsigned step, const cha
     for (unsigned at = 0; at + step <= N_SLABS * CHUNK; at += step)
         read_slab(io, at, step);
     struct bkt_stats st = stats_since();
+    bkt_ahead_stop(d); /* it may be about to ask for what is left at the end */
     all_counted();
     for (unsigned i = 0; i < N_SLABS; i++)
         n += slab_chunks[i] != 1;
