@@ -43,7 +43,8 @@ static pthread_once_t       guarded = PTHREAD_ONCE_INIT;
 
 static void add_guard(void) { bkt_forkguard_add_last(&guard, &lock, NULL); } /* the write cache takes memory under its own lock */
 
-/* The smallest that does, unless it is far too large. */
+/* The smallest that does, unless it is far too large: of more than four times as much three quarters would lie idle, and what is kept
+ * is bounded by its bytes. */
 static union head *find(size_t n)
 {
     size_t best = KEEP_N;

@@ -114,7 +114,8 @@ static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, con
 {
     if (*rc == BKT_OK) {
         *rc = bkt_err_copy(err, r->rc, r->err);
-        (void)BKT_ERR(err, r->rc, "object %s can't be written", c->id.text);
+        (void)BKT_ERR(err, r->rc, "object %s can't be written%s%s%s", c->id.text, r->err ? "" : ": ", r->err ? "" : bkt_err_text(r->rc),
+                      r->err ? "" : " (there was no memory to say more)");
     }
     return *rc;
 }
@@ -334,7 +335,9 @@ static uint64_t nanoseconds(void)
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-/* As long as some rounds take, by chance: who all try again at once all lose but one. */
+/* As long as some rounds take, by chance: who all try again at once all lose but one.  Spread over eight rounds about eight of them get
+ * through, so that 16 writers need two such spans; no less than the 1 ms that a round takes in a directory, nor more than 5 s, so that
+ * who comes back after a stop of the store isn't late. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
     uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3), ns = 0;

@@ -187,7 +187,7 @@ static bool gives_same(const struct bkt_type *type, const struct bkt_space *spac
            (again.len == 0 || memcmp(again.ptr, value->ptr, again.len) == 0);
 }
 
-/* Lists of no elements, in as many lists as the extent says, as HSDS has them; of {2^40, 0} one. */
+/* Lists of no elements, in as many lists as the extent says, as HSDS has them, up to 1,000 or 4 KB; of {2^40, 0} one. */
 static int decode_nothing(const struct bkt_type *type, const struct bkt_space *space, struct bkt_rd *r, json_t **out)
 {
     uint64_t lists = 1;

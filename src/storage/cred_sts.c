@@ -299,7 +299,7 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
                                                   .headers = headers,
                                                   .body = bkt_buf_str(&body),
                                                   .timeout_ms = 10000, /* it is far away, maybe: no limit of AWS's own */
-                                                  .connect_ms = 3000,
+                                                  .connect_ms = 3000,  /* two SYNs, sent after 0 and 1 s */
                                                   .tries = 3},
                           &status, &reply, err),
             "%.250s", source);

@@ -15,7 +15,7 @@
  * CPU with each, as with 4 or 128 for AHEAD_MAX. */
 #define BLOCK      ((uint64_t)256 << 10)
 #define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
-#define KEEP       128 /* blocks kept: 32 MiB */
+#define KEEP       128 /* blocks kept, 32 MiB: four runs of misses, so that metadata in as many places don't push out one another */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5)
 
 struct block {
