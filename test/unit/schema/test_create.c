@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pool.h"
 
 static char dir[64];
 
@@ -251,10 +250,7 @@ int main(void)
     owners_and_folders();
     version_1();
     replaced_version_1();
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     char command[128];
     (void)snprintf(command, sizeof command, "rm -r %s", dir);
     CHECK(system(command) == 0, "%s", command);

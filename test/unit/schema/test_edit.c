@@ -1,7 +1,6 @@
 /* Domains made and changed: what one sees at once, what is stored after a flush, what is counted. */
 #include "edit_testing.h"
 
-#include "pool.h"
 
 static struct bkt_stats before;
 static void             mark(void) { bkt_stats_get(&before); }
@@ -292,9 +291,6 @@ int main(void)
     a_tree_goes_with_its_last_link();
     deep_and_wide();
     only_what_is_sure_is_removed();
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     return failures ? 1 : 0;
 }

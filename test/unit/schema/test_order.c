@@ -1,7 +1,6 @@
 /* Numbers in the order of creation: as HDF5 gives them, whatever goes in between, and as they are read again. */
 #include "edit_testing.h"
 
-#include "pool.h"
 
 #define SLOTS 12
 
@@ -187,9 +186,6 @@ int main(void)
     numbers_are_hdf5s();
     writers_meet();
     what_is_said();
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     return failures ? 1 : 0;
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "fault.h"
-#include "pool.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
@@ -397,9 +396,6 @@ int main(void)
     store_away("mem:spill4/x.h5", true);
     many("mem:spill1/x.h5", true);
     many("mem:spill2/x.h5", false);
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     return failures ? 1 : 0;
 }

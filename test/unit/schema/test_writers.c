@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
@@ -60,10 +59,7 @@ static int one_process(unsigned me, int fd)
     memcpy(name, b.name, sizeof name);
     OK(bkt_settings_init(&set, "fsync=no", err)); /* it is about order, not about power cuts */
     int bad = write_some(me);
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     (void)fflush(stdout);
     return bad != 0;
 }
@@ -133,10 +129,7 @@ int main(void)
             CHECK(bkt_links_find(&g->group.links, n) && attr_value(ds, n) == (int64_t)me * UPDATES + i, "%s", n);
         }
     bkt_domain_close(d);
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
+    domains_end();
     (void)snprintf(command, sizeof command, "rm -r %s", dir);
     CHECK(system(command) == 0, "%s", command);
     return failures ? 1 : 0;
