@@ -123,8 +123,6 @@ extern const size_t      n_calls;
 struct dset *any_dset(struct run *run);
 void note_dset(struct run *run, const char *call, const struct dset *d);
 void note_type(struct run *run, const char *word, hid_t type);
-/** Everything of one dataset, compared. */
-void compare_whole(struct run *run, struct dset *d);
 void dset_close(struct dset *d);
 /** Static buffers, see new_name(). */
 const char *file_name(const struct run *run, int file, int side);
@@ -133,6 +131,15 @@ bool files_open(struct run *run, bool create, unsigned flags);
 bool files_close(struct run *run);
 bool dsets_open(struct run *run);
 
+/* ---- random_transfer.c ---- */
+
+/** A selection of one dataset, or of several in one call, into any type or from it. */
+void read_some(struct run *run);
+void read_several(struct run *run);
+void write_some(struct run *run);
+void write_several(struct run *run);
+/** Everything of one dataset, compared. */
+void compare_whole(struct run *run, struct dset *d);
 /** Which elements HDF5 says something about (struct dset, known). */
 void now_known(struct dset *d, hid_t fspace, size_t n);
 void all_unknown(struct dset *d);
