@@ -112,19 +112,24 @@ static void finish(struct bkt_http_op *op)
     report(h, req, own);
 }
 
+/* Since it was first begun; 0: it never was. */
+static uint64_t spent_ms(const struct bkt_http_op *op)
+{
+    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
+}
+
 static bool on_begin(struct bkt_xfer *x)
 {
-    struct bkt_http_op *op  = (struct bkt_http_op *)x;
-    struct bkt_http    *h   = op->http;
-    uint64_t            now = bkt_engine_now();
+    struct bkt_http_op *op = (struct bkt_http_op *)x;
+    struct bkt_http    *h  = op->http;
     if (!op->retry.started_ms)
-        op->retry.started_ms = now; /* the time that it waited for a connection does not count */
+        op->retry.started_ms = bkt_engine_now(); /* the time that it waited for a connection does not count */
     if (op->req->cancel && atomic_load(op->req->cancel)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", x->method, op->req->key);
         finish(op);
         return false;
     }
-    uint64_t spent = now - op->retry.started_ms;
+    uint64_t spent = spent_ms(op);
     if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: %" PRIu64 " ms are over (deadline_ms)", x->method,
                            h->base.uri, op->req->key, h->policy.deadline_ms);
@@ -382,13 +387,13 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused ? op->refused : op->x.why;
     bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || bkt_engine_now() - op->retry.started_ms >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: but for the time left */
+    if (more || spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: but for the time left */
         code = BKT_ETIME;
     char server[120];
     server_of(op, server, sizeof server);
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
                         op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
-                        bkt_engine_now() - op->retry.started_ms, advice(wire, why, op->http->base.uri));
+                        spent_ms(op), op->retry.started_ms ? advice(wire, why, op->http->base.uri) : ""); /* "": it isn't the network */
 }
 
 static int end_get(struct bkt_http_op *op)

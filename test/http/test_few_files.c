@@ -41,6 +41,24 @@ static pid_t serve(unsigned *port)
     return pid;
 }
 
+/* With no file left there is not even a thread to send requests; with one again there is. */
+static void no_file_at_all(struct bkt_store *st)
+{
+    struct rlimit  now, none;
+    struct bkt_req r   = {.op = BKT_GET, .key = "k", .len = BKT_WHOLE};
+    struct bkt_err err = {0};
+    (void)getrlimit(RLIMIT_NOFILE, &now);
+    none          = now;
+    none.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0, "the limit");
+    int rc = bkt_store_run(st, &r, 1, &err);
+    CHECK(rc == BKT_ENET && strstr(first_line(&err), "I/O thread cannot be started"), "%s (%s)", bkt_err_text(rc), first_line(&err));
+    CHECK(strstr(first_line(&err), "after 0 retries in 0 ms"), "%s", first_line(&err));
+    CHECK(!strstr(first_line(&err), "network"), "no advice where nothing was sent: %s", first_line(&err));
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0, "the limit");
+    bkt_req_fini(&r);
+}
+
 int main(void)
 {
     unsigned       port = 0;
@@ -53,6 +71,7 @@ int main(void)
         return 1;
     (void)snprintf(uri, sizeof uri, "http://127.0.0.1:%u", port);
     struct bkt_store *st = open_store(uri, "connections=64;hedge=0");
+    no_file_at_all(st);
     memset(r, 0, sizeof r);
     for (int i = 0; i < N; i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "k", .len = BKT_WHOLE};
