@@ -72,6 +72,8 @@ struct bkt_err *bkt_err_dup(const struct bkt_err *err)
 
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from)
 {
+    if (code < 0 && to && !to->n && !(from && from->n))
+        return BKT_ERR(to, code, "%s%s", bkt_err_text(code), from ? "" : " (there was no memory to say more)");
     for (unsigned i = 0; to && from && i < from->n && to->n < BKT_ERR_FRAMES; i++) {
         if (to->n == 0)
             to->code = from->code;

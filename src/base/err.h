@@ -70,7 +70,8 @@ void bkt_err_clear(struct bkt_err *err);
  *  To be released with free(). */
 struct bkt_err *bkt_err_dup(const struct bkt_err *err);
 
-/** Move @p from's frames (may be NULL) into @p to (may be NULL) and give back @p code. */
+/** Copy @p from's frames (may be NULL) into @p to (may be NULL) and give back @p code.  A failure of which neither
+ *  says anything is told by its code; where @p from is NULL, there was no memory for its frames (bkt_err_dup(), requests). */
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
 
 #define BKT_HERE               __FILE__, __func__, __LINE__

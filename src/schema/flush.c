@@ -113,10 +113,8 @@ static void keep_first(int *first, struct bkt_err *err, int rc, struct bkt_err *
 static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, const struct bkt_change *c)
 {
     if (*rc == BKT_OK) {
-        bool told = r->err && r->err->n;
-        *rc       = bkt_err_copy(err, r->rc, r->err);
-        (void)BKT_ERR(err, r->rc, "object %s can't be written%s%s%s", c->id.text, told ? "" : ": ", told ? "" : bkt_err_text(r->rc),
-                      told ? "" : " (there was no memory to say more)");
+        *rc = bkt_err_copy(err, r->rc, r->err);
+        (void)BKT_ERR(err, r->rc, "object %s can't be written", c->id.text);
     }
     return *rc;
 }

@@ -184,9 +184,6 @@ static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int 
         w->impl          = NULL;
         if (rc < 0) {
             w->rc = bkt_err_copy(bkt_req_err(w), rc, err);
-            if (!err || !err->n)
-                (void)BKT_ERR(bkt_req_err(w), rc, "%s can't be asked how it takes conditional PUTs: %s (there was no memory to say more)",
-                              s->http.base.uri, bkt_err_text(rc));
             bkt_store_finish(&s->http.base, w);
         } else {
             bkt_s3_start(&s->http.base, w);
