@@ -1,5 +1,6 @@
 #include "forkguard.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 static pthread_mutex_t       list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,26 +31,20 @@ static void after_fork_child(void)
 
 static void hook(void) { (void)pthread_atfork(before_fork, after_fork, after_fork_child); }
 
-void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
-{
-    (void)pthread_once(&hooked, hook);
-    (void)pthread_mutex_lock(&list_lock);
-    *g   = (struct bkt_forkguard){list, lock, cond};
-    list = g;
-    (void)pthread_mutex_unlock(&list_lock);
-}
-
-void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond)
+static void add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond, bool last)
 {
     (void)pthread_once(&hooked, hook);
     (void)pthread_mutex_lock(&list_lock);
     struct bkt_forkguard **at = &list;
-    while (*at)
+    while (last && *at)
         at = &(*at)->next;
-    *g  = (struct bkt_forkguard){NULL, lock, cond};
+    *g  = (struct bkt_forkguard){*at, lock, cond};
     *at = g;
     (void)pthread_mutex_unlock(&list_lock);
 }
+
+void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond) { add(g, lock, cond, false); }
+void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond) { add(g, lock, cond, true); }
 
 void bkt_forkguard_remove(struct bkt_forkguard *g)
 {
