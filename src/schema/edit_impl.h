@@ -111,10 +111,10 @@ BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object
 #define BKT_REFS_WHO 10 /* digits of refs_id that tell who */
 
 /** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that collide are taken
- *  out of the change and named in @p clash. */
-BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
-/** Of a group's change the links that were not there, and nothing else. */
-BKT_NODISCARD int bkt_replay_new_links(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err);
+ *  out of the change and named in @p clash.
+ * @param new_links  of a group's change the links that were not there, and nothing else */
+BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, bool new_links, struct bkt_clash *clash,
+                             struct bkt_err *err);
 
 /** One more; where it doesn't fit it is counted only. */
 void bkt_names_add(struct bkt_names *names, const char *name);

@@ -135,8 +135,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
         BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
     size_t clashes = w->clash->theirs.n;
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
-    BKT_PASS(is_part(w, c) ? bkt_replay_new_links(c, j, bkt_edit_now(w->d->edits), w->clash, err)
-                           : bkt_replay(c, j, bkt_edit_now(w->d->edits), w->clash, err));
+    BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), is_part(w, c), w->clash, err));
     c->foreign |= w->clash->theirs.n != clashes; /* theirs is what holds */
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     c->ready = true;

@@ -11,7 +11,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     struct bkt_clash                      clash = {0};
     c->foreign = true;
     BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
-    BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), &clash, err));
+    BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), false, &clash, err));
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     BKT_PASS(bkt_change_adopt(d, c, err));

@@ -246,35 +246,23 @@ static int replay_new_link(struct bkt_change *c, const char *name, enum bkt_delt
     return delta == BKT_DELTA_ADD ? replay_link(c, name, delta, stored, err) : BKT_OK;
 }
 
-int bkt_replay_new_links(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
+static int replay_deltas(struct bkt_change *c, json_t *stored, bool new_links, struct bkt_clash *clash, struct bkt_err *err)
 {
     struct numbers n;
-    int            rc = spell_numbers(c->obj, stored, &n);
-    if (rc == BKT_OK)
-        rc = replay_names(c, c->links, replay_new_link, stored, clash, err);
-    if (rc == BKT_OK)
-        rc = abridge_numbers(c, stored, &n);
-    if (rc == BKT_OK)
-        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(now));
-    if (rc == BKT_ENOMEM)
-        BKT_NOMEM(err);
-    return rc;
+    BKT_PASS(spell_numbers(c->obj, stored, &n));
+    if (c->obj->kind == BKT_GROUP)
+        BKT_PASS(replay_names(c, c->links, new_links ? replay_new_link : replay_link, stored, clash, err));
+    if (!new_links)
+        BKT_PASS(replay_names(c, c->attrs, replay_attr, stored, clash, err));
+    BKT_PASS(abridge_numbers(c, stored, &n));
+    if (!new_links && c->extent)
+        BKT_PASS(bkt_replay_extent(c, stored, err));
+    return new_links ? BKT_OK : replay_own(c, stored);
 }
 
-int bkt_replay(struct bkt_change *c, json_t *stored, double now, struct bkt_clash *clash, struct bkt_err *err)
+int bkt_replay(struct bkt_change *c, json_t *stored, double now, bool new_links, struct bkt_clash *clash, struct bkt_err *err)
 {
-    struct numbers n;
-    int            rc = spell_numbers(c->obj, stored, &n);
-    if (rc == BKT_OK && c->obj->kind == BKT_GROUP)
-        rc = replay_names(c, c->links, replay_link, stored, clash, err);
-    if (rc == BKT_OK)
-        rc = replay_names(c, c->attrs, replay_attr, stored, clash, err);
-    if (rc == BKT_OK)
-        rc = abridge_numbers(c, stored, &n);
-    if (rc == BKT_OK && c->extent)
-        rc = bkt_replay_extent(c, stored, err);
-    if (rc == BKT_OK)
-        rc = replay_own(c, stored);
+    int rc = replay_deltas(c, stored, new_links, clash, err);
     if (rc == BKT_OK)
         rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(now));
     if (rc == BKT_ENOMEM)
