@@ -226,13 +226,12 @@ static unsigned way_of(const struct bkt_sel *s, const int64_t *step)
     return way;
 }
 
-/* `most` steps as one selection, the first of them k on; gives how many they are, at the extent's end fewer. */
-static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, uint64_t k, uint64_t most, struct bkt_sel *out)
+/* `most` steps along `way` as one selection, the first of them k on; gives how many they are, at the extent's end fewer. */
+static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned way, uint64_t k, uint64_t most, struct bkt_sel *out)
 {
-    unsigned way = most > 1 ? way_of(s, step) : s->rank;
     if (!step_on(s, step, k, out))
         return 0;
-    if (way == s->rank)
+    if (most <= 1 || way == s->rank)
         return 1;
     uint64_t n = bkt_min_u64(most, (s->dims[way] - out->start[way]) / (uint64_t)step[way]);
     if (n <= 1)
@@ -243,18 +242,17 @@ static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, uint64_t 
 }
 
 /* So many steps make a job: few long requests instead of many short ones. */
-static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, uint64_t bytes)
+static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, unsigned way, uint64_t bytes)
 {
-    const struct bkt_pattern *p    = &io->pattern;
-    uint64_t                  want = PART_EACH;
-    if (way_of(now, p->step) == now->rank)
+    uint64_t want = PART_EACH;
+    if (way == now->rank)
         return 1;
     for (unsigned d = 0; in_parts(io) && d < now->rank; d++) {
         uint64_t last = now->start[d] + (now->count[d] - 1) * now->stride[d] + now->block[d] - 1;
         if (!bkt_mul_u64(want, last / io->cdims[d] - now->start[d] / io->cdims[d] + 1, &want))
             return 1;
     }
-    return bkt_max_u64(bkt_min_u64(bkt_max_u64(want, TOGETHER) / bytes, p->hits), 1);
+    return bkt_max_u64(bkt_min_u64(bkt_max_u64(want, TOGETHER) / bytes, io->pattern.hits), 1);
 }
 
 static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigned most)
@@ -262,14 +260,15 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     struct bkt_pattern *p     = &io->pattern;
     uint64_t            bytes = bkt_max_u64(now->n_elems * io->elem_size, 1);
     uint64_t            room  = bkt_min_u64(io->set->read_ahead, io->set->chunk_cache / AHEAD_PART) / bytes, n;
-    uint64_t            each  = bkt_max_u64(bkt_min_u64(steps_together(io, now, bytes), room), 1);
+    unsigned            way   = way_of(now, p->step);
+    uint64_t            each  = bkt_max_u64(bkt_min_u64(steps_together(io, now, way, bytes), room), 1);
     uint64_t            depth = bkt_min_u64(room, most * each);
     struct bkt_sel      next;
     struct box          before, box;
     if (in_parts(io) && each * bytes < io->set->near) /* near.c does that */
         return;
     box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
-    for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, k + 1, each, &next)) > 0; k += n, before = box) {
+    for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, way, k + 1, each, &next)) > 0; k += n, before = box) {
         box_of(io, &next, &box);
         p->posted += n;
         if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
