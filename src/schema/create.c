@@ -109,12 +109,14 @@ static void above_fini(struct above *a)
 
 static int above_add(struct above *a, const char *path, size_t len)
 {
-    size_t i    = a->n;
-    a->paths[i] = strndup(path, len);
-    if (!a->paths[i] || asprintf(&a->keys[i], "%s/.domain.json", a->paths[i]) < 0) {
+    struct bkt_buf key = {0};
+    size_t         i   = a->n;
+    a->paths[i]        = strndup(path, len);
+    if (!a->paths[i] || bkt_domain_doc_key(a->paths[i], &key) < 0) {
         free(a->paths[i]);
         return BKT_ENOMEM;
     }
+    a->keys[i] = bkt_buf_steal(&key);
     a->reqs[i] = (struct bkt_req){.op = BKT_GET, .key = a->keys[i], .len = BKT_WHOLE};
     a->n++;
     return BKT_OK;
@@ -459,7 +461,7 @@ int bkt_domain_delete_objects(struct bkt_domain *d, struct bkt_err *err)
 static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%s%s.domain.json", d->path, *d->path ? "/" : "") < 0)
+    if (bkt_domain_doc_key(d->path, &key) < 0)
         BKT_NOMEM(err);
     const char *one = bkt_buf_str(&key);
     return bkt_store_delete(d->store, &one, 1, err);
@@ -470,7 +472,7 @@ static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, mark = {0}, json = {0};
     const char                              *s   = *d->path ? "/" : "";
-    if (bkt_buf_addf(&key, "%s%s.domain.json", d->path, s) < 0 || bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) < 0)
+    if (bkt_domain_doc_key(d->path, &key) < 0 || bkt_buf_addf(&mark, "%s%s" BKT_DELETE_MARK, d->path, s) < 0)
         BKT_NOMEM(err);
     const char *one = bkt_buf_str(&mark);
     if (!keep)

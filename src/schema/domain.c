@@ -42,7 +42,7 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     int rc;
-    if (bkt_buf_addf(&key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
+    if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     for (unsigned tries = 1;; tries++) {
         struct bkt_err why = {.n = 0};

@@ -6,11 +6,6 @@
 #include "edit_impl.h"
 #include "trace.h"
 
-static int doc_key(const char *path, struct bkt_buf *out)
-{
-    return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
-}
-
 /* One after the other, outermost first: the nearest folder that has a document is where everybody stops looking, so a writer who is
  * killed must leave none without those above it.  It is a round trip for each, once. */
 static int write_folders(struct bkt_domain *d, struct bkt_err *err)
@@ -18,7 +13,7 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_edits *e = d->edits;
     for (size_t i = 0; i < e->n_folders; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
-        if (doc_key(e->folders[i], &key) < 0)
+        if (bkt_domain_doc_key(e->folders[i], &key) < 0)
             BKT_NOMEM(err);
         /* the domain has of the nearest folder's access list what a folder would have, too */
         BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
@@ -89,7 +84,7 @@ static int head(struct bkt_domain *d, const char *key)
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
-    return doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK && head(d, bkt_buf_str(&doc)) == BKT_OK &&
+    return bkt_domain_doc_key(d->path, &doc) == BKT_OK && bkt_id_key(id, &object) == BKT_OK && head(d, bkt_buf_str(&doc)) == BKT_OK &&
            head(d, bkt_buf_str(&object)) == BKT_ENOENT;
 }
 
@@ -100,7 +95,7 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
     bool              ours = false;
     int               rc   = BKT_EPRECOND;
     BKT_PASS(write_folders(d, err));
-    if (doc_key(d->path, &key) < 0)
+    if (bkt_domain_doc_key(d->path, &key) < 0)
         BKT_NOMEM(err);
     note_first(d);
     BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));

@@ -100,6 +100,11 @@ static int add_v1_key(const char *id, size_t n, struct bkt_buf *out)
     return bkt_buf_add(out, id, n);
 }
 
+int bkt_domain_doc_key(const char *path, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s%s.domain.json", path, *path ? "/" : "");
+}
+
 int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out)
 {
     const struct kind_names *k = kind_of_prefix(id->text[0]);

@@ -321,6 +321,8 @@ bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", wh
 enum bkt_kind bkt_id_kind(const struct bkt_id *id);
 /** v2: the domain's root group that an object belongs to; false for v1. */
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);
+/** The storage key of the document of a domain or folder, appended. @p path: in the store, "" for the bucket's own. */
+BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
 /** The storage key of an object, appended to @p out. */
 BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);
 /** The storage key of a native chunk, appended. @p coord has rank entries. */

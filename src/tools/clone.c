@@ -337,18 +337,12 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
 
 /* ---- the document ---- */
 
-static int doc_key(const char *path, struct bkt_buf *key, struct bkt_err *err)
-{
-    if (bkt_buf_addf(key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
-        BKT_NOMEM(err);
-    return BKT_OK;
-}
-
 /* The document of the source, with the new root. */
 static int make_doc(const struct job *j, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
-    BKT_PASS(doc_key(bkt_domain_path(j->src), &from, j->err));
+    if (bkt_domain_doc_key(bkt_domain_path(j->src), &from) < 0)
+        BKT_NOMEM(j->err);
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
     if (bkt_domain_doc(j->src)->snapshot.objects) { /* of other objects, under other ETags */
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
@@ -365,14 +359,16 @@ static int put_doc(const struct job *j, const char *path)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
     BKT_PASS(make_doc(j, &doc));
-    BKT_PASS(doc_key(path, &key, j->err));
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(j->err);
     return bkt_store_put(j->to, bkt_buf_str(&key), doc.ptr, doc.len, NULL, "*", NULL, j->err);
 }
 
 static int del_doc(const struct job *j, const char *path)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS(doc_key(path, &key, j->err));
+    if (bkt_domain_doc_key(path, &key) < 0)
+        BKT_NOMEM(j->err);
     const char *one = bkt_buf_str(&key);
     return bkt_store_delete(j->to, &one, 1, j->err);
 }

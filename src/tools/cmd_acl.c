@@ -25,13 +25,6 @@ static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
     return true;
 }
 
-static int key_of(const char *path, struct bkt_buf *key, struct bkt_err *err)
-{
-    if (bkt_buf_addf(key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
-        BKT_NOMEM(err);
-    return BKT_OK;
-}
-
 static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
@@ -51,7 +44,8 @@ static int change_once(const struct bkt_tool *t, const struct bkt_place *p, cons
     BKT_PASS(get_doc(p, t->args[0], &doc, err));
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE_ACL, err));
     BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c, n, bkt_now(), &json, err), "%s", t->args[0]);
-    BKT_PASS(key_of(p->path, &key, err));
+    if (bkt_domain_doc_key(p->path, &key) < 0)
+        BKT_NOMEM(err);
     return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
 }
 

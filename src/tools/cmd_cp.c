@@ -127,7 +127,7 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
 static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
-    if (bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
+    if (bkt_domain_doc_key(g->from.path, &from) < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_ends_put(t, g, &g->doc.json, err));
     BKT_PASS(take_journal(g, err));
@@ -140,7 +140,7 @@ static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
 {
     struct bkt_store            *st   = bkt_domain_store(g->src);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
-    if (bkt_buf_addf(&from, "%s/.domain.json", g->from.path) < 0)
+    if (bkt_domain_doc_key(g->from.path, &from) < 0)
         BKT_NOMEM(err);
     BKT_PASS(copy(t, g, c, err));
     const char *one = bkt_buf_str(&from);

@@ -58,7 +58,7 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
 static int delete_doc(struct bkt_store *st, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
+    if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     const char *one = bkt_buf_str(&key);
     return bkt_store_delete(st, &one, 1, err);
@@ -198,7 +198,7 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
 static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, key = {0}, json = {0};
-    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0 || bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
+    if (bkt_buf_addf(&mark, "%s/" BKT_DELETE_MARK, path) < 0 || bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_get(r->st, bkt_buf_str(&mark), 0, BKT_WHOLE, &json, NULL);
     if (rc < 0 || r->dry_run)

@@ -17,7 +17,7 @@ static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, str
         BKT_FAIL(err, BKT_ENOENT, "%s is no folder any more", p->path);
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE, err));
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_now(), &json, err));
-    if (bkt_buf_addf(&key, "%s%s.domain.json", p->path, *p->path ? "/" : "") < 0)
+    if (bkt_domain_doc_key(p->path, &key) < 0)
         BKT_NOMEM(err);
     return bkt_store_put(p->store, bkt_buf_str(&key), json.ptr, json.len, doc.etag[0] ? doc.etag : NULL, NULL, NULL, err);
 }

@@ -43,7 +43,7 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
     if (!owner)
         owner = set->user && *set->user ? set->user : parent && parent->owner ? parent->owner : "admin";
     BKT_PASS(bkt_folder_emit(owner, parent, bkt_now(), &json, err));
-    if (bkt_buf_addf(&key, "%s/.domain.json", path) < 0)
+    if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err);
     if (rc == BKT_EPRECOND)

@@ -165,7 +165,7 @@ int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
 static bool is_in_force(struct bkt_domain *d, const struct bkt_id *root)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
-    if (bkt_buf_addf(&key, "%s/.domain.json", bkt_domain_path(d)) < 0)
+    if (bkt_domain_doc_key(bkt_domain_path(d), &key) < 0)
         return true;
     int rc = bkt_store_get(bkt_domain_store(d), bkt_buf_str(&key), 0, BKT_WHOLE, &doc, NULL);
     return rc == BKT_OK ? strstr(bkt_buf_str(&doc), root->text) != NULL : rc != BKT_ENOENT;

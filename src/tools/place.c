@@ -255,7 +255,7 @@ void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt
     bool            fits = reqs && keys;
     memset(out, 0, n * sizeof *out);
     for (size_t i = 0; fits && i < n; i++) {
-        fits    = bkt_buf_addf(&keys[i], "%s%s.domain.json", paths[i], *paths[i] ? "/" : "") == BKT_OK;
+        fits    = bkt_domain_doc_key(paths[i], &keys[i]) == BKT_OK;
         reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_WHOLE};
     }
     if (fits)

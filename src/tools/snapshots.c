@@ -74,7 +74,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
 static int note(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    if (bkt_buf_addf(&key, "%s%s.domain.json", path, *path ? "/" : "") < 0)
+    if (bkt_domain_doc_key(path, &key) < 0)
         BKT_NOMEM(err);
     for (unsigned tries = 1;; tries++) {
         BKT_CLEANUP(bkt_req_fini) struct bkt_req req  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};

@@ -52,7 +52,7 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
     BKT_CLEANUP(bkt_freep) char             *up  = strdup(g->to.path);
     char                                    *cut = up ? strrchr(up, '/') : NULL;
     const char                              *was = g->old && g->in_the_way.etag[0] ? g->in_the_way.etag : NULL;
-    if (!up || bkt_buf_addf(&key, "%s/.domain.json", g->to.path) < 0)
+    if (!up || bkt_domain_doc_key(g->to.path, &key) < 0)
         BKT_NOMEM(err);
     if (cut) {
         *cut = 0;
