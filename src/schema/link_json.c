@@ -202,6 +202,11 @@ void bkt_link_fini(struct bkt_link *l)
     memset(l, 0, sizeof *l);
 }
 
+int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s/%s", strcmp(group, "/") == 0 ? "" : group, name);
+}
+
 void bkt_links_fini(struct bkt_links *l)
 {
     for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)

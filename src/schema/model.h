@@ -305,6 +305,8 @@ const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
 size_t                  bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one);
 void                    bkt_attr_fini(struct bkt_attr *a);
 void                    bkt_link_fini(struct bkt_link *l);
+/** The path of a group's member, appended. @p group: the group's own, "/" for the root. */
+BKT_NODISCARD int bkt_link_path(const char *group, const char *name, struct bkt_buf *out);
 
 /** Length in bytes of one element in stored form at @p r, consumed; for walking variable-length buffers.
  *  BKT_EFORMAT when it would pass the end. */

@@ -7,6 +7,7 @@
 #include "diff.h"
 #include "h5.h"
 #include "list.h"
+#include "model.h"
 #include "show.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
@@ -124,8 +125,8 @@ static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const ch
 
 static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
-    H5L_info2_t                  x, y;
-    BKT_CLEANUP(bkt_freep) char *sub = NULL;
+    H5L_info2_t                              x, y;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
     if (H5Lget_info2(a, name, &x, H5P_DEFAULT) < 0 || H5Lget_info2(b, name, &y, H5P_DEFAULT) < 0)
         return h5_fail(d->err, name);
     if (x.type != y.type) {
@@ -137,11 +138,9 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
     BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
     if (oa < 0 || ob < 0)
         return h5_fail(d->err, name);
-    if (asprintf(&sub, "%s%s%s", path, strcmp(path, "/") == 0 ? "" : "/", name) < 0) {
-        sub = NULL;
-        return BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
-    }
-    return objects(d, oa, ob, sub);
+    if (bkt_link_path(path, name, &sub) < 0)
+        BKT_NOMEM(d->err);
+    return objects(d, oa, ob, bkt_buf_str(&sub));
 }
 
 static int groups(struct bkt_diff *d, hid_t a, hid_t b, const char *path)

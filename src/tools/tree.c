@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "model.h"
 
 struct named { /* a link as it was listed */
     char      *name;
@@ -259,7 +260,7 @@ static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l,
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_CLEANUP(h5_closep) hid_t             lcpl = H5Pcreate(H5P_LINK_CREATE);
-    if (bkt_buf_addf(&full, "%s/%s", strcmp(path, "/") == 0 ? "" : path, l->name) < 0)
+    if (bkt_link_path(path, l->name, &full) < 0)
         BKT_NOMEM(err);
     if (lcpl < 0 || H5Pset_char_encoding(lcpl, l->info.cset) < 0)
         return h5_fail(err, "making a link creation list");

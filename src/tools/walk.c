@@ -112,17 +112,15 @@ static int visit_members(struct walk *w, const struct bkt_object *o, const char 
 {
     const struct bkt_links *links = &o->group.links;
     for (size_t i = 0; i < links->n; i++) {
-        const struct bkt_link      *l    = &links->v[i];
-        BKT_CLEANUP(bkt_freep) char *sub = NULL;
-        if (asprintf(&sub, "%s%s%s", path, strcmp(path, "/") == 0 ? "" : "/", l->name) < 0) {
-            sub = NULL;
-            return BKT_ERR(w->err, BKT_ENOMEM, "out of memory");
-        }
+        const struct bkt_link                   *l   = &links->v[i];
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
+        if (bkt_link_path(path, l->name, &sub) < 0)
+            BKT_NOMEM(w->err);
         if (l->cls == BKT_L_HARD) {
-            BKT_PASS(visit(w, &l->id, sub, l, depth + 1));
+            BKT_PASS(visit(w, &l->id, bkt_buf_str(&sub), l, depth + 1));
             continue;
         }
-        struct bkt_step s = {.path = sub, .link = l};
+        struct bkt_step s = {.path = bkt_buf_str(&sub), .link = l};
         BKT_PASS(w->each(&s, w->arg));
     }
     return BKT_OK;
@@ -249,7 +247,7 @@ static int push_all(struct reach *r, const struct bkt_object *o, const char *pat
         if (l->cls != BKT_L_HARD)
             continue;
         bkt_buf_clear(&sub);
-        BKT_PASS(bkt_buf_addf(&sub, "%s%s%s", path, strcmp(path, "/") == 0 ? "" : "/", l->name));
+        BKT_PASS(bkt_link_path(path, l->name, &sub));
         BKT_PASS(push(r, &l->id, &o->id, bkt_buf_str(&sub)));
     }
     for (size_t i = 0; i < o->attrs.n; i++)

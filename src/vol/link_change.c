@@ -104,7 +104,7 @@ static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (!o->path && o->native_id < 0 && s->group->native_id < 0 && s->group->path &&
-        bkt_buf_addf(&path, "%s/%s", strcmp(s->group->path, "/") == 0 ? "" : s->group->path, s->name) == BKT_OK)
+        bkt_link_path(s->group->path, s->name, &path) == BKT_OK)
         o->path = bkt_buf_steal(&path);
 }
 
@@ -250,10 +250,10 @@ herr_t bkt_vol_link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, co
 static void rename_open(const struct bkt_vobj *group, const char *name, const struct bkt_vobj *to_group, const char *to_name)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0}, new = {0};
-    if (!group->path || bkt_buf_addf(&old, "%s/%s", strcmp(group->path, "/") == 0 ? "" : group->path, name) < 0)
+    if (!group->path || bkt_link_path(group->path, name, &old) < 0)
         return;
     bool known = to_group && to_group->path && to_group->file->dom == group->file->dom &&
-                 bkt_buf_addf(&new, "%s/%s", strcmp(to_group->path, "/") == 0 ? "" : to_group->path, to_name) == BKT_OK;
+                 bkt_link_path(to_group->path, to_name, &new) == BKT_OK;
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == group->file->dom ? f->objects : NULL; o; o = o->next) {
             BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};

@@ -197,7 +197,7 @@ int bkt_spot_make(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **ou
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     const char                              *base = s->group->path;
-    if (base && bkt_buf_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, s->name) < 0) {
+    if (base && bkt_link_path(base, s->name, &path) < 0) {
         bkt_object_free(o);
         BKT_NOMEM(err);
     }
