@@ -9,6 +9,8 @@
 BKT_NODISCARD int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
 /** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
 void bkt_hid_closep(const hid_t *id);
+/** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 gives none, and has said why. */
+hid_t bkt_hid_hold(hid_t id);
 /** Hand an id over, so that the cleanup closes nothing. */
 static inline hid_t bkt_hid_take(hid_t *id)
 {

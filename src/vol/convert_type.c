@@ -10,6 +10,8 @@ void bkt_hid_closep(const hid_t *id)
         (void)H5Idec_ref(*id);
 }
 
+hid_t bkt_hid_hold(hid_t id) { return H5Iinc_ref(id) < 0 ? H5I_INVALID_HID : id; }
+
 static int done(hid_t id, const char *what, hid_t *out, struct bkt_err *err)
 {
     if (id < 0)

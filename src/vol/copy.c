@@ -53,7 +53,7 @@ static int remember(struct copy *c, const struct bkt_copied *what, hid_t self)
         free(p);
         return no_memory(c);
     }
-    p->base = H5Iinc_ref(base) < 0 ? H5I_INVALID_HID : base;
+    p->base = bkt_hid_hold(base);
     return p->base < 0 ? bkt_copy_failed(c, "H5Iinc_ref") : BKT_OK;
 }
 
@@ -111,7 +111,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
     struct bkt_copied what;
     int         rc;
     if (H5Tcommitted(type) <= 0) {
-        *out = H5Iinc_ref(type) < 0 ? H5I_INVALID_HID : type;
+        *out = bkt_hid_hold(type);
         return *out < 0 ? bkt_copy_failed(c, "a datatype") : BKT_OK;
     }
     struct bkt_place *p = place_of(c, type, &what, &rc);
@@ -119,7 +119,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
     if (!p)
         return copy_committed(c, type, &what, c->root, NULL, H5P_DEFAULT, out);
     if (strcmp(p->path, ".") == 0)
-        *out = H5Iinc_ref(p->base) < 0 ? H5I_INVALID_HID : p->base;
+        *out = bkt_hid_hold(p->base);
     else
         *out = H5Topen2(p->base, p->path, H5P_DEFAULT);
     return *out < 0 ? bkt_copy_failed(c, "the copy of a committed datatype") : BKT_OK;
@@ -290,14 +290,13 @@ static void later_free(struct bkt_copy_later *l)
     free(l);
 }
 
-static hid_t hold(hid_t id) { return H5Iinc_ref(id) < 0 ? H5I_INVALID_HID : id; }
-
 static int put_off(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth, bool members)
 {
     struct bkt_copy_later *l = malloc(sizeof *l);
     if (!l)
         return no_memory(c);
-    *l       = (struct bkt_copy_later){NULL, hold(from), hold(to), hold(gcpl), depth, members, strdup(bkt_buf_str(&c->path))};
+    *l       = (struct bkt_copy_later){NULL, bkt_hid_hold(from), bkt_hid_hold(to), bkt_hid_hold(gcpl), depth, members,
+                                     strdup(bkt_buf_str(&c->path))};
     *c->last = l;
     c->last  = &l->next;
     if (!l->path)
@@ -407,7 +406,7 @@ int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid
 static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     if (o->native_id >= 0) {
-        *out = H5Iinc_ref(o->native_id) < 0 ? H5I_INVALID_HID : o->native_id;
+        *out = bkt_hid_hold(o->native_id);
         return *out < 0 ? bkt_h5err_capture(err, "H5Iinc_ref") : BKT_OK;
     }
     H5I_type_t       type = o->type == H5I_FILE ? H5I_GROUP : o->type;

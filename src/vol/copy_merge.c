@@ -33,7 +33,7 @@ static herr_t of_object(hid_t start, const char *name, const H5O_info2_t *info, 
     BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5Oopen(start, name, H5P_DEFAULT);
     if (obj < 0)
         return -1;
-    if (info->type == H5O_TYPE_NAMED_DATATYPE && H5Iinc_ref(obj) >= 0 && is_it(s, obj))
+    if (info->type == H5O_TYPE_NAMED_DATATYPE && is_it(s, bkt_hid_hold(obj)))
         return 1;
     if (info->type == H5O_TYPE_DATASET && is_it(s, H5Dget_type(obj)))
         return 1;
@@ -85,7 +85,7 @@ int bkt_copy_merged(struct copy *c, hid_t type, hid_t *out)
     if (!(c->flags & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG))
         return BKT_OK;
     if (c->same_file) {
-        *out = H5Iinc_ref(type) < 0 ? H5I_INVALID_HID : type;
+        *out = bkt_hid_hold(type);
         return *out < 0 ? bkt_copy_failed(c, "a committed datatype") : BKT_OK;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t top = H5Gopen2(c->root, "/", H5P_DEFAULT);

@@ -14,7 +14,7 @@ static hid_t plain_type(hid_t type)
     const struct bkt_vobj *o = H5VLobject(type);
     if (!o || o->native_id < 0)
         return H5Tcopy(type);
-    return H5Iinc_ref(o->native_id) < 0 ? H5I_INVALID_HID : o->native_id;
+    return bkt_hid_hold(o->native_id);
 }
 
 int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl,

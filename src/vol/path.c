@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert.h"
 #include "file.h"
 #include "iterate.h"
 #include "native.h"
@@ -25,8 +26,7 @@ struct walk {
 static void walk_fini(struct walk *w)
 {
     bkt_object_release(w->obj);
-    if (w->native >= 0)
-        (void)H5Idec_ref(w->native);
+    bkt_hid_closep(&w->native);
     bkt_buf_fini(&w->path);
 }
 
@@ -205,8 +205,8 @@ static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct 
     *w = (struct walk){.f = from->file, .native = H5I_INVALID_HID, .lapl = lapl, .links_left = 16};
     BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
     if (from->native_id >= 0) {
-        w->native = from->native_id;
-        return H5Iinc_ref(from->native_id) < 0 ? bkt_h5err_capture(err, "holding an id") : BKT_OK;
+        w->native = bkt_hid_hold(from->native_id);
+        return w->native < 0 ? bkt_h5err_capture(err, "holding an id") : BKT_OK;
     }
     w->obj        = bkt_object_retain(from->obj);
     w->path_known = from->path != NULL;
@@ -288,8 +288,8 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
 static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *err)
 {
     if (obj->native_id >= 0) {
-        hid_t id = obj->native_id;
-        if (H5Iinc_ref(id) < 0)
+        hid_t id = bkt_hid_hold(obj->native_id);
+        if (id < 0)
             return bkt_h5err_capture(err, "holding an id");
         return bkt_native_wrap(&id, out, err);
     }
