@@ -30,7 +30,7 @@ struct bkt_edits *bkt_edits_new(void)
     return NULL;
 }
 
-void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
+static void change_free(struct bkt_domain *d, struct bkt_change *c)
 {
     d->edits->dirty_bytes -= bkt_min_u64(d->edits->dirty_bytes, c->bytes);
     if (c->obj) {
@@ -45,6 +45,12 @@ void bkt_change_free(struct bkt_domain *d, struct bkt_change *c)
     free(c);
 }
 
+void bkt_change_forget(struct bkt_domain *d, struct bkt_change *c)
+{
+    (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
+    change_free(d, c);
+}
+
 void bkt_edits_free(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;
@@ -56,7 +62,7 @@ void bkt_edits_free(struct bkt_domain *d)
     if (e->counted)
         bkt_registry_count_fresh(-1);
     while (bkt_map_next(e->changes, &pos, &key, &n, &v))
-        bkt_change_free(d, v);
+        change_free(d, v);
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
     for (size_t i = 0; i < e->n_folders; i++)

@@ -89,8 +89,8 @@ struct bkt_edits {
 /** No changes; NULL: out of memory. */
 struct bkt_edits *bkt_edits_new(void);
 void              bkt_edits_free(struct bkt_domain *d); /* with what wasn't flushed */
-/** Forget one object's deltas, which are in no map any more; the object is let go. */
-void              bkt_change_free(struct bkt_domain *d, struct bkt_change *c);
+/** Forget one object's deltas; the object is let go. */
+void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
 
 /** A time stamp later than all given out before. */
 double bkt_edit_now(struct bkt_edits *e);

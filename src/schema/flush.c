@@ -384,13 +384,6 @@ static int run_wave(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-/* What is written is forgotten. */
-static void forget(struct bkt_domain *d, struct bkt_change *c)
-{
-    (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
-    bkt_change_free(d, c);
-}
-
 static void wave_begin(struct wave *w, struct bkt_domain *d, bool gaining, bool ordered, struct bkt_clash *clash)
 {
     w->d       = d;
@@ -420,7 +413,7 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
     int            rc  = run_wave(w, &why);
     for (size_t k = 0; k < w->n; k++) {
         if (w->v[k]->done)
-            forget(w->d, w->v[k]);
+            bkt_change_forget(w->d, w->v[k]);
         else if (w->v[k]->lost)
             left[(*n_left)++] = w->v[k];
     }
@@ -492,7 +485,7 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
         if (gone[i].rc < 0 && !bkt_edit_refused(gone[i].rc))
             continue;
         bkt_objects_drop(d->objects, &v[i]->id, false);
-        forget(d, v[i]);
+        bkt_change_forget(d, v[i]);
     }
     bkt_gone_fini(gone, k);
     if (bkt_edit_refused(first))
@@ -557,7 +550,7 @@ static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *
         BKT_PASS(bkt_doc_write(d, err));
     for (size_t i = m; i < *n; i++)
         if (!v[i]->removed && !is_changed(v[i]))
-            forget(d, v[i]);
+            bkt_change_forget(d, v[i]);
         else
             v[m++] = v[i];
     *n = m;

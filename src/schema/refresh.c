@@ -58,8 +58,7 @@ void bkt_domain_discard(struct bkt_domain *d)
     while (bkt_map_next(d->edits->changes, &pos, &key, &n, &v)) {
         struct bkt_change *c = v;
         bkt_objects_drop(d->objects, &c->id, false);
-        (void)bkt_map_del(d->edits->changes, c->id.text, BKT_ID_LEN);
-        bkt_change_free(d, c);
+        bkt_change_forget(d, c);
     }
     d->edits->fresh       = false;
     d->edits->dirty_bytes = 0;

@@ -68,10 +68,8 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
         c->obj = NULL;
     }
     c->removed = true;
-    if (!stored) {
-        (void)bkt_map_del(d->edits->changes, id->text, BKT_ID_LEN);
-        bkt_change_free(d, c);
-    }
+    if (!stored)
+        bkt_change_forget(d, c);
     return BKT_OK;
 }
 
