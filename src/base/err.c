@@ -81,3 +81,10 @@ int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from)
     }
     return code;
 }
+
+void bkt_err_keep_first(int *first, struct bkt_err *to, int rc, struct bkt_err *why)
+{
+    if (rc < 0 && *first == BKT_OK)
+        *first = bkt_err_copy(to, rc, why);
+    bkt_err_clear(why);
+}

@@ -74,6 +74,10 @@ struct bkt_err *bkt_err_dup(const struct bkt_err *err);
  *  says anything is told by its code; where @p from is NULL, there was no memory for its frames (bkt_err_dup(), requests). */
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
 
+/** Of several failures the first is told: where *first is BKT_OK and @p rc is a failure it becomes that, with the frames of @p why
+ *  in @p to (may be NULL).  @p why is empty afterwards. */
+void bkt_err_keep_first(int *first, struct bkt_err *to, int rc, struct bkt_err *why);
+
 #define BKT_HERE               __FILE__, __func__, __LINE__
 /* Whoever compiles or analyses a caller sees that what it returns is the code, a failure; of bkt_err_push() it can't. */
 static inline int bkt_err_given(int pushed, int code)

@@ -139,10 +139,16 @@ bool bkt_edits_foreign(const struct bkt_domain *d);
 /** BKT_EACCES, with the story, when there are such changes. */
 BKT_NODISCARD int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- flush.c, flush_doc.c ---- */
+/* ---- flush.c, flush_wave.c, flush_doc.c ---- */
 
-/** Write objects in any order; @p v is used up.  Those that are through are forgotten. */
-BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_clash *clash, struct bkt_err *err);
+/** Whether its deltas give a group links: new ones, or others in place of old ones. */
+bool bkt_change_gains_links(const struct bkt_change *c);
+/** Whether they take links from it: those that are removed or replaced. */
+bool bkt_change_loses_links(const struct bkt_change *c);
+/** Write objects in any order; @p v is used up.  Those that are through are forgotten.
+ * @param gaining  of those that lose links, too, the new links alone, after which they are not through */
+BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_clash *clash,
+                                 struct bkt_err *err);
 
 /** The object in memory becomes what is in c->text: what was written, with what others had put there. */
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);

@@ -81,7 +81,7 @@ void bkt_edit_spill(struct bkt_domain *d)
         qsort((void *)v, n, sizeof(void *), by_age);
         n           = n / 2 + n % 2;
         e->spilling = true;
-        if (bkt_flush_some(d, v, n, &e->clash, &err) < 0)
+        if (bkt_flush_some(d, v, n, false, &e->clash, &err) < 0)
             bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
         e->spilling = false;
     }
