@@ -85,6 +85,9 @@ void bkt_mem_shutdown(void);
 BKT_NODISCARD int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *ops, const char *uri,
                                  struct bkt_err *err);
 
+/** Begin @p n requests that somebody waits for together: DELETEs without conditions as one, where the backend can. */
+void bkt_store_start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n);
+
 /** The request is over: req->rc and all outputs are set.  The request may be gone afterwards. */
 void bkt_store_finish(struct bkt_store *st, struct bkt_req *req);
 
