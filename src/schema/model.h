@@ -96,6 +96,7 @@ struct bkt_attr {
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
+    bool             unwritten; /* made here, and never written */
     char            *bad;       /* why the stored value can't be read, for the error of whoever reads it; else NULL */
     struct bkt_buf   value;     /* stored form */
 };

@@ -4,6 +4,7 @@
 
 #include "attr.h"
 #include "change.h"
+#include "convert_value.h"
 #include "native_data.h"
 #include "old_calls.h"
 #include "trace.h"
@@ -94,13 +95,16 @@ static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err
     return BKT_OK;
 }
 
+/* HDF5 has a number even where no order is tracked, the place among the attributes, but not for one that was just made. */
+#define NO_NUMBER SIZE_MAX
+
 static H5T_cset_t name_cset(const struct bkt_attr *a) { return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII; }
 
 static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
-    out->corder_valid = true; /* HDF5 has one even where no order is tracked: the place among the attributes */
-    out->corder       = (H5O_msg_crt_idx_t)number;
+    out->corder_valid = number != NO_NUMBER;
+    out->corder       = out->corder_valid ? (H5O_msg_crt_idx_t)number : 0;
     out->cset         = name_cset(a);
     return data_size(a, &out->data_size, err);
 }
@@ -155,6 +159,8 @@ int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **
     }
     (*out)->attr_name    = copy;
     (*out)->attr_created = a->created;
+    if (bkt_vobj_has_no_number(owner->file->dom, owner->obj, a))
+        bkt_vobj_no_number(*out);
     return BKT_OK;
 }
 
@@ -228,6 +234,23 @@ int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, s
     return BKT_OK;
 }
 
+/* Of a value that isn't there, zero bytes are what is converted. */
+static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type, hid_t mem_type, void *buf, hid_t dxpl,
+                        struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c     = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    BKT_CLEANUP(bkt_freep) void               *zeros = NULL;
+    if (a->type->is_var) {
+        BKT_PASS(bkt_conv_init(&c, a->type, file_type, mem_type, err));
+        memset(buf, 0, n * H5Tget_size(mem_type));
+        return BKT_OK;
+    }
+    zeros = calloc(n, a->type->size ? a->type->size : 1);
+    if (!zeros)
+        BKT_NOMEM(err);
+    return bkt_convert_packed(o, a->type, file_type, zeros, n, mem_type, buf, dxpl, err);
+}
+
 static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
     const struct bkt_attr *a;
@@ -241,11 +264,13 @@ static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, 
         return BKT_OK;
     if (a->bad)
         BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
-    if (!a->has_value) {
+    if (a->unwritten) { /* whatever the type, as in HDF5 until the file is opened again */
         memset(buf, 0, (size_t)n * H5Tget_size(mem_type));
         return BKT_OK;
     }
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    if (!a->has_value)
+        return read_nothing(o, a, (size_t)n, file_type, mem_type, buf, dxpl, err);
     if (a->type->is_var) {
         BKT_PASS(bkt_attr_split(a, (size_t)n, &slices, err));
         return bkt_convert_values(o, a->type, file_type, slices, (size_t)n, mem_type, buf, dxpl, err);
@@ -319,6 +344,9 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
     if (!a)
         return bkt_native_attr_get(found, args, err);
+    bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers what is in it */
+    if (o->no_number || (!by_place && bkt_vobj_has_no_number(o->file->dom, obj, a)))
+        return describe(a, NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
         return describe(a, a->seq, q->ainfo, err);
     const char *name = a->name;

@@ -62,8 +62,12 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
         BKT_FAIL(err, BKT_EEXIST, "%s has an attribute '%s' already", bkt_attr_place(owner), name);
     BKT_TRY(err, describe(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name, bkt_attr_place(owner));
     BKT_PASS(begin_value(&a, err));
+    a.unwritten = true;
     BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, BKT_ATTR_CREATE, err));
-    return bkt_attr_handle(owner, name, out, err);
+    BKT_PASS(bkt_attr_handle(owner, name, out, err));
+    if (!(owner->obj->attr_track_order & 1))
+        bkt_vobj_no_number(*out);
+    return BKT_OK;
 }
 
 /* ---- write ---- */
@@ -159,7 +163,8 @@ static int keep_gone(struct bkt_vobj *o, const void *arg)
     struct bkt_attr *g = calloc(1, sizeof *g);
     if (!g)
         return BKT_ENOMEM;
-    *g = (struct bkt_attr){.created = a->created, .seq = a->seq, .name_utf8 = a->name_utf8, .space = a->space, .has_value = a->has_value};
+    *g = (struct bkt_attr){.created = a->created, .seq = a->seq, .name_utf8 = a->name_utf8, .space = a->space, .has_value = a->has_value,
+                           .unwritten = a->unwritten};
     g->name = strdup(a->name);
     g->bad  = a->bad ? strdup(a->bad) : NULL;
     bool ok = g->name && (!a->bad || g->bad) && bkt_type_copy(a->type, &g->type) == BKT_OK;

@@ -18,7 +18,9 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
     }
 }
 
-static struct bkt_vobj *plain_objects; /* HDF5's global lock guards it */
+/* HDF5's global lock guards them */
+static struct bkt_vobj *plain_objects;
+static size_t           n_no_number; /* of all open objects: mostly none, and then nothing is looked through */
 
 struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
 
@@ -69,6 +71,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_vobj_drop_id(o->native_id);
+    n_no_number -= o->no_number;
     *o->prev = o->next;
     if (o->next)
         o->next->prev = o->prev;
@@ -87,6 +90,22 @@ void bkt_vobj_free(struct bkt_vobj *o)
     free(o->outside);
     free(o->called);
     free(o);
+}
+
+void bkt_vobj_no_number(struct bkt_vobj *attr)
+{
+    n_no_number += !attr->no_number;
+    attr->no_number = true;
+}
+
+bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a)
+{
+    for (struct bkt_file *f = n_no_number ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->dom == dom ? f->objects : NULL; o; o = o->next)
+            if (o->no_number && o->attr_created == a->created && strcmp(o->attr_name, a->name) == 0 &&
+                strcmp(o->obj->id.text, obj->id.text) == 0)
+                return true;
+    return false;
 }
 
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err)

@@ -57,6 +57,7 @@ struct bkt_vobj {
     /* ATTR */
     char            *attr_name;
     double           attr_created; /* tells it from a later one of that name */
+    bool             no_number;    /* bkt_vobj_no_number() */
     struct bkt_attr *attr_gone;    /* what it was when this process deleted it; NULL: it wasn't */
 };
 
@@ -65,6 +66,10 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
 void             bkt_vobj_free(struct bkt_vobj *o);
 /** The first open object of plain HDF5 files (native_id); the others follow by `next`. */
 struct bkt_vobj *bkt_vobj_plain(void);
+/** An attribute without a number in the order of creation: what H5Acreate2() made of an object that doesn't keep that order. */
+void             bkt_vobj_no_number(struct bkt_vobj *attr);
+/** Whether one that is open on this attribute has none.  All of them share it in HDF5, until the last is closed. */
+bool             bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a);
 /** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
  *  before or while our callbacks run: nothing must be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
