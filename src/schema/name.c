@@ -348,7 +348,7 @@ static int parse_name(const char *name, const struct bkt_settings *set, bool cre
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     memset(out, 0, sizeof *out);
     out->create = create;
-    int rc = bkt_pointer_read(name, &target, err); /* one step: what it names is not looked at as a file again */
+    int rc = bkt_pointer_follow(name, set, &target, err); /* one step: what it names is not looked at as a file again */
     if (rc >= 0)
         rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)

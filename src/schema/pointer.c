@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "domain.h"
+
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
 #define LONGEST 4096 /* of the whole file: a name in it has as many bytes as a path of Linux (PATH_MAX) */
@@ -59,6 +61,20 @@ int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *e
         BKT_FAIL(err, BKT_EFORMAT, "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", path,
                  name);
     return bkt_buf_add(target, name, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : 1;
+}
+
+int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name  = {0};
+    const char                              *slash = strrchr(path, '/');
+    int                                      rc    = bkt_pointer_read(path, &name, err);
+    const char                              *to    = bkt_buf_str(&name);
+    if (rc <= 0)
+        return rc;
+    bool beside = slash && *to != '/' && !bkt_name_has_scheme(to) && !(set->bucket && *set->bucket);
+    if ((beside && bkt_buf_add(target, path, (size_t)(slash + 1 - path)) < 0) || bkt_buf_add_str(target, to) < 0)
+        BKT_NOMEM(err);
+    return rc;
 }
 
 bool bkt_pointer_is(const char *path)

@@ -14,6 +14,7 @@
 
 #include "buf.h"
 #include "err.h"
+#include "settings.h"
 
 /** What an HDF5 file begins with (8 bytes), unless it has a user block, and a pointer file too. */
 #define BKT_HDF5_SIGNATURE "\x89HDF\r\n\x1a\n"
@@ -22,6 +23,9 @@
  * @return 1; 0: not a regular file, or no pointer file; BKT_EFORMAT: it is one, but what it names is missing, too long,
  *         spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path; BKT_ENOMEM */
 int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
+/** The same, for opening it: a relative path counts from the folder of the pointer file, as a symbolic link's does, unless there is a
+ *  default bucket, in which it names a domain. */
+int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target, struct bkt_err *err);
 /** Whether it is one, good or bad. */
 bool bkt_pointer_is(const char *path);
 

@@ -193,7 +193,7 @@ int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     *out   = (struct bkt_place){NULL, NULL};
-    int rc = bkt_pointer_read(name, &target, err);
+    int rc = bkt_pointer_follow(name, set, &target, err);
     if (rc >= 0)
         rc = open_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)

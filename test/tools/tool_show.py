@@ -114,6 +114,25 @@ def test_all_that_print_have_json(b):
     assert b.json("settings", "--set", "connections=5")[0]["name"] == "bucket"
 
 
+def test_pointer_to_a_relative_path(b):
+    """Whoever writes it, from wherever, and whoever reads it finds the domain; one by hand counts from where it lies."""
+    if b.store != "dir":
+        return
+    os.makedirs(b.tmp + "/p/q")
+    want = ok(b.run("ls", b.fx("groups.h5")))
+    rel = os.path.relpath(b.fx("groups.h5"), b.tmp)
+    ok(b.run_any("sh", "-c", 'cd "$1" && "$2" pointer "$3" p/a.nc', "sh", b.tmp, b.tool, rel))
+    with open(b.tmp + "/p/b.nc", "wb") as f:
+        f.write(b"\x89HDF\r\n\x1a\nh5bucket 1\n../" + rel.encode() + b"\n")
+    for name in "a.nc", "b.nc":
+        for cwd in b.tmp, b.tmp + "/p/q":
+            got = ok(b.run_any("sh", "-c", 'cd "$1" && "$2" ls "$3"', "sh", cwd, b.tool, os.path.relpath(f"{b.tmp}/p/{name}", cwd)))
+            assert got.count("\n") == want.count("\n") > 3, (name, cwd, got)
+            r = b.hdf5("h5ls", f"{b.tmp}/p/{name}", user="")
+            assert r.returncode == 0 and "links" in r.stdout, (r.stdout, r.stderr)
+    assert b.json("pointer", "-b", "somewhere", "home/x.h5", b.tmp + "/p/c.nc")["domain"] == "home/x.h5"
+
+
 def test_ls_names_only_and_how_much(b):
     assert ok(b.run("ls", "-n", f"{b.bucket}/{FX}", "--pattern", "groups.h5")).strip().endswith(f"{FX}/groups.h5")
     assert "/a/b/ds2\n" in ok(b.run("ls", "-rn", b.fx("groups.h5"))) and "dataset" not in ok(b.run("ls", "-rn", b.fx("groups.h5")))

@@ -74,6 +74,30 @@ static void a_name_is_parsed_through_it(void **state)
     assert_int_equal(bkt_name_parse(path, &set, &n, NULL), BKT_ENOENT);
 }
 
+static void a_relative_path_counts_from_its_folder(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target, *bucket, *want; /* want: within the folder, or as it is */
+    } cases[] = {
+        {"x.h5", NULL, "/x.h5"},       {"../y/x.h5", "", "/../y/x.h5"}, {"x.h5", "mybucket", "x.h5"},
+        {"/x.h5", NULL, "/x.h5"},      {"hdf5:/x.h5", NULL, "hdf5:/x.h5"}, {"s3://b/x.h5", NULL, "s3://b/x.h5"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        char                want[128];
+        bool                beside = *cases[i].want == '/' && *cases[i].target != '/';
+        struct bkt_settings set    = {.bucket = (char *)(uintptr_t)cases[i].bucket};
+        struct bkt_buf      text = {0}, got = {0};
+        (void)snprintf(want, sizeof want, "%s%s", beside ? dir : "", cases[i].want);
+        assert_int_equal(bkt_pointer_emit(cases[i].target, &text, NULL), BKT_OK);
+        write_file(text.ptr, text.len);
+        assert_int_equal(bkt_pointer_follow(path, &set, &got, NULL), 1);
+        assert_string_equal(bkt_buf_str(&got), want);
+        bkt_buf_fini(&text);
+        bkt_buf_fini(&got);
+    }
+}
+
 #define HEAD "\x89HDF\r\n\x1a\nh5bucket 1\n"
 static void other_files_and_bad_ones(void **state)
 {
@@ -125,6 +149,7 @@ static void other_files_and_bad_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
+                                       cmocka_unit_test(a_relative_path_counts_from_its_folder),
                                        cmocka_unit_test(other_files_and_bad_ones)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
