@@ -141,6 +141,9 @@ BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id
                                        struct bkt_err *err);
 /** Chunks hold nothing outside the extent any more. */
 BKT_NODISCARD int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
+/** Something was written to it, which nothing will tell any more once it has shrunk.  For who shrinks one without a fill value
+ *  (H5Pset_fill_value(…, NULL)): HDF5 reads it then, and as long as nothing was ever written it doesn't. */
+BKT_NODISCARD int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
 /** What is made next gets @p number in the order of creation, or what it would get anyway if that is larger.
  *  @param links  of a group's links; else of an object's attributes */
 BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err);

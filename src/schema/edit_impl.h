@@ -26,6 +26,7 @@ enum bkt_delta {
 struct bkt_extent_change {
     bool     resized; /* it was `old`; with PUTs whose answers were lost, anything from `low` to `high` may be stored */
     bool     trimmed; /* what lay within `from`, outside `to`, is gone */
+    bool     written; /* bkt_edit_written() */
     uint64_t old[BKT_MAX_RANK], low[BKT_MAX_RANK], high[BKT_MAX_RANK], from[BKT_MAX_RANK], to[BKT_MAX_RANK];
 };
 

@@ -17,6 +17,7 @@ int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
     const json_t *list = bkt_json_get(j, "h5trim");
     uint64_t      dims[BKT_MAX_RANK];
     unsigned      n = 0;
+    d->written      = json_is_true(bkt_json_get(j, "h5written"));
     if (!list)
         return BKT_OK;
     BKT_PASS(bkt_json_u64_list(list, "h5trim", INT64_MAX, BKT_MAX_RANK, dims, &n, err));
@@ -119,6 +120,20 @@ int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const 
     return BKT_OK;
 }
 
+int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err)
+{
+    struct bkt_change        *c;
+    struct bkt_extent_change *x;
+    BKT_PASS(dset_of(d, dset, &c, err));
+    if (c->obj->dset.written)
+        return BKT_OK;
+    BKT_PASS(noted(c, &x, err));
+    if (x)
+        x->written = true;
+    c->obj->dset.written = true;
+    return BKT_OK;
+}
+
 void bkt_extent_tried(struct bkt_change *c)
 {
     struct bkt_extent_change *x = c->extent;
@@ -213,6 +228,8 @@ int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err
     now = before;
     if (c->extent->resized)
         resize(c->extent, ours->dims, &now);
+    if (c->extent->written)
+        BKT_PASS(bkt_json_set(stored, "h5written", json_true()));
     BKT_PASS(replay_trim(c, &before, &now, stored, err));
     return set_dims(shape, &now, err);
 }

@@ -197,6 +197,7 @@ struct bkt_dset {
     struct bkt_space        space;
     uint64_t               *trim;    /* what a shrink may have left: stored chunks within this extent (rank entries), outside the
                                         dataset's own, hold old values; NULL: nothing is left */
+    bool                    written; /* something was, though a shrink may have taken all of it (bkt_edit_written()) */
     struct bkt_layout       layout;
     struct bkt_filter_desc *filters; /* in list order */
     size_t                  n_filters;

@@ -265,6 +265,8 @@ static int emit_own(const struct bkt_object *o, json_t *j)
         BKT_PASS(bkt_json_set(j, "h5comment", bkt_json_new_str(o->comment)));
     if (o->kind == BKT_DATASET)
         BKT_PASS(bkt_trim_emit(o->dset.trim, o->dset.space.rank, j));
+    if (o->kind == BKT_DATASET && o->dset.written)
+        BKT_PASS(bkt_json_set(j, "h5written", json_true()));
     if (o->kind == BKT_DATATYPE && o->uses >= 0)
         BKT_PASS(bkt_json_set(j, "h5uses", json_integer(o->uses)));
     return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;

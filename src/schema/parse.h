@@ -15,6 +15,7 @@
  *                  fillValue: strings that were never written are
  *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
  *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
+ *   h5written      a dataset without a fill value: true, where something was written before a shrink
  *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
  *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
  *   h5external     creationProperties.layout: the data lie in the raw files that the creation list names (h5plist)
@@ -67,7 +68,7 @@ BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
 void              bkt_dset_fini(struct bkt_dset *d);
-/** Key h5trim of a dataset whose space is known (extent.c). */
+/** Keys h5trim and h5written of a dataset whose space is known (extent.c). */
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 

@@ -119,38 +119,64 @@ static bool selects_nothing(const struct bkt_vobj *o, hid_t file_space)
     return none;
 }
 
-/* What was never written, has no fill value and would get one can't be read, as HDF5 has it, unless nothing is to be read. */
-static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *err)
+/* No fill value, where elements that were never written would get one. */
+static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 {
-    const struct bkt_dset            *d      = &o->obj->dset;
-    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl   = H5I_INVALID_HID;
-    H5D_fill_value_t                  kind   = H5D_FILL_VALUE_DEFAULT;
-    H5VL_dataset_get_args_t           get    = {.op_type = H5VL_DATASET_GET_SPACE_STATUS};
-    H5D_space_status_t                status = H5D_SPACE_STATUS_ALLOCATED;
-    if (o->fill_checked || d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER ||
-        d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED ||
-        selects_nothing(o, file_space))
+    const struct bkt_dset            *d    = &o->obj->dset;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    H5D_fill_value_t                  kind = H5D_FILL_VALUE_DEFAULT;
+    *out                                   = false;
+    if (d->has_fill || !o->obj->cpl.len || d->fill_time == H5D_FILL_TIME_NEVER || d->alloc_time == H5D_ALLOC_TIME_EARLY ||
+        d->layout.user_cls == BKT_D_COMPACT || d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
     if (H5Pfill_value_defined(dcpl, &kind) < 0)
         return bkt_h5err_capture(err, "asking for the fill value");
-    get.args.get_space_status.status = &status;
-    if (kind == H5D_FILL_VALUE_UNDEFINED)
-        BKT_PASS(get_space_status(o, &get, err));
+    *out = kind == H5D_FILL_VALUE_UNDEFINED;
+    return BKT_OK;
+}
+
+static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct bkt_err *err)
+{
+    H5VL_dataset_get_args_t get = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = out};
+    return get_space_status(o, &get, err);
+}
+
+/* What was never written, has no fill value and would get one can't be read, as HDF5 has it, unless nothing is to be read. */
+static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *err)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
+    bool               none;
+    if (o->fill_checked || o->obj->dset.written || selects_nothing(o, file_space))
+        return BKT_OK;
+    BKT_PASS(has_no_fill(o, &none, err));
+    if (none)
+        BKT_PASS(find_space_status(o, &status, err));
     if (status == H5D_SPACE_STATUS_NOT_ALLOCATED)
         BKT_FAIL(err, BKT_ENOENT, "nothing was written to it, and it has no fill value (H5Pset_fill_value): there is nothing to read");
     o->fill_checked = true;
     return BKT_OK;
 }
 
+int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_NOT_ALLOCATED;
+    bool               none;
+    if (o->obj->dset.written)
+        return BKT_OK;
+    BKT_PASS(has_no_fill(o, &none, err));
+    if (none)
+        BKT_PASS(find_space_status(o, &status, err));
+    return status == H5D_SPACE_STATUS_NOT_ALLOCATED ? BKT_OK : bkt_edit_written(o->file->dom, &o->obj->id, err);
+}
+
 int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 {
-    H5D_space_status_t      status = H5D_SPACE_STATUS_ALLOCATED;
-    H5VL_dataset_get_args_t get    = {.op_type = H5VL_DATASET_GET_SPACE_STATUS, .args.get_space_status.status = &status};
-    const struct bkt_dset  *d      = &o->obj->dset;
-    bool                    early  = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
+    H5D_space_status_t     status = H5D_SPACE_STATUS_ALLOCATED;
+    const struct bkt_dset *d      = &o->obj->dset;
+    bool                   early  = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
     if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
-        BKT_PASS(get_space_status(o, &get, err));
+        BKT_PASS(find_space_status(o, &status, err));
     o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
     *out           = o->was_written;
     return BKT_OK;

@@ -13,6 +13,8 @@ BKT_NODISCARD int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const
 
 /** Whether any element was ever written, which may take a request. */
 BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err);
+/** Before it shrinks: that something was written is noted where it has no fill value, as by then nothing else may tell. */
+BKT_NODISCARD int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err);
 
 /** Write as H5Dwrite_multi does, datasets of domains only. */
 BKT_NODISCARD int bkt_dataset_write_all(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],

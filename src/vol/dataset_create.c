@@ -90,6 +90,14 @@ static bool is_same(const struct bkt_space *s, const hsize_t *dims)
     return true;
 }
 
+static bool is_smaller(const struct bkt_space *s, const hsize_t *dims)
+{
+    for (unsigned i = 0; i < s->rank; i++)
+        if (dims[i] < s->dims[i])
+            return true;
+    return false;
+}
+
 /* HDF5 lets chunked datasets change, and those with external files. */
 static int may_change(struct bkt_vobj *o, struct bkt_err *err)
 {
@@ -119,6 +127,8 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
     for (unsigned i = 0; i < d->space.rank; i++)
         new[i] = dims[i];
     BKT_PASS(bkt_dataset_io(o, &io, err));
+    if (is_smaller(&d->space, dims))
+        BKT_PASS(bkt_dataset_note_written(o, err));
     bkt_dataset_chunks_changed();
     return bkt_chunks_resize(io, new, err);
 }
