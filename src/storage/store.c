@@ -20,6 +20,7 @@
 #include "pool.h"
 #include "s3.h"
 #include "stats.h"
+#include "stdfd.h"
 #include "store_impl.h"
 #include "trace.h"
 
@@ -376,6 +377,7 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
     if (!uri)
         BKT_FAIL(err, BKT_EINVAL, "no store URI given");
     (void)pthread_once(&hooked, hook);
+    bkt_stdfd_take();
     for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
         if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
             continue;

@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "pool.h"
 #include "stats.h"
+#include "stdfd.h"
 #include "store.h"
 #include "trace.h"
 
@@ -61,6 +62,7 @@ static int printed(void)
 
 int main(int argc, char **argv)
 {
+    bkt_stdfd_take();
     leave_plugin();
     const struct bkt_verb *v = argc > 1 ? bkt_verb_find(argv[1]) : NULL;
     if (v)

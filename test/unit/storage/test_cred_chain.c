@@ -1,4 +1,6 @@
 /* Where credentials come from, and what is said when they do not. */
+#include <fcntl.h>
+
 #include "cred_world.h"
 #include "stats.h"
 
@@ -387,6 +389,35 @@ static void process(void **state)
     is_failure(&f, BKT_EINVAL, "quote");
 }
 
+/* A program that runs without standard input, output or errors: what is started then has all three, and what it prints comes here. */
+static void process_without_standard_files(void **state)
+{
+    (void)state;
+    for (unsigned without = 1; without < 8; without++) {
+        int kept[3];
+        (void)fflush(NULL);
+        for (int i = 0; i < 3; i++) {
+            kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 10);
+            if (kept[i] >= 0 && without & 1u << i)
+                (void)close(i);
+        }
+        write_file("tool", "#!/bin/sh\n[ -z \"$(cat)\" ] && echo noise >&2 || exit 4\n"
+                           "echo '{\"Version\": 1, \"AccessKeyId\": \"PROC\", \"SecretAccessKey\": \"s\"}'\n");
+        char path[128], config[300];
+        path_of("tool", path);
+        (void)chmod(path, 0700);
+        (void)snprintf(config, sizeof config, "[default]\ncredential_process = '%s'\n", path);
+        write_file("config", config);
+        struct found f = look(NULL);
+        for (int i = 0; i < 3; i++)
+            if (kept[i] >= 0) {
+                (void)dup2(kept[i], i);
+                (void)close(kept[i]);
+            }
+        is_key(&f, "PROC", "credential_process of profile default");
+    }
+}
+
 /* ---- containers and EC2 ---- */
 
 static void container(void **state)
@@ -536,7 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(environment),  T(profiles),   T(other_files), T(region_and_endpoint), T(nothing_found), T(not_supported),
         T(assume_role),  T(assume_role_wrong), T(credential_sources), T(sts_refuses), T(sts_cut_short), T(web_identity),
-        T(process),      T(container),  T(container_refuses), T(ec2), T(order),
+        T(process),      T(process_without_standard_files), T(container),  T(container_refuses), T(ec2), T(order),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

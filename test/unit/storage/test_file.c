@@ -284,6 +284,21 @@ static void turns_come(struct bkt_store *st)
     bkt_store_end_turn(held);
 }
 
+/* In a program that runs without standard input nothing of the store's takes its place. */
+static void no_file_is_standard_input(void)
+{
+    int kept = fcntl(0, F_DUPFD_CLOEXEC, 10);
+    (void)close(0);
+    struct bkt_store *st   = open_store(uri, "");
+    int               next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(fcntl(0, F_GETFD) >= 0 && next > 2, "descriptor %d is free", next);
+    (void)close(next);
+    bkt_store_close(st);
+    if (kept >= 0)
+        (void)dup2(kept, 0);
+    (void)close(kept);
+}
+
 int main(void)
 {
     char cmd[64];
@@ -292,6 +307,7 @@ int main(void)
     (void)snprintf(uri, sizeof uri, "file://%s", dir);
     a_directory_without_permission_is_read_only();
     permissions_tell_what_can_be_put();
+    no_file_is_standard_input();
     struct bkt_store *st = open_store(uri, "");
     no_two_versions_share_an_etag(st);
     processes_lose_no_update(st);
