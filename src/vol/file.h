@@ -7,6 +7,7 @@
 /** A domain mounted on a group (H5Fmount). */
 struct bkt_mount {
     struct bkt_id     at;    /* the group covered */
+    char             *path;  /* its name; NULL: not known */
     struct bkt_file  *child; /* one reference */
     struct bkt_mount *next;
 };
@@ -73,7 +74,9 @@ BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const ch
 BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain, hid_t *native, struct bkt_err *err);
 /** What is mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
-BKT_NODISCARD int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err);
+/** Mount @p child on @p group; what is open below it has no name (H5Iget_name) until that ends. */
+BKT_NODISCARD int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct bkt_err *err);
+/** What was opened through the mount gets the name that it has in its own file. */
 BKT_NODISCARD int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err *err);
 /** The file that @p child is mounted in, and where; NULL when it isn't. */
 struct bkt_file *bkt_file_parent(const struct bkt_file *child);

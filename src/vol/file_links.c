@@ -29,13 +29,50 @@ static void ext_free(struct bkt_ext *e)
     free(e);
 }
 
+/* What lies below @p path, or (@p or_it) is it */
+static bool is_below(const char *name, const char *path, bool or_it)
+{
+    size_t n = path && strcmp(path, "/") != 0 ? strlen(path) : 0;
+    return name && path && strncmp(name, path, n) == 0 && (name[n] == '/' ? n || name[1] : or_it && !name[n]);
+}
+
+/* What was opened below the mount point before has no name while something is mounted there. */
+static void hide(const struct bkt_file *parent, const struct bkt_mount *m, bool hidden)
+{
+    for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        for (struct bkt_vobj *o = f->dom == parent->dom ? f->objects : NULL; o; o = o->next)
+            if (!o->by_mount && is_below(o->path, m->path, false) && (hidden || o->hidden))
+                o->hidden = hidden ? o->hidden + 1 : o->hidden - 1;
+}
+
+/* What was opened through the mount is called then what it is in its own file. */
+static void rename_child(const struct bkt_mount *m)
+{
+    for (struct bkt_vobj *o = m->child->objects; o; o = o->next)
+        if (o->by_mount && is_below(o->path, m->path, true)) {
+            char *rest = o->path + (strcmp(m->path, "/") != 0 ? strlen(m->path) : 0);
+            if (*rest)
+                memmove(o->path, rest, strlen(rest) + 1);
+            else
+                o->path[1] = 0;
+            o->by_mount = false;
+        }
+}
+
+static void mount_free(struct bkt_mount *m)
+{
+    rename_child(m);
+    bkt_file_release(m->child);
+    free(m->path);
+    free(m);
+}
+
 void bkt_file_drop_links(struct bkt_file *f)
 {
     while (f->mounts) {
         struct bkt_mount *m = f->mounts;
         f->mounts           = m->next;
-        bkt_file_release(m->child);
-        free(m);
+        mount_free(m);
     }
     while (f->exts) {
         struct bkt_ext *e = f->exts;
@@ -210,8 +247,10 @@ struct bkt_file *bkt_file_parent(const struct bkt_file *child)
     return NULL;
 }
 
-int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file *child, struct bkt_err *err)
+int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct bkt_err *err)
 {
+    struct bkt_file     *f  = group->file;
+    const struct bkt_id *at = &group->obj->id;
     assert(f && child);
     for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
         if (p == child || p->dom == child->dom)
@@ -220,14 +259,20 @@ int bkt_file_mount(struct bkt_file *f, const struct bkt_id *at, struct bkt_file 
         BKT_FAIL(err, BKT_EEXIST, "%s: a file is mounted on that group already", f->name);
     if (bkt_file_parent(child))
         BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
-    struct bkt_mount *m = calloc(1, sizeof *m);
-    if (!m)
+    struct bkt_mount *m    = calloc(1, sizeof *m);
+    char             *path = group->path ? strdup(group->path) : NULL;
+    if (!m || (group->path && !path)) {
+        free(m);
+        free(path);
         BKT_NOMEM(err);
+    }
     m->at    = *at;
+    m->path  = path;
     m->child = child;
     child->refs++;
     m->next   = f->mounts;
     f->mounts = m;
+    hide(f, m, true);
     return BKT_OK;
 }
 
@@ -237,8 +282,8 @@ int bkt_file_unmount(struct bkt_file *f, const struct bkt_id *at, struct bkt_err
         if (strcmp((*p)->at.text, at->text) == 0) {
             struct bkt_mount *m = *p;
             *p                  = m->next;
-            bkt_file_release(m->child);
-            free(m);
+            hide(f, m, false);
+            mount_free(m);
             return BKT_OK;
         }
     BKT_FAIL(err, BKT_ENOENT, "%s: nothing is mounted there", f->name);

@@ -136,7 +136,7 @@ static int mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, s
     int rc = at->native_id >= 0 || !child || !child->file
                  ? BKT_ERR(err, BKT_EUNSUP, "'%s': only domains can be mounted, and only on groups of domains", name)
              : at->type != H5I_GROUP ? BKT_ERR(err, BKT_EINVAL, "'%s' is no group: nothing can be mounted there", name)
-                                     : bkt_file_mount(at->file, &at->obj->id, child->file, err);
+                                     : bkt_file_mount(at, child->file, err);
     bkt_vobj_free(at);
     return rc;
 }

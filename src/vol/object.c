@@ -116,7 +116,7 @@ static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *er
 static int get_name(struct bkt_vobj *o, char *buf, size_t size, size_t *len, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf found = {0};
-    const char                              *name  = o->path;
+    const char                              *name  = o->hidden ? "" : o->path;
     if (!name) {
         BKT_PASS(find_name(o, &found, err));
         name = bkt_buf_str(&found);

@@ -18,7 +18,7 @@ struct walk {
     const struct bkt_object *obj;    /* retained; NULL when native */
     hid_t                    native; /* ours to close */
     struct bkt_buf           path;   /* as walked, from the root of f */
-    bool                     path_known;
+    bool                     path_known, by_mount;
     size_t                   links_left;
     hid_t                    lapl;
 };
@@ -61,8 +61,10 @@ static int follow_hard(struct walk *w, const struct bkt_link *l, struct bkt_err 
     bkt_object_release(w->obj);
     w->obj = next;
     /* a mounted file covers the group; files may be mounted on mounted files' roots */
-    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m; m = bkt_file_mounted(w->f, &w->obj->id))
+    for (struct bkt_file *m = bkt_file_mounted(w->f, &w->obj->id); m; m = bkt_file_mounted(w->f, &w->obj->id)) {
         BKT_PASS(to_root(w, m, err));
+        w->by_mount = true;
+    }
     return BKT_OK;
 }
 
@@ -85,6 +87,7 @@ static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, 
     BKT_PASS(to_root(w, child, err));
     bkt_buf_clear(&w->path);
     w->path_known = true;
+    w->by_mount   = false;
     return walk_path(w, l->path ? l->path : "/", err);
 }
 
@@ -156,6 +159,7 @@ static int absolute(struct walk *w, struct bkt_err *err)
     BKT_PASS(to_root(w, f, err));
     bkt_buf_clear(&w->path);
     w->path_known = true;
+    w->by_mount   = false;
     return BKT_OK;
 }
 
@@ -210,6 +214,7 @@ static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct 
     }
     w->obj        = bkt_object_retain(from->obj);
     w->path_known = from->path != NULL;
+    w->by_mount   = from->by_mount;
     if (from->path && strcmp(from->path, "/") != 0 && bkt_buf_add_str(&w->path, from->path) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -222,7 +227,10 @@ static int walk_end(struct walk *w, struct bkt_vobj **out, struct bkt_err *err)
     const char *path = w->path.len ? bkt_buf_str(&w->path) : "/";
     *out             = bkt_vobj_new(w->f, bkt_vobj_type_of(w->obj), w->obj, w->path_known ? path : NULL);
     w->obj           = NULL;
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (!*out)
+        BKT_NOMEM(err);
+    (*out)->by_mount = w->by_mount;
+    return BKT_OK;
 }
 
 int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err)
@@ -294,7 +302,11 @@ static int by_self(struct bkt_vobj *obj, struct bkt_vobj **out, struct bkt_err *
         return bkt_native_wrap(&id, out, err);
     }
     *out = bkt_vobj_new(obj->file, bkt_vobj_type_of(obj->obj), bkt_object_retain(obj->obj), obj->path);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    if (!*out)
+        BKT_NOMEM(err);
+    (*out)->by_mount = obj->by_mount;
+    (*out)->hidden   = obj->hidden;
+    return BKT_OK;
 }
 
 int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err)

@@ -39,6 +39,8 @@ struct bkt_vobj {
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
     char                    *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
+    bool                     by_mount;     /* `path` leads through where its file is mounted */
+    unsigned                 hidden;       /* so many mounts cover the path: it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
     hid_t                    native_id;    /* an external link led into a plain HDF5 file: everything is passed on to
                                               this id; H5I_INVALID_HID otherwise */
