@@ -65,6 +65,8 @@ void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p);
 
 /* ---- what is left out: random_tree_avoid.c ---- */
 
+/** Whether they lie in one; false if that can't be told. */
+bool same_file(hid_t a, hid_t b);
 /** They lie in one file, which was opened twice.  HDF5 takes a committed type of the other handle for one of another file, and
  *  H5Lcreate_hard() refuses. */
 bool other_handle(struct side *s, hid_t a, hid_t b);

@@ -189,6 +189,28 @@ void say_value(struct side *s, hid_t type, const unsigned char *p)
     }
 }
 
+/* All of an attribute or a dataset.  Of the many that some attributes have, numbers all, in one line. */
+static void say_values(struct side *s, hid_t of, hid_t type, hid_t space)
+{
+    hid_t          mem  = H5Tcopy(type); /* a committed one is no type of the memory's */
+    size_t         size = H5Tget_size(mem);
+    hssize_t       n    = H5Sget_simple_extent_npoints(space);
+    unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
+    bool           attr = H5Iget_type(of) == H5I_ATTR;
+    s->at               = of;
+    bool got = attr ? gave(s, "H5Aread", H5Aread(of, mem, v)) : gave(s, "H5Dread", H5Dread(of, mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    if (got && n > 0) {
+        if (n > 100 && H5Tget_class(mem) == H5T_INTEGER)
+            say_bytes(s->o, "values", v, (size_t)n * size);
+        else
+            for (hssize_t i = 0; i < n; i++)
+                say_value(s, mem, v + (size_t)i * size);
+        H5Treclaim(mem, space, H5P_DEFAULT, v);
+    }
+    free(v);
+    H5Tclose(mem);
+}
+
 void say_attribute(struct side *s, hid_t a)
 {
     hid_t t = H5Aget_type(a), space = H5Aget_space(a);
@@ -197,22 +219,7 @@ void say_attribute(struct side *s, hid_t a)
     say(s->o, "committed %d", H5Tcommitted(t));
     say_type(s->o, t);
     say_space(s->o, space);
-    hid_t          mem  = H5Tcommitted(t) > 0 ? H5Tcopy(t) : t;
-    size_t         size = H5Tget_size(mem);
-    hssize_t       n    = H5Sget_simple_extent_npoints(space);
-    unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
-    s->at               = a;
-    if (gave(s, "H5Aread", H5Aread(a, mem, v)) && n > 0) {
-        if (n > 100)
-            say_bytes(s->o, "values", v, (size_t)n * size);
-        else
-            for (hssize_t i = 0; i < n; i++)
-                say_value(s, mem, v + (size_t)i * size);
-        H5Treclaim(mem, space, H5P_DEFAULT, v);
-    }
-    free(v);
-    if (mem != t)
-        H5Tclose(mem);
+    say_values(s, a, t, space);
     H5Sclose(space);
     H5Tclose(t);
     H5Eclear2(H5E_DEFAULT);
@@ -233,7 +240,7 @@ static const char *attr_name(struct rnd *r)
 
 static void write_attribute(struct side *s, struct rnd *r, hid_t a)
 {
-    hid_t          type = H5Aget_type(a), space = H5Aget_space(a), mem = H5Tcommitted(type) > 0 ? H5Tcopy(type) : type;
+    hid_t          type = H5Aget_type(a), space = H5Aget_space(a), mem = H5Tcopy(type);
     hssize_t       n    = H5Sget_simple_extent_npoints(space);
     size_t         size = H5Tget_size(mem);
     unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
@@ -244,8 +251,7 @@ static void write_attribute(struct side *s, struct rnd *r, hid_t a)
     if (n > 0)
         H5Treclaim(mem, space, H5P_DEFAULT, v);
     free(v);
-    if (mem != type)
-        H5Tclose(mem);
+    H5Tclose(mem);
     H5Sclose(space);
     H5Tclose(type);
 }
@@ -474,22 +480,10 @@ static herr_t attr_values(hid_t obj, const char *name, const H5A_info_t *info, v
 /* Those that say_objects() leaves out. */
 static void dataset_values(struct side *s, hid_t d)
 {
-    hid_t    t = H5Dget_type(d), space = H5Dget_space(d), mem = H5Tcommitted(t) > 0 ? H5Tcopy(t) : t;
-    hssize_t n = H5Sget_simple_extent_npoints(space);
-    bool     far = H5Tdetect_class(t, H5T_VLEN) > 0 || H5Tdetect_class(t, H5T_REFERENCE) > 0 || H5Tdetect_class(t, H5T_STRING) > 0;
-    if (far && n > 0) {
-        size_t         size = H5Tget_size(mem);
-        unsigned char *v    = calloc((size_t)n, size);
-        s->at               = d;
-        if (gave(s, "H5Dread", H5Dread(d, mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v))) {
-            for (hssize_t i = 0; i < n; i++)
-                say_value(s, mem, v + (size_t)i * size);
-            H5Treclaim(mem, space, H5P_DEFAULT, v);
-        }
-        free(v);
-    }
-    if (mem != t)
-        H5Tclose(mem);
+    hid_t t = H5Dget_type(d), space = H5Dget_space(d);
+    bool  far = H5Tdetect_class(t, H5T_VLEN) > 0 || H5Tdetect_class(t, H5T_REFERENCE) > 0 || H5Tdetect_class(t, H5T_STRING) > 0;
+    if (far && H5Sget_simple_extent_npoints(space) > 0)
+        say_values(s, d, t, space);
     H5Sclose(space);
     H5Tclose(t);
 }

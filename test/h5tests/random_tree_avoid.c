@@ -12,11 +12,16 @@ static bool both_say(struct side *s, bool is)
 
 static bool info_of(hid_t id, H5O_info2_t *out) { return id >= 0 && H5Oget_info3(id, out, H5O_INFO_BASIC) >= 0; }
 
-bool other_handle(struct side *s, hid_t a, hid_t b)
+bool same_file(hid_t a, hid_t b)
 {
     H5O_info2_t of_a, of_b;
-    hid_t       f = H5Iget_file_id(a), g = H5Iget_file_id(b);
-    bool        is = f >= 0 && g >= 0 && f != g && info_of(a, &of_a) && info_of(b, &of_b) && of_a.fileno == of_b.fileno;
+    return info_of(a, &of_a) && info_of(b, &of_b) && of_a.fileno == of_b.fileno;
+}
+
+bool other_handle(struct side *s, hid_t a, hid_t b)
+{
+    hid_t f = H5Iget_file_id(a), g = H5Iget_file_id(b);
+    bool  is = f >= 0 && g >= 0 && f != g && same_file(a, b);
     if (f >= 0)
         H5Fclose(f);
     if (g >= 0)
