@@ -60,8 +60,8 @@ H5_index_t      some_index(struct rnd *r, hid_t loc, const char *path, bool attr
 H5_iter_order_t some_order(struct rnd *r);
 /** A datatype for something at @p loc; H5Tclose(). */
 hid_t some_type(struct side *s, struct rnd *r, hid_t loc);
-/** A value of a type, in memory: from malloc(), given back by H5Treclaim() or free(). */
-void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p);
+/** All values of an attribute or a dataset. */
+void write_values(struct side *s, struct rnd *r, hid_t of, hid_t type, hid_t space);
 
 /* ---- what is left out: random_tree_avoid.c ---- */
 

@@ -96,7 +96,8 @@ static void fill_reference(struct side *s, struct rnd *r, hid_t type, unsigned c
     H5Eclear2(H5E_DEFAULT);
 }
 
-void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p)
+/* A value of a type, in memory: from malloc(), given back by H5Treclaim(). */
+static void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p)
 {
     static const char *const texts[] = {"", "x", "some text", "gr\xc3\xbc\xc3\x9f", "\"\\\n\x01"};
     H5T_class_t cls  = H5Tget_class(type);
@@ -139,6 +140,25 @@ void fill_value(struct side *s, struct rnd *r, hid_t type, unsigned char *p)
         for (size_t i = 0; i < size; i++)
             p[i] = (unsigned char)rnd_next(r);
     }
+}
+
+void write_values(struct side *s, struct rnd *r, hid_t of, hid_t type, hid_t space)
+{
+    hid_t          mem  = H5Tcopy(type); /* not a committed one */
+    size_t         size = H5Tget_size(mem);
+    hssize_t       n    = H5Sget_simple_extent_npoints(space);
+    unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
+    s->at               = of;
+    for (hssize_t i = 0; i < n; i++)
+        fill_value(s, r, mem, v + (size_t)i * size);
+    if (H5Iget_type(of) == H5I_ATTR)
+        gave(s, "H5Awrite", H5Awrite(of, mem, v));
+    else
+        gave(s, "H5Dwrite", H5Dwrite(of, mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    if (n > 0)
+        H5Treclaim(mem, space, H5P_DEFAULT, v);
+    free(v);
+    H5Tclose(mem);
 }
 
 static void say_reference(struct side *s, hid_t type, const unsigned char *p)
@@ -192,7 +212,7 @@ void say_value(struct side *s, hid_t type, const unsigned char *p)
 /* All of an attribute or a dataset.  Of the many that some attributes have, numbers all, in one line. */
 static void say_values(struct side *s, hid_t of, hid_t type, hid_t space)
 {
-    hid_t          mem  = H5Tcopy(type); /* a committed one is no type of the memory's */
+    hid_t          mem  = H5Tcopy(type);
     size_t         size = H5Tget_size(mem);
     hssize_t       n    = H5Sget_simple_extent_npoints(space);
     unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
@@ -240,18 +260,8 @@ static const char *attr_name(struct rnd *r)
 
 static void write_attribute(struct side *s, struct rnd *r, hid_t a)
 {
-    hid_t          type = H5Aget_type(a), space = H5Aget_space(a), mem = H5Tcopy(type);
-    hssize_t       n    = H5Sget_simple_extent_npoints(space);
-    size_t         size = H5Tget_size(mem);
-    unsigned char *v    = calloc(n > 0 ? (size_t)n : 1, size);
-    s->at               = a;
-    for (hssize_t i = 0; i < n; i++)
-        fill_value(s, r, mem, v + (size_t)i * size);
-    gave(s, "H5Awrite", H5Awrite(a, mem, v));
-    if (n > 0)
-        H5Treclaim(mem, space, H5P_DEFAULT, v);
-    free(v);
-    H5Tclose(mem);
+    hid_t type = H5Aget_type(a), space = H5Aget_space(a);
+    write_values(s, r, a, type, space);
     H5Sclose(space);
     H5Tclose(type);
 }

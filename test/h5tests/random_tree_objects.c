@@ -71,16 +71,8 @@ static void dataset(struct side *s, struct rnd *r)
     say(s->o, "'%s'", path);
     bool  anon = rnd_chance(r, 12);
     hid_t d    = anon ? H5Dcreate_anon(loc, type, space, p, H5P_DEFAULT) : H5Dcreate2(loc, path, type, space, lcpl, p, H5P_DEFAULT);
-    if (d >= 0 && rnd_chance(r, 50) && H5Sget_simple_extent_npoints(space) > 0) {
-        size_t         size = H5Tget_size(type), points = (size_t)H5Sget_simple_extent_npoints(space);
-        unsigned char *v    = calloc(points, size);
-        s->at               = d;
-        for (size_t i = 0; i < points; i++)
-            fill_value(s, r, type, v + i * size);
-        gave(s, "H5Dwrite", H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-        H5Treclaim(type, space, H5P_DEFAULT, v);
-        free(v);
-    }
+    if (d >= 0 && rnd_chance(r, 50) && H5Sget_simple_extent_npoints(space) > 0)
+        write_values(s, r, d, type, space);
     keep_object(s, r, "H5Dcreate", d, anon ? UNNAMED : opened_at(s, loc));
     H5Sclose(space);
     H5Tclose(type);
