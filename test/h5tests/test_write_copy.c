@@ -249,11 +249,11 @@ static void rename_pointed(hid_t f, struct out *o)
 
 static const char *const reference_sets[] = {"copy/objects", "copy/regions", "copy/new", "objects", "regions", "new"};
 
-static void copy_with(hid_t f, struct out *o, unsigned flags, bool new_kind)
+static void copy_from_source(hid_t f, struct out *o, const char *what, const char *as, unsigned flags, bool new_kind)
 {
     hid_t src = make_source(o, new_kind), list = H5Pcreate(H5P_OBJECT_COPY), fapl = new_fapl(o);
     H5Pset_copy_object(list, flags);
-    say_result(o, "H5Ocopy", H5Ocopy(src, "g", f, "copy", list, H5P_DEFAULT));
+    say_result(o, "H5Ocopy", H5Ocopy(src, what, f, as, list, H5P_DEFAULT));
     H5Fclose(src);
     rename_pointed(f, o);
     H5Fdelete(new_name(o, "src.h5"), fapl);
@@ -261,6 +261,8 @@ static void copy_with(hid_t f, struct out *o, unsigned flags, bool new_kind)
     H5Pclose(fapl);
     H5Pclose(list);
 }
+
+static void copy_with(hid_t f, struct out *o, unsigned flags, bool new_kind) { copy_from_source(f, o, "g", "copy", flags, new_kind); }
 
 static void say_references(hid_t f, struct out *o)
 {
@@ -288,15 +290,7 @@ static void all_flags(hid_t f, struct out *o)
 /* Only the dataset of references itself. */
 static void one_dataset(hid_t f, struct out *o)
 {
-    hid_t src = make_source(o, false), list = H5Pcreate(H5P_OBJECT_COPY), fapl = new_fapl(o);
-    H5Pset_copy_object(list, H5O_COPY_EXPAND_REFERENCE_FLAG);
-    say_result(o, "H5Ocopy", H5Ocopy(src, "g/objects", f, "objects", list, H5P_DEFAULT));
-    H5Fclose(src);
-    rename_pointed(f, o);
-    H5Fdelete(new_name(o, "src.h5"), fapl);
-    H5Fdelete(new_name(o, "other.h5"), fapl);
-    H5Pclose(fapl);
-    H5Pclose(list);
+    copy_from_source(f, o, "g/objects", "objects", H5O_COPY_EXPAND_REFERENCE_FLAG, false);
 }
 
 /* ---- committed types that are there already ---- */
