@@ -9,24 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../checks.h"
 #include "filter.h"
 
 #define ROWS 40
 #define COLS 33
 #define ELEMS (ROWS * COLS)
 
-static int  failures, compared, filtered, skipped, exact;
+static int  compared, filtered, skipped, exact;
 static char path[] = "/tmp/bkt_filters_XXXXXX";
-
-#define CHECK(cond, ...)                                                                                          \
-    do {                                                                                                          \
-        if (!(cond)) {                                                                                            \
-            failures++;                                                                                           \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                         \
-            fputc('\n', stderr);                                                                                  \
-        }                                                                                                         \
-    } while (0)
 
 static uint32_t rnd_state = 1;
 static uint32_t rnd(void)

@@ -7,22 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "../checks.h"
 #include "err.h"
 #include "settings.h"
 #include "stats.h"
 #include "store.h"
-
-static int failures __attribute__((unused));
-
-#define CHECK(cond, ...)                                                                                     \
-    do {                                                                                                     \
-        if (!(cond)) {                                                                                       \
-            failures++;                                                                                      \
-            (void)printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                          \
-            (void)printf(__VA_ARGS__);                                                                       \
-            (void)printf("\n");                                                                              \
-        }                                                                                                    \
-    } while (0)
 
 static inline double seconds(void)
 {

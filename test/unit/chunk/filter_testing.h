@@ -7,19 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../checks.h"
 #include "filter.h"
-
-static int failures;
-
-#define CHECK(cond, ...)                                                                                          \
-    do {                                                                                                          \
-        if (!(cond)) {                                                                                            \
-            failures++;                                                                                           \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                         \
-            fputc('\n', stderr);                                                                                  \
-        }                                                                                                         \
-    } while (0)
 
 static inline uint32_t rnd(uint32_t *state) /* xorshift32 */
 {

@@ -7,19 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../checks.h"
 #include "model.h"
-
-static int failures;
-
-#define CHECK(cond, ...)                                                                                     \
-    do {                                                                                                     \
-        if (!(cond)) {                                                                                       \
-            failures++;                                                                                      \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                       \
-            fprintf(stderr, __VA_ARGS__);                                                                    \
-            fputc('\n', stderr);                                                                             \
-        }                                                                                                    \
-    } while (0)
 
 #define ROOT_ID "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e"
 #define DSET_ID "d-b03b24ef-69f244b6-56e5-25125a-89ba79"

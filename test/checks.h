@@ -1,0 +1,20 @@
+/* A check that says what was wanted and goes on; main() returns whether there were failures. */
+#ifndef BKT_TEST_CHECKS_H
+#define BKT_TEST_CHECKS_H
+
+#include <stdio.h>
+
+static int failures __attribute__((unused));
+
+/* On stderr: nothing is lost where a child ends by _exit(). */
+#define CHECK(cond, ...)                                                                                     \
+    do {                                                                                                     \
+        if (!(cond)) {                                                                                       \
+            failures++;                                                                                      \
+            (void)fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);                                 \
+            (void)fprintf(stderr, __VA_ARGS__);                                                              \
+            (void)fputc('\n', stderr);                                                                       \
+        }                                                                                                    \
+    } while (0)
+
+#endif
