@@ -10,7 +10,6 @@
  *
  * $BKT_BIG: KiB of a dataset of one chunk, 64 by default.  Through the connector that HDF5_VOL_CONNECTOR names, which must be
  * $BKT_CONNECTOR. */
-#include <fcntl.h>
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,36 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crash_log.h"
 #include "must_file.h"
 
 enum { PHASES = 6, FILL = -7, CHUNK = 32, SIDE = 10, FIELD = 100 };
-
-static const char *log_name;
-
-static void note(const char *what, int phase)
-{
-    char line[40];
-    int  fd = open(log_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int  n  = snprintf(line, sizeof line, "%s %d\n", what, phase);
-    if (fd < 0 || write(fd, line, (size_t)n) != n || close(fd) < 0)
-        die("the log");
-}
-
-/* A failure is noted, and the same is tried once more, as a program may. */
-static void twice(herr_t (*fn)(void *arg), void *arg, int phase, const char *what)
-{
-    herr_t rc;
-    H5E_BEGIN_TRY
-    {
-        rc = fn(arg);
-    }
-    H5E_END_TRY
-    if (rc < 0) {
-        note("failed", phase);
-        if (fn(arg) < 0)
-            die(what);
-    }
-}
 
 /* ---- small things ---- */
 
@@ -249,9 +222,6 @@ static void run_phase(hid_t f, int phase)
     TRY(H5Dclose(d));
 }
 
-static herr_t flush(void *arg) { return H5Fflush(*(hid_t *)arg, H5F_SCOPE_GLOBAL); }
-static herr_t close_file(void *arg) { return H5Fclose(*(hid_t *)arg); }
-
 static int session(const char *name, bool flushes)
 {
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT));
@@ -259,13 +229,10 @@ static int session(const char *name, bool flushes)
     note("flushed", 0);
     for (int phase = 1; phase <= PHASES; phase++) {
         run_phase(f, phase);
-        if (flushes) {
-            twice(flush, &f, phase, "H5Fflush");
-            note("flushed", phase);
-        }
+        if (flushes)
+            flush_noted(f, phase);
     }
-    twice(close_file, &f, PHASES, "H5Fclose");
-    note("flushed", PHASES);
+    close_noted(f, PHASES);
     return 0;
 }
 
@@ -275,11 +242,9 @@ static int replace(const char *name)
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     expect_connector(f);
     new_field(f, "fresh", 9000);
-    twice(flush, &f, 1, "H5Fflush");
-    note("flushed", 1);
+    flush_noted(f, 1);
     new_field(f, "later", 8000);
-    twice(close_file, &f, PHASES, "H5Fclose");
-    note("flushed", PHASES);
+    close_noted(f, PHASES);
     return 0;
 }
 

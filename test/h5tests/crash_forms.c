@@ -7,7 +7,6 @@
  *   crash_forms check NAME N       each thing is as it was after phase N, or N + 1; the domain can be written again
  *
  * Through the connector that HDF5_VOL_CONNECTOR names, which must be $BKT_CONNECTOR. */
-#include <fcntl.h>
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crash_log.h"
 #include "must_file.h"
 
 enum { PHASES = 6, WORDS = 20, MORE = 30, LISTS = 12, TYPED = 30, TINY = 4096, OLD = 24, BIG = 16384, VIEW = 2000, OUT = 100 };
@@ -25,15 +25,6 @@ struct kind {
     int    a;
     double b;
 };
-
-static void note(const char *log, const char *what, int phase)
-{
-    char line[40];
-    int  fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int  n  = snprintf(line, sizeof line, "%s %d\n", what, phase);
-    if (fd < 0 || write(fd, line, (size_t)n) != n || close(fd) < 0)
-        die("the log");
-}
 
 static bool exists(hid_t at, const char *name) { return TRY(H5Lexists(at, name, H5P_DEFAULT)) > 0; }
 
@@ -375,27 +366,17 @@ static void run_phase(hid_t f, int phase)
     changes[phase - 1](f);
 }
 
-static int session(const char *name, const char *log)
+static int session(const char *name)
 {
     hid_t f = TRY(H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT));
     expect_connector(f);
-    note(log, "flushed", 0);
+    note("flushed", 0);
     for (int phase = 1; phase <= PHASES; phase++) {
-        herr_t rc;
         run_phase(f, phase);
-        H5E_BEGIN_TRY
-        {
-            rc = H5Fflush(f, H5F_SCOPE_GLOBAL);
-        }
-        H5E_END_TRY
-        if (rc < 0) {
-            note(log, "failed", phase);
-            TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
-        }
-        note(log, "flushed", phase);
+        flush_noted(f, phase);
     }
     TRY(H5Fclose(f));
-    note(log, "flushed", PHASES);
+    note("flushed", PHASES);
     return 0;
 }
 
@@ -545,8 +526,10 @@ int main(int argc, char **argv)
         TRY(H5Fclose(f));
         return 0;
     }
-    if (argc == 4 && strcmp(argv[1], "write") == 0)
-        return session(argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "write") == 0) {
+        log_name = argv[3];
+        return session(argv[2]);
+    }
     int last = argc == 4 ? (int)strtol(argv[3], NULL, 10) : 0;
     return argc == 4 && strcmp(argv[1], "check") == 0 ? check(argv[2], last < 0 ? 0 : last) : 2;
 }

@@ -9,7 +9,6 @@
  *   crash_writer twin NAME N        the same without writing again
  *
  * Through whatever connector HDF5_VOL_CONNECTOR says; BKT_CONNECTOR is the one that must be in use. */
-#include <fcntl.h>
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crash_log.h"
 #include "must_file.h"
 
 enum { PHASES = 4, ROWS = 50, CHUNK = 64, SIDE = 24 };
@@ -95,59 +95,25 @@ static void write_phase(hid_t f, int phase)
     TRY(H5Gclose(TRY(H5Gcreate2(f, "temporary", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
 }
 
-static void note(const char *log, const char *what, int phase)
+static int write_and_close(const char *name)
 {
-    char line[40];
-    int  fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int  n  = snprintf(line, sizeof line, "%s %d\n", what, phase);
-    if (fd < 0 || write(fd, line, (size_t)n) != n || close(fd) < 0)
-        die("the log");
-}
-
-static void flush_noted(hid_t f, int phase, const char *log)
-{
-    herr_t rc;
-    H5E_BEGIN_TRY
-    {
-        rc = H5Fflush(f, H5F_SCOPE_GLOBAL);
-    }
-    H5E_END_TRY
-    if (rc < 0) {
-        note(log, "failed", phase);
-        TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
-    }
-    note(log, "flushed", phase);
-}
-
-static int write_and_close(const char *name, const char *log)
-{
-    herr_t rc;
-    hid_t  f = begin(name);
+    hid_t f = begin(name);
     for (int phase = 1; phase <= PHASES; phase++)
         write_phase(f, phase);
-    H5E_BEGIN_TRY
-    {
-        rc = H5Fclose(f);
-    }
-    H5E_END_TRY
-    if (rc < 0) {
-        note(log, "failed", PHASES);
-        TRY(H5Fclose(f));
-    }
-    note(log, "flushed", PHASES);
+    close_noted(f, PHASES);
     return 0;
 }
 
-static int write_all(const char *name, const char *log)
+static int write_all(const char *name)
 {
     hid_t f = begin(name);
     for (int phase = 0; phase <= PHASES; phase++) {
         if (phase)
             write_phase(f, phase);
-        flush_noted(f, phase, log);
+        flush_noted(f, phase);
     }
     TRY(H5Fclose(f));
-    note(log, "closed", PHASES);
+    note("closed", PHASES);
     return 0;
 }
 
@@ -258,13 +224,14 @@ static int check(const char *name, int last, bool again)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], "write") == 0)
-        return write_all(argv[2], argv[3]);
-    if (argc == 4 && strcmp(argv[1], "close") == 0)
-        return write_and_close(argv[2], argv[3]);
-    if (argc == 4 && strcmp(argv[1], "check") == 0)
+    if (argc != 4)
+        return 2;
+    log_name = argv[3];
+    if (strcmp(argv[1], "write") == 0)
+        return write_all(argv[2]);
+    if (strcmp(argv[1], "close") == 0)
+        return write_and_close(argv[2]);
+    if (strcmp(argv[1], "check") == 0)
         return check(argv[2], (int)strtol(argv[3], NULL, 10), true);
-    if (argc == 4 && strcmp(argv[1], "twin") == 0)
-        return check(argv[2], (int)strtol(argv[3], NULL, 10), false);
-    return 2;
+    return strcmp(argv[1], "twin") == 0 ? check(argv[2], (int)strtol(argv[3], NULL, 10), false) : 2;
 }
