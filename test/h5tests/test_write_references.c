@@ -219,16 +219,12 @@ static void make_new(hid_t f, H5R_ref_t *r)
     H5Rcreate_attr(f, "d", "a", H5P_DEFAULT, &r[2 * N]);
 }
 
-static void new_kind(hid_t f, struct out *o)
+/* In a dataset, an attribute and a list; and destroyed. */
+static void write_many(hid_t f, struct out *o, H5R_ref_t r[MANY])
 {
-    H5R_ref_t r[MANY];
-    hid_t     s = H5Screate_simple(1, (hsize_t[]){MANY}, NULL), v = H5Tvlen_create(H5T_STD_REF), one = H5Screate(H5S_SCALAR);
-    hvl_t     list = {MANY, r};
-    targets(f);
-    make_new(f, r);
-    for (int i = 0; i < MANY; i++)
-        follow(o, &r[i]);
-    hid_t d = H5Dcreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t s = H5Screate_simple(1, (hsize_t[]){MANY}, NULL), v = H5Tvlen_create(H5T_STD_REF), one = H5Screate(H5S_SCALAR);
+    hvl_t list = {MANY, r};
+    hid_t d    = H5Dcreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     say(o, "written %d", H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r));
     H5Dclose(d);
     hid_t a = H5Acreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT);
@@ -242,6 +238,16 @@ static void new_kind(hid_t f, struct out *o)
     H5Sclose(s);
     H5Sclose(one);
     H5Tclose(v);
+}
+
+static void new_kind(hid_t f, struct out *o)
+{
+    H5R_ref_t r[MANY];
+    targets(f);
+    make_new(f, r);
+    for (int i = 0; i < MANY; i++)
+        follow(o, &r[i]);
+    write_many(f, o, r);
 }
 
 static void new_kind_stored(hid_t f, struct out *o)
@@ -307,29 +313,14 @@ static void follow_outside(struct out *o, H5R_ref_t *r)
     say_file_of(o, r); /* the same once the file is open */
 }
 
-/* Nine of them, all of the same dataset of the other file, in a dataset, an attribute and a list */
+/* All of the same dataset of the other file. */
 static void outside(hid_t f, struct out *o)
 {
     H5R_ref_t r[MANY];
-    hid_t     other = open_other(o, true), s = H5Screate_simple(1, (hsize_t[]){MANY}, NULL), v = H5Tvlen_create(H5T_STD_REF);
-    hid_t     one = H5Screate(H5S_SCALAR);
-    hvl_t     list = {MANY, r};
+    hid_t     other = open_other(o, true);
     targets(other);
     make_new(other, r);
-    hid_t d = H5Dcreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    say(o, "written %d", H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, r));
-    H5Dclose(d);
-    hid_t a = H5Acreate2(f, "all", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT);
-    say(o, "written %d", H5Awrite(a, H5T_STD_REF, r));
-    H5Aclose(a);
-    a = H5Acreate2(f, "list", v, one, H5P_DEFAULT, H5P_DEFAULT);
-    say(o, "written %d", H5Awrite(a, v, &list));
-    H5Aclose(a);
-    for (int i = 0; i < MANY; i++)
-        H5Rdestroy(&r[i]);
-    H5Sclose(s);
-    H5Sclose(one);
-    H5Tclose(v);
+    write_many(f, o, r);
     say_result(o, "closing the other file", H5Fclose(other));
 }
 
