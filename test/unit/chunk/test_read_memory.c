@@ -6,14 +6,6 @@
 
 #include "world.h"
 
-/* linked with --wrap */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
 static atomic_long countdown; /* 0: never fails */
 
 static bool fails(void)
@@ -23,18 +15,7 @@ static bool fails(void)
         ;
     return was == 1;
 }
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
+#include "../failing_alloc.h"
 
 #define DIM 100
 

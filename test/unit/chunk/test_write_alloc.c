@@ -11,18 +11,6 @@
 #include "pool.h"
 #include "write_testing.h"
 
-/* linked with --wrap */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-
 static atomic_long countdown; /* 0: never fails */
 static atomic_long more;      /* so many after that fail as well */
 
@@ -33,11 +21,7 @@ static bool fails(void)
         ;
     return was == 1 || (was == -1 && atomic_fetch_sub(&more, 1) > 0);
 }
-void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
-void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }
-void *__wrap_realloc(void *p, size_t n) { return fails() ? NULL : __real_realloc(p, n); }
-char *__wrap_strdup(const char *s) { return fails() ? NULL : __real_strdup(s); }
-char *__wrap_strndup(const char *s, size_t n) { return fails() ? NULL : __real_strndup(s, n); }
+#include "../failing_alloc.h"
 
 enum { ROWS = 8, COLS = 12, A = 2000, B = 3000 };
 static const uint64_t whole[] = {ROWS, COLS}, less[] = {5, 7};

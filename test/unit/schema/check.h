@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../../checks.h"
 #include "model.h"
@@ -40,6 +41,22 @@ static inline struct bkt_object *object_of(const char *id, const char *body, int
     free(json);
     free(text);
     return *rc == BKT_OK ? o : NULL;
+}
+
+/* All of a file, with a 0 behind it.  To be freed. */
+static inline char *slurp(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat sb;
+    if (!f || fstat(fileno(f), &sb) < 0)
+        abort();
+    *n = (size_t)sb.st_size;
+    char *p = malloc(*n + 1);
+    if (!p || fread(p, 1, *n, f) != *n)
+        abort();
+    p[*n] = 0;
+    (void)fclose(f);
+    return p;
 }
 
 static inline char *hex_of(const struct bkt_buf *b)

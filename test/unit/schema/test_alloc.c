@@ -7,37 +7,12 @@
 
 #include "parse.h"
 
-/* the linker's --wrap sends the schema's and base's calls here */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-
 static long left = -1; /* allocations until one fails; negative: none does */
 static bool fails(void)
 {
     return left >= 0 && left-- == 0;
 }
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-char *__wrap_strdup(const char *s)
-{
-    return fails() ? NULL : __real_strdup(s);
-}
+#include "../failing_alloc.h"
 
 static const char *const documents[] = {
     "{'id': '" ROOT_ID "', 'links': {'h': {'id': '" DSET_ID

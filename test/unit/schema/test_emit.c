@@ -181,21 +181,6 @@ static void numbers_in_any_locale(void)
 
 /* ---- the sample buckets ---- */
 
-static char *slurp(const char *path, size_t *n)
-{
-    FILE       *f = fopen(path, "rb");
-    struct stat sb;
-    if (!f || fstat(fileno(f), &sb) < 0)
-        abort();
-    *n      = (size_t)sb.st_size;
-    char *p = malloc(*n + 1);
-    if (!p || fread(p, 1, *n, f) != *n)
-        abort();
-    p[*n] = 0;
-    (void)fclose(f);
-    return p;
-}
-
 static void doc_round_trip(const char *path, const char *p, size_t n)
 {
     struct bkt_domain_doc a = {.n_acls = 0}, b = {.n_acls = 0};

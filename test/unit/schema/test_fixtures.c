@@ -16,21 +16,6 @@ static uint32_t rnd(uint32_t *state) /* xorshift32 */
     return *state = x;
 }
 
-static char *slurp(const char *path, size_t *n)
-{
-    FILE *f = fopen(path, "rb");
-    struct stat sb;
-    if (!f || fstat(fileno(f), &sb) < 0)
-        abort();
-    *n = (size_t)sb.st_size;
-    char *p = malloc(*n + 1);
-    if (!p || fread(p, 1, *n, f) != *n)
-        abort();
-    p[*n] = 0;
-    (void)fclose(f);
-    return p;
-}
-
 /* The parser gets a buffer of exactly n bytes, so that a sanitizer sees a step too far. */
 static int parse_exact(const char *p, size_t n, bool is_domain)
 {

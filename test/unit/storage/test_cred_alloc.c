@@ -2,55 +2,20 @@
  * (a sanitizer looks), no half result comes out, and the code says what it was. */
 #include "cred_world.h"
 
-/* the linker's --wrap sends our own code's calls here; libcurl, expat and libcrypto keep theirs */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_reallocarray(void *p, size_t n, size_t size);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-int   __real_vasprintf(char **out, const char *fmt, va_list ap);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int   __wrap_vasprintf(char **out, const char *fmt, va_list ap);
-
 static _Thread_local long left = -1; /* this thread's allocations until one fails; negative: none does */
 static bool               fails(void)
 {
     return left >= 0 && left-- == 0;
 }
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(p, n, size);
-}
-char *__wrap_strdup(const char *s)
-{
-    return fails() ? NULL : __real_strdup(s);
-}
-char *__wrap_strndup(const char *s, size_t n)
-{
-    return fails() ? NULL : __real_strndup(s, n);
-}
-int __wrap_vasprintf(char **out, const char *fmt, va_list ap)
-{
-    return fails() ? -1 : __real_vasprintf(out, fmt, ap);
-}
+#include "../failing_alloc.h"
+
+void *__real_reallocarray(void *p, size_t n, size_t size);
+int   __real_vasprintf(char **out, const char *fmt, va_list ap);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+int   __wrap_vasprintf(char **out, const char *fmt, va_list ap);
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size) { return fails() ? NULL : __real_reallocarray(p, n, size); }
+int   __wrap_vasprintf(char **out, const char *fmt, va_list ap) { return fails() ? -1 : __real_vasprintf(out, fmt, ap); }
 
 static struct bkt_settings settings;
 
