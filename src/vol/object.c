@@ -356,7 +356,7 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
         rc                      = bkt_path_open(group, name, lapl, &o, &quiet);
         *out                    = rc == BKT_OK;
         bool absent             = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* it leads to itself */
-        rc                   = rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
+        rc                      = rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
     }
     bkt_vobj_free(o);
     bkt_vobj_free(group);
