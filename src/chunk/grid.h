@@ -10,6 +10,8 @@
 #ifndef BKT_GRID_H
 #define BKT_GRID_H
 
+#include <string.h>
+
 #include "chunk.h"
 
 struct bkt_grid_span { /* one chunk index of one dimension, and the selected ordinals that fall into it */
@@ -82,10 +84,24 @@ struct bkt_memmap {
 };
 /** @param sel  NULL: contiguous from 0.  @return as bkt_grid_init() */
 BKT_NODISCARD int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err);
+/** The same for what @p g selects; BKT_EINVAL too where that isn't as many elements as @p sel has. */
+BKT_NODISCARD int bkt_memmap_for(struct bkt_memmap *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err);
 void              bkt_memmap_fini(struct bkt_memmap *m);
 void              bkt_memmap_none(struct bkt_memmap *m);
 /** Where element @p seq of the selection lies; gives how many from there on are contiguous (>= 1).
  *  @param hint  the caller's cursor, 0 at first */
 uint64_t bkt_memmap_at(const struct bkt_memmap *m, uint64_t seq, uint64_t *off, size_t *hint);
+
+/** Contiguous elements from here to there: memcpy(), of one element most often, whose size as a constant becomes a single move. */
+static inline void bkt_copy_run(unsigned char *to, const unsigned char *from, size_t n)
+{
+    switch (n) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, n);
+    }
+}
 
 #endif

@@ -84,6 +84,15 @@ int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_
     return BKT_OK;
 }
 
+int bkt_memmap_for(struct bkt_memmap *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err)
+{
+    BKT_PASS(bkt_memmap_init(m, sel, err));
+    if (sel && m->n_elems != g->n_elems)
+        BKT_FAIL(err, BKT_EINVAL, "%llu elements selected, memory for %llu", (unsigned long long)g->n_elems,
+                 (unsigned long long)m->n_elems);
+    return BKT_OK;
+}
+
 void bkt_memmap_fini(struct bkt_memmap *m)
 {
     if (!m)

@@ -54,10 +54,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
         return BKT_OK;
     if (t->io->var)
         return make_slices(t, err);
-    BKT_PASS(bkt_memmap_init(&t->mem, rd->mem, err));
-    if (rd->mem && t->mem.n_elems != t->grid.n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: %llu elements selected, memory for %llu", t->io->obj->id.text,
-                 (unsigned long long)t->grid.n_elems, (unsigned long long)t->mem.n_elems);
+    BKT_TRY(err, bkt_memmap_for(&t->mem, rd->mem, &t->grid, err), "dataset %s", t->io->obj->id.text);
     if (!t->io->elem_size) /* strings of no length: nothing to fetch */
         t->grid.n_chunks = 0;
     return BKT_OK;

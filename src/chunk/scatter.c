@@ -4,18 +4,6 @@
 #include "num.h"
 #include "plan.h"
 
-/* Constant sizes become single moves. */
-static void copy(unsigned char *to, const unsigned char *from, size_t n)
-{
-    switch (n) {
-    case 1: *to = *from; break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, n);
-    }
-}
-
 static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run, const unsigned char *src, size_t *hint)
 {
     size_t   es  = t->io->elem_size;
@@ -25,7 +13,7 @@ static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run,
         if (t->rd->recast)
             bkt_recast_run(t->rd->recast, src, t->dst + (size_t)off * t->out_size, (size_t)n);
         else
-            copy(t->dst + (size_t)off * es, src, (size_t)n * es);
+            bkt_copy_run(t->dst + (size_t)off * es, src, (size_t)n * es);
         src += (size_t)n * es;
         seq += n, left -= n;
     }

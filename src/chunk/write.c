@@ -75,10 +75,7 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
     order_pieces(&p->grid);
     if (!p->grid.n_elems || w->io->var)
         return BKT_OK;
-    BKT_PASS(bkt_memmap_init(&p->mem, w->mem, err));
-    if (w->mem && p->mem.n_elems != p->grid.n_elems)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: %llu elements selected, memory for %llu", w->io->obj->id.text,
-                 (unsigned long long)p->grid.n_elems, (unsigned long long)p->mem.n_elems);
+    BKT_TRY(err, bkt_memmap_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);
     if (!w->io->elem_size) /* strings of no length: nothing to store */
         p->grid.n_chunks = 0;
     return BKT_OK;
@@ -113,18 +110,6 @@ bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
 
 /* ---- fixed-size elements into a chunk ---- */
 
-/* Constant sizes become single moves. */
-static void copy(unsigned char *to, const unsigned char *from, size_t n)
-{
-    switch (n) {
-    case 1: *to = *from; break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, n);
-    }
-}
-
 void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
 {
     struct bkt_grid_iter it;
@@ -136,7 +121,7 @@ void bkt_wplan_gather(const struct bkt_wplan *p, uint64_t k, unsigned char *dst)
         unsigned char *to = dst + (size_t)run.off * es;
         while (run.len) {
             uint64_t off, n = bkt_min_u64(bkt_memmap_at(&p->mem, run.seq, &off, &hint), run.len);
-            copy(to, src + (size_t)off * es, (size_t)n * es);
+            bkt_copy_run(to, src + (size_t)off * es, (size_t)n * es);
             to += (size_t)n * es;
             run.seq += n, run.len -= n;
         }
