@@ -1,9 +1,7 @@
 /* HDF5's filter pipeline applied: each filter in turn makes new bytes of the last one's.  What HDF5 does when a filter
  * can't, or would not gain anything, is done here too: a filter that is optional is left out, which the mask says; another
  * one fails the chunk. */
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "filter_impl.h"
 
@@ -29,17 +27,12 @@ static const struct {
     {BKT_FILTER_ZSTD, bkt_zstd_encode, NULL},
 };
 
-/* HDF5's own plugin for a filter takes over a malloc'ed buffer and may replace it. */
 static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
 {
-    size_t size = in.n;
-    void  *buf  = malloc(in.n ? in.n : 1);
-    if (!buf)
-        BKT_NOMEM(err);
-    if (in.n)
-        memcpy(buf, in.p, in.n);
-    size_t n = bkt_filter_call(f, f->flags & ~FLAG_OPTIONAL, in.n, &size, &buf);
-    int    rc = n && buf ? bkt_buf_add(out, buf, n) : BKT_ERANGE;
+    void  *buf;
+    size_t n;
+    BKT_PASS(bkt_filter_call(f, f->flags & ~FLAG_OPTIONAL, in, &buf, &n, err));
+    int rc = n && buf ? bkt_buf_add(out, buf, n) : BKT_ERANGE;
     free(buf);
     return rc;
 }

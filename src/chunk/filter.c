@@ -89,27 +89,29 @@ int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsig
     return BKT_OK;
 }
 
-size_t bkt_filter_call(const struct bkt_filter *f, unsigned flags, size_t n, size_t *buf_size, void **buf)
+/* A plugin takes over a malloc'ed buffer and may replace it. */
+int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n, struct bkt_err *err)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    size_t                 size = in.n;
+    *out                        = malloc(in.n ? in.n : 1);
+    if (!*out)
+        BKT_NOMEM(err);
+    if (in.n)
+        memcpy(*out, in.p, in.n);
     (void)pthread_mutex_lock(&lock);
-    n = f->fn(flags, f->n_cd, f->cd, n, buf_size, buf);
+    *n = f->fn(flags, f->n_cd, f->cd, in.n, &size, out);
     (void)pthread_mutex_unlock(&lock);
-    return n;
+    return BKT_OK;
 }
 
-/* HDF5's own plugin for a filter: it takes over a malloc'ed buffer and may replace it. */
 static int plugin_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                          struct bkt_err *err)
 {
     (void)elem_size;
-    size_t size = in.n;
-    void  *buf  = malloc(in.n ? in.n : 1);
-    if (!buf)
-        BKT_NOMEM(err);
-    if (in.n)
-        memcpy(buf, in.p, in.n);
-    size_t n = bkt_filter_call(f, f->flags | FLAG_REVERSE, in.n, &size, &buf);
+    void  *buf;
+    size_t n;
+    BKT_PASS(bkt_filter_call(f, f->flags | FLAG_REVERSE, in, &buf, &n, err));
     bool fits = n <= out->cap;
     if (n && buf && fits) {
         memcpy(out->p, buf, n);

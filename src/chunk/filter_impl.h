@@ -67,8 +67,10 @@ BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the default. */
 BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
                                        struct bkt_buf *out, struct bkt_err *err);
-/** A plugin's function, one call at a time: plugins need not be thread-safe. */
-size_t bkt_filter_call(const struct bkt_filter *f, unsigned flags, size_t n, size_t *buf_size, void **buf);
+/** HDF5's own plugin for a filter, one call at a time: plugins need not be thread-safe.
+ * @param out  what came of it, the caller's (free()), also where @p n is 0 */
+BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
+                                  struct bkt_err *err);
 
 /** HDF5's checksum of n bytes (two sums modulo 65535 over big-endian 16-bit words). */
 uint32_t bkt_fletcher32_sum(const void *p, size_t n);

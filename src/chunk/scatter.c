@@ -1,6 +1,4 @@
 /* Between a chunk's bytes and the caller's memory. */
-#include <string.h>
-
 #include "num.h"
 #include "plan.h"
 
