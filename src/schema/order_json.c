@@ -67,6 +67,16 @@ static struct entry *sorted(json_t *const *lists, size_t n_lists, size_t *n)
     return v;
 }
 
+/* Whether an entry says a number beyond @p number, the one behind the entry before it, which is its own otherwise. */
+static bool leaps(const json_t *j, uint32_t *number)
+{
+    uint32_t said = bkt_order_said(j);
+    if (said == BKT_UNNUMBERED || said <= *number)
+        return false;
+    *number = said;
+    return true;
+}
+
 int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next)
 {
     size_t                                n = 0;
@@ -75,9 +85,7 @@ int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next)
     if (!v)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++, number++) {
-        uint32_t said = bkt_order_said(v[i].j);
-        if (said != BKT_UNNUMBERED && said > number)
-            number = said;
+        (void)leaps(v[i].j, &number);
         if (json_is_object(v[i].j))
             BKT_PASS(bkt_order_say(v[i].j, number));
     }
@@ -93,13 +101,9 @@ int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const c
     BKT_CLEANUP(bkt_freep) struct entry *v = sorted(lists, n_lists, &n);
     if (!v)
         return BKT_ENOMEM;
-    for (size_t i = 0; i < n; i++, number++) {
-        uint32_t said = bkt_order_said(v[i].j);
-        if (said != BKT_UNNUMBERED && said > number)
-            number = said;
-        else
+    for (size_t i = 0; i < n; i++, number++)
+        if (!leaps(v[i].j, &number))
             (void)json_object_del(v[i].j, "h5order");
-    }
     (void)json_object_del(obj, key);
     return n && next > number ? bkt_json_set(obj, key, json_integer(next)) : BKT_OK;
 }
