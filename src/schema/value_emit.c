@@ -94,14 +94,16 @@ static int decode_text(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 
 static int decode_enum(const struct bkt_type *t, struct bkt_rd *r, json_t **out) { return decode_integer(t->base, r, out); }
 
-/* Elements of type t until r is at its end, or n of them. */
-static int decode_list(const struct bkt_type *t, struct bkt_rd *r, uint64_t n, json_t **out)
+/* Lists in lists, as dims says; UINT64_MAX: until r is at its end. */
+static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r, json_t **out)
 {
+    if (rank == 0)
+        return decode(t, r, out);
     json_t *list = json_array(), *one;
     int     rc   = list ? BKT_OK : BKT_ENOMEM;
-    for (uint64_t i = 0; rc == BKT_OK && i < n && (n != UINT64_MAX || bkt_rd_left(r)); i++) {
+    for (uint64_t i = 0; rc == BKT_OK && i < dims[0] && (dims[0] != UINT64_MAX || bkt_rd_left(r)); i++) {
         one = NULL;
-        rc  = decode(t, r, &one);
+        rc  = decode_nested(t, dims + 1, rank - 1, r, &one);
         if (rc == BKT_OK)
             rc = bkt_json_push(list, one);
     }
@@ -119,7 +121,7 @@ static int decode_vlen(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
     if (!p)
         return BKT_EFORMAT;
     struct bkt_rd inside = bkt_rd_of(p, n);
-    return decode_list(t->base, &inside, UINT64_MAX, out);
+    return decode_nested(t->base, &(uint64_t){UINT64_MAX}, 1, &inside, out);
 }
 
 static int decode_compound(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
@@ -129,27 +131,6 @@ static int decode_compound(const struct bkt_type *t, struct bkt_rd *r, json_t **
     for (size_t i = 0; rc == BKT_OK && i < t->n_fields; i++) {
         one = NULL;
         rc  = decode(t->fields[i].type, r, &one);
-        if (rc == BKT_OK)
-            rc = bkt_json_push(list, one);
-    }
-    if (rc < 0)
-        json_decref(list);
-    else
-        *out = list;
-    return rc;
-}
-
-static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r, json_t **out)
-{
-    if (rank == 0)
-        return decode(t, r, out);
-    if (rank == 1)
-        return decode_list(t, r, dims[0], out);
-    json_t *list = json_array(), *one;
-    int     rc   = list ? BKT_OK : BKT_ENOMEM;
-    for (uint64_t i = 0; rc == BKT_OK && i < dims[0]; i++) {
-        one = NULL;
-        rc  = decode_nested(t, dims + 1, rank - 1, r, &one);
         if (rc == BKT_OK)
             rc = bkt_json_push(list, one);
     }
