@@ -14,12 +14,10 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff
 
 void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const char *fmt, ...)
 {
-    BKT_CLEANUP(bkt_freep) char             *text = NULL;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     va_list                                  ap;
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL;
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     d->n++;
     if (d->quiet)

@@ -68,14 +68,7 @@ static void print_text(const struct stat_of *s, bool human)
         row("type", &b);
     }
     for (size_t i = 0; i < s->o->attrs.n; i++) {
-        const struct bkt_attr *a = &s->o->attrs.v[i];
-        bkt_show_name(&b, a->name);
-        bkt_say_str(&b, ": ");
-        bkt_show_type(&b, a->type);
-        bkt_say_str(&b, " ");
-        bkt_show_space(&b, &a->space);
-        bkt_say_str(&b, " = ");
-        bkt_show_value(&b, a, 400);
+        bkt_show_attr(&b, &s->o->attrs.v[i], 400);
         row("@", &b);
     }
 }

@@ -31,11 +31,9 @@ static void say(struct bkt_verify *v, const char *word, const char *kind, const 
 
 void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id, const char *fmt, ...)
 {
-    BKT_CLEANUP(bkt_freep) char *text = NULL;
-    va_list                      ap;
+    va_list ap;
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL;
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     v->n_problems++;
     say(v, "problem", kind, path, id, text ? text : fmt);
@@ -43,11 +41,9 @@ void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path
 
 void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...)
 {
-    BKT_CLEANUP(bkt_freep) char *text = NULL;
-    va_list                      ap;
+    va_list ap;
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL;
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     say(v, "note", "raw", path, id, text ? text : fmt);
 }

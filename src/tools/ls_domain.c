@@ -23,15 +23,8 @@ static void attrs_text(const struct bkt_object *o)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     for (size_t i = 0; i < o->attrs.n; i++) {
-        const struct bkt_attr *a = &o->attrs.v[i];
         bkt_buf_clear(&b);
-        bkt_show_name(&b, a->name);
-        bkt_say_str(&b, ": ");
-        bkt_show_type(&b, a->type);
-        bkt_say_str(&b, " ");
-        bkt_show_space(&b, &a->space);
-        bkt_say_str(&b, " = ");
-        bkt_show_value(&b, a, 200);
+        bkt_show_attr(&b, &o->attrs.v[i], 200);
         printf("    @%s\n", bkt_buf_str(&b));
     }
 }

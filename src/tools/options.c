@@ -81,9 +81,7 @@ static void put_line(const struct bkt_tool *t, const char *text)
 
 static void __attribute__((format(printf, 2, 0))) say(const struct bkt_tool *t, const char *fmt, va_list ap)
 {
-    BKT_CLEANUP(bkt_freep) char *text = NULL;
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL;
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     put_line(t, text ? text : fmt);
 }
 

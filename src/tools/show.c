@@ -15,13 +15,17 @@ void bkt_say_str(struct bkt_buf *b, const char *text)
         bkt_buf_clear(b); /* memory is short: better nothing than a part */
 }
 
+char *bkt_vtext(const char *fmt, va_list ap)
+{
+    char *text = NULL;
+    return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
+}
+
 void bkt_say(struct bkt_buf *b, const char *fmt, ...)
 {
-    BKT_CLEANUP(bkt_freep) char *text = NULL;
-    va_list                      ap;
+    va_list ap;
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL;
+    BKT_CLEANUP(bkt_freep) char *text = bkt_vtext(fmt, ap);
     va_end(ap);
     bkt_say_str(b, text ? text : "");
 }

@@ -2,12 +2,16 @@
 #ifndef BKT_SHOW_H
 #define BKT_SHOW_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "acl.h"
 #include "domain.h"
 #include "jout.h"
 #include "scan.h"
+
+/** What vprintf would write, the caller's (free()); NULL: out of memory. */
+char *bkt_vtext(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 /* Append; where memory is short the text is left out, for it is only shown. */
 void bkt_say(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -42,6 +46,8 @@ void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds); /* seco
 /* ---- values (value_text.c) ---- */
 /** An attribute's value as text, at most @p most bytes and then "…". */
 void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
+/** An attribute in a line: name: type space = value. */
+void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
 void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a);
 
 #endif

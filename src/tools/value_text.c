@@ -223,6 +223,17 @@ void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most)
     put_value(&s, a);
 }
 
+void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most)
+{
+    bkt_show_name(b, a->name);
+    bkt_say_str(b, ": ");
+    bkt_show_type(b, a->type);
+    bkt_say_str(b, " ");
+    bkt_show_space(b, &a->space);
+    bkt_say_str(b, " = ");
+    bkt_show_value(b, a, most);
+}
+
 void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a)
 {
     struct sink s = {.j = j, .key = key};

@@ -72,6 +72,9 @@ int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Object trees of the bucket that no domain has (verify_bucket.c). */
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
+/** An orphan was told of, and what became of it: it counts, and in JSON this ends the object that tells of it.
+ * @param modified  when the youngest part of it was stored */
+void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed);
 /** Delete a tree or an object's folder, unless something in it is younger than min_age: then *fresh. */
 int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *prefix, bool *fresh);
 

@@ -69,22 +69,16 @@ static int tell(struct roots *r, const char *digits)
         BKT_PASS(bkt_verify_delete(v, r->st, prefix, &fresh));
         removed = !fresh;
     }
-    v->n_fresh += fresh;
-    v->n_orphans += !fresh;
-    v->n_removed += removed;
     if (v->t->json) {
         bkt_jout_open(&v->j, NULL, '{');
         bkt_jout_str(&v->j, "tree", prefix);
         bkt_jout_u64(&v->j, "objects", a.n);
         bkt_jout_u64(&v->j, "bytes", a.bytes);
-        bkt_jout_real(&v->j, "modified", a.newest);
-        bkt_jout_bool(&v->j, "fresh", fresh);
-        bkt_jout_bool(&v->j, "removed", removed);
-        bkt_jout_close(&v->j);
     } else {
         printf("%s: no domain has %s, %llu objects, %llu bytes%s\n", fresh ? "fresh" : "orphan", prefix, (unsigned long long)a.n,
                (unsigned long long)a.bytes, removed ? ": removed" : "");
     }
+    bkt_verify_end_orphan(v, a.newest, fresh, removed);
     return BKT_OK;
 }
 

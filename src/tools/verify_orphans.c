@@ -120,6 +120,19 @@ int bkt_verify_delete(struct bkt_verify *v, struct bkt_store *st, const char *pr
 
 /* ---- orphans ---- */
 
+void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed)
+{
+    v->n_fresh += fresh;
+    v->n_orphans += !fresh;
+    v->n_removed += removed;
+    if (!v->t->json)
+        return;
+    bkt_jout_real(&v->j, "modified", modified);
+    bkt_jout_bool(&v->j, "fresh", fresh);
+    bkt_jout_bool(&v->j, "removed", removed);
+    bkt_jout_close(&v->j);
+}
+
 static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -134,23 +147,17 @@ static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct list
             return rc;
         removed = !fresh;
     }
-    v->n_fresh += fresh;
-    v->n_orphans += !fresh;
-    v->n_removed += removed;
     if (v->t->json) {
         bkt_jout_open(&v->j, NULL, '{');
         bkt_jout_str(&v->j, "id", id->text);
         bkt_jout_bool(&v->j, "object", l->json);
         bkt_jout_u64(&v->j, "chunks", l->n_chunks);
         bkt_jout_u64(&v->j, "bytes", l->bytes);
-        bkt_jout_real(&v->j, "modified", l->newest);
-        bkt_jout_bool(&v->j, "fresh", fresh);
-        bkt_jout_bool(&v->j, "removed", removed);
-        bkt_jout_close(&v->j);
     } else {
         printf("%s: %s%s, %llu chunks, %llu bytes%s\n", fresh ? "fresh" : "orphan", id->text, l->json ? "" : " (chunks only)",
                (unsigned long long)l->n_chunks, (unsigned long long)l->bytes, removed ? ": removed" : "");
     }
+    bkt_verify_end_orphan(v, l->newest, fresh, removed);
     return BKT_OK;
 }
 
@@ -226,28 +233,21 @@ int bkt_verify_sizes(struct bkt_verify *v)
 static int tell_stray(struct bkt_verify *v, const struct stray *s)
 {
     const char *chunk = strrchr(s->key, '/');
-    bool        fresh = bkt_now() - s->mtime < v->min_age;
+    bool        fresh = bkt_now() - s->mtime < v->min_age, removed = v->repair && !fresh;
+    const char *one   = s->key;
     chunk             = chunk ? chunk + 1 : s->key;
-    v->n_fresh += fresh;
-    v->n_orphans += !fresh;
-    if (v->repair && !fresh) {
-        const char *one = s->key;
+    if (removed)
         BKT_PASS(bkt_store_delete(bkt_domain_store(v->d), &one, 1, v->err));
-        v->n_removed++;
-    }
     if (v->t->json) {
         bkt_jout_open(&v->j, NULL, '{');
         bkt_jout_str(&v->j, "id", s->id.text);
         bkt_jout_str(&v->j, "chunk", chunk);
         bkt_jout_u64(&v->j, "bytes", s->size);
-        bkt_jout_real(&v->j, "modified", s->mtime);
-        bkt_jout_bool(&v->j, "fresh", fresh);
-        bkt_jout_bool(&v->j, "removed", v->repair && !fresh);
-        bkt_jout_close(&v->j);
     } else {
         printf("%s: chunk %s of %s lies outside of its extent%s\n", fresh ? "fresh" : "orphan", chunk, s->id.text,
-               v->repair && !fresh ? ": removed" : "");
+               removed ? ": removed" : "");
     }
+    bkt_verify_end_orphan(v, s->mtime, fresh, removed);
     return BKT_OK;
 }
 

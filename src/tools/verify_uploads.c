@@ -53,22 +53,16 @@ static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload 
     bool fresh = bkt_now() - u->begun < v->min_age || (u->begun <= 0 && v->min_age > 0), removed = v->repair && !fresh;
     if (removed)
         BKT_PASS(bkt_store_abort(st, u->key, u->id, v->err));
-    v->n_fresh += fresh;
-    v->n_orphans += !fresh;
-    v->n_removed += removed;
     if (v->t->json) {
         bkt_jout_open(&v->j, NULL, '{');
         bkt_jout_str(&v->j, "upload", u->key);
         bkt_jout_str(&v->j, "upload_id", u->id);
-        bkt_jout_real(&v->j, "modified", u->begun);
-        bkt_jout_bool(&v->j, "fresh", fresh);
-        bkt_jout_bool(&v->j, "removed", removed);
-        bkt_jout_close(&v->j);
     } else {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_show_name(&b, u->key);
         printf("%s: upload of %s was begun and not ended%s\n", fresh ? "fresh" : "orphan", bkt_buf_str(&b), removed ? ": removed" : "");
     }
+    bkt_verify_end_orphan(v, u->begun, fresh, removed);
     return BKT_OK;
 }
 
