@@ -210,7 +210,10 @@ static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct 
     BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
     if (from->native_id >= 0) {
         w->native = bkt_hid_hold(from->native_id);
-        return w->native < 0 ? bkt_h5err_capture(err, "holding an id") : BKT_OK;
+        if (w->native >= 0)
+            return BKT_OK;
+        (void)bkt_h5err_capture(err, "holding an id");
+        return BKT_EHDF5;
     }
     w->obj        = bkt_object_retain(from->obj);
     w->path_known = from->path != NULL;
