@@ -100,7 +100,11 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
 {
     uint64_t                     cdims[BKT_MAX_RANK];
     BKT_CLEANUP(h5_closep) hid_t mine = H5Dget_create_plist(src), theirs = H5Dget_create_plist(d->dst);
-    (void)agg_chunk_shape(src, rank, dims, cdims);
+    bool chunked = agg_chunk_shape(src, rank, dims, cdims);
+    if (!chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim])
+        BKT_FAIL(err, BKT_EINVAL,
+                 "chunks of another shape than in the domain: its %llu steps are one piece, the domain refers to pieces of %llu",
+                 (unsigned long long)cdims[d->dim], (unsigned long long)d->cdims[d->dim]);
     for (unsigned i = 0; i < rank; i++)
         if (cdims[i] != d->cdims[i + d->leading])
             BKT_FAIL(err, BKT_EINVAL, "chunks of another shape than in the domain");

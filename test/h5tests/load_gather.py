@@ -8,6 +8,7 @@ What h5dump shows of the domain must be the files' values one after the other.
 import http.server
 import os
 import re
+import shutil
 import sys
 import threading
 
@@ -151,6 +152,39 @@ def by_offset(b):
     in_order(b, "and nothing changed", "offset--link.h5", ["run0.h5", "run3.h5", "run2.h5", None, "run1.h5"])
 
 
+def grown(b):
+    """A source that has grown since: what is copied stays as it was, what is linked says that the file has changed, --extend-offset
+    puts the new one over the old one, and -a alone appends all of it."""
+    for form in ("filtered", "unfiltered", "contiguous", "external"):
+        for mode in ("--link", None):
+            name, flags = f"grown-{form}{mode or ''}.h5", [mode] if mode else []
+            now = lambda n: shutil.copy(os.path.join(b.files, f"{form}{n}.h5"), os.path.join(b.files, "grows.h5"))
+            now(0)
+            rc, _, err = b.load(*flags, "--extend", "time", "grows.h5", b.domain(name))
+            linked = "H5D_CHUNKED_REF" in b.run(b.o.tool, "stat", b.domain(name), "/temp")[1]
+            check(f"{name}: loaded, linked or not", rc == 0 and linked == (mode is not None and form != "external"), err)
+            now(1)
+            if not linked:
+                in_order(b, f"{name}, the source has grown", name, [f"{form}0.h5"])
+            else:
+                err = b.dump_domain(name, "--enable-error-stack", "-d", "/temp", *cut("/temp", 4))[2]
+                check(f"{name}: the file has changed, and that is told", "grows.h5 changed since it was linked" in err, err)
+            rc, _, err = b.load(*flags, "-a", "--extend", "time", "--extend-offset", "0", "grows.h5", b.domain(name))
+            if linked and form == "contiguous":
+                check(f"{name}: what is one piece can't be linked in others", rc == 1 and "are one piece" in err, err)
+                continue
+            check(f"{name}: put over what it was", rc == 0, err)
+            in_order(b, f"{name}, put over what it was", name, [f"{form}1.h5"], steps=8)
+            now(2)
+            rc, _, err = b.load(*flags, "-a", "--extend", "time", "grows.h5", b.domain(name))
+            if linked:
+                check(f"{name}: half a chunk is refused", rc == 1 and "its 5 steps don't fill chunks of 2" in err, err)
+                continue
+            check(f"{name}: appended as a whole", rc == 0, err)
+            got, want = b.values(name, "/time", domain=True), b.values(f"{form}1.h5", "/time") + b.values(f"{form}2.h5", "/time")
+            check(f"{name}: behind what was there", got == want and len(got) == 13, (got, want))
+
+
 def misfits(b):
     """Each is named with its reason and left out as a whole; the rest goes on; the exit code tells."""
     open(os.path.join(b.files, "garbage.h5"), "wb").write(b"no HDF5 file " * 100)
@@ -201,4 +235,4 @@ if __name__ == "__main__":
         rc, _, err = b.run(b.o.gather, b.files)
         check("files to gather are made", rc == 0, err)
 
-    sys.exit(run_parts((aggregation, long_etags, by_scale, by_offset, misfits, leading, many), more=("gather",), prepare=gather_files))
+    sys.exit(run_parts((aggregation, long_etags, by_scale, by_offset, grown, misfits, leading, many), more=("gather",), prepare=gather_files))

@@ -1,7 +1,7 @@
 /* Files as a model run leaves them, a step after the other, for load_gather.py: make_gather FOLDER
  *
  * Each has a dimension time (4 steps) with a dimension scale, as netCDF-4 makes it, and lat, which all share; temp[time, lat, 3000]
- * is large enough to be linked, small[time, lat] is copied.  Some of the files don't fit. */
+ * is large enough to be linked, small[time, lat] is copied.  Some of the files don't fit, and some are one file as it grows. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static hid_t dataset(hid_t file, const char *name, unsigned rank, const hsize_t 
     return dset;
 }
 
-enum oddity { NONE, UNITS, EXTERNAL, BROKEN, MASKED };
+enum oddity { NONE, UNITS, EXTERNAL, BROKEN, MASKED, CONTIGUOUS, UNFILTERED };
 
 /* Bytes that no filter can have made. */
 static void spoil(hid_t dset, uint32_t mask)
@@ -76,9 +76,9 @@ static void spoil(hid_t dset, uint32_t mask)
     OK(H5Dwrite_chunk(dset, H5P_DEFAULT, mask, at, sizeof raw, raw));
 }
 
-static void make(const char *name, int k, enum oddity odd, hid_t fapl)
+static void make(const char *name, int k, hsize_t steps, enum oddity odd, hid_t fapl)
 {
-    const hsize_t temp[] = {STEPS, LATS, WIDE}, small[] = {STEPS, LATS}, steps = STEPS, lats = LATS;
+    const hsize_t temp[] = {steps, LATS, WIDE}, small[] = {steps, LATS}, lats = LATS;
     const hsize_t chunk[] = {2, LATS, 1000}, part[] = {2, LATS};
     hid_t         file = OK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
     hid_t         big = OK(H5Pcreate(H5P_DATASET_CREATE)), little = OK(H5Pcreate(H5P_DATASET_CREATE));
@@ -87,10 +87,14 @@ static void make(const char *name, int k, enum oddity odd, hid_t fapl)
     text(time, "units", odd == UNITS ? "days since 2020-01-01" : "hours since 2020-01-01");
     scales(file, lat, 2, "lat", "time"); /* it has one dimension: what is said of a second one means nothing */
     text(time, "history", name); /* says nothing about what the values mean: the first file's stays */
+    char raw[64];
+    (void)snprintf(raw, sizeof raw, "%s.bin", name);
     if (odd == EXTERNAL)
-        OK(H5Pset_external(big, "outside.bin", 0, H5F_UNLIMITED));
-    else
-        OK(H5Pset_chunk(big, 3, chunk)), OK(H5Pset_deflate(big, 1));
+        OK(H5Pset_external(big, raw, 0, H5F_UNLIMITED));
+    else if (odd != CONTIGUOUS)
+        OK(H5Pset_chunk(big, 3, chunk));
+    if (odd != EXTERNAL && odd != CONTIGUOUS && odd != UNFILTERED)
+        OK(H5Pset_deflate(big, 1));
     hid_t d = dataset(file, "temp", 3, temp, big, k * 100000);
     scales(file, d, 3, "time", "lat");
     if (odd == MASKED) {
@@ -118,16 +122,26 @@ int main(int argc, char **argv)
     for (int k = 0; k < 4; k++) {
         char name[32];
         (void)snprintf(name, sizeof name, "run%d.h5", k);
-        make(name, k, NONE, H5P_DEFAULT);
+        make(name, k, STEPS, NONE, H5P_DEFAULT);
     }
-    make("units.h5", 5, UNITS, H5P_DEFAULT);
-    make("outside.h5", 6, EXTERNAL, H5P_DEFAULT);
-    make("broken.h5", 7, BROKEN, H5P_DEFAULT);
-    make("masked.h5", 8, MASKED, H5P_DEFAULT);
+    make("units.h5", 5, STEPS, UNITS, H5P_DEFAULT);
+    make("outside.h5", 6, STEPS, EXTERNAL, H5P_DEFAULT);
+    make("broken.h5", 7, STEPS, BROKEN, H5P_DEFAULT);
+    make("masked.h5", 8, STEPS, MASKED, H5P_DEFAULT);
+    static const struct {
+        const char *name;
+        enum oddity form;
+    } grown[] = {{"filtered", NONE}, {"unfiltered", UNFILTERED}, {"contiguous", CONTIGUOUS}, {"external", EXTERNAL}};
+    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) /* each as it is first, with twice the steps, and with one more */
+        for (int n = 0; n < 3; n++) {
+            char name[48];
+            (void)snprintf(name, sizeof name, "%s%d.h5", grown[i].name, n);
+            make(name, 11, n == 0 ? STEPS : n == 1 ? 2 * STEPS : STEPS + 1, grown[i].form, H5P_DEFAULT);
+        }
     OK(H5Pset_fapl_family(fapl, 3000, H5P_DEFAULT));
-    make("parts%04d.h5", 9, NONE, fapl);
+    make("parts%04d.h5", 9, STEPS, NONE, fapl);
     OK(H5Pset_fapl_split(fapl, "-m.h5", H5P_DEFAULT, "-r.h5", H5P_DEFAULT));
-    make("halves", 4, NONE, fapl);
+    make("halves", 4, STEPS, NONE, fapl);
     OK(H5Pclose(fapl));
     return failures != 0;
 }
