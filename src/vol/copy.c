@@ -11,14 +11,14 @@
 #include "spot.h"
 
 /* Where the copy of an object is */
-struct bkt_place {
+struct bkt_copy_place {
     hid_t base; /* held: the copy of what the call began with, of what a reference leads to, or of a committed type */
     char *path; /* from there; ".": that one itself */
 };
 
 static void place_free(void *arg)
 {
-    struct bkt_place *p = arg;
+    struct bkt_copy_place *p = arg;
     bkt_hid_closep(&p->base);
     free(p->path);
     free(p);
@@ -35,7 +35,7 @@ static int no_memory(const struct copy *c) { return BKT_ERR(c->err, BKT_ENOMEM, 
 
 /* ---- what is copied already ---- */
 
-static struct bkt_place *place_of(struct copy *c, hid_t from, struct bkt_copied *what, int *rc)
+static struct bkt_copy_place *place_of(struct copy *c, hid_t from, struct bkt_copied *what, int *rc)
 {
     memset(what, 0, sizeof *what); /* it is compared as bytes */
     *rc = bkt_object_identify(from, &what->fileno, &what->token, c->err);
@@ -45,8 +45,8 @@ static struct bkt_place *place_of(struct copy *c, hid_t from, struct bkt_copied 
 /* @p self: the copy, to which no link leads yet; H5I_INVALID_HID: it is at the present path */
 static int remember(struct copy *c, const struct bkt_copied *what, hid_t self)
 {
-    struct bkt_place *p    = calloc(1, sizeof *p);
-    hid_t             base = self < 0 ? c->base : self;
+    struct bkt_copy_place *p    = calloc(1, sizeof *p);
+    hid_t                  base = self < 0 ? c->base : self;
     if (!p || !(p->path = strdup(self < 0 ? bkt_buf_str(&c->path) : ".")) || bkt_map_put(c->places, what, sizeof *what, p, NULL) < 0) {
         if (p)
             free(p->path);
@@ -57,7 +57,7 @@ static int remember(struct copy *c, const struct bkt_copied *what, hid_t self)
     return p->base < 0 ? bkt_copy_failed(c, "H5Iinc_ref") : BKT_OK;
 }
 
-static int link_again(struct copy *c, const struct bkt_place *p, hid_t dst, const char *name, hid_t lcpl)
+static int link_again(struct copy *c, const struct bkt_copy_place *p, hid_t dst, const char *name, hid_t lcpl)
 {
     herr_t rc = strcmp(p->path, ".") == 0 ? H5Olink(p->base, dst, name, lcpl, H5P_DEFAULT)
                                           : H5Lcreate_hard(p->base, p->path, dst, name, lcpl, H5P_DEFAULT);
@@ -114,7 +114,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
         *out = bkt_hid_hold(type);
         return *out < 0 ? bkt_copy_failed(c, "a datatype") : BKT_OK;
     }
-    struct bkt_place *p = place_of(c, type, &what, &rc);
+    struct bkt_copy_place *p = place_of(c, type, &what, &rc);
     BKT_PASS(rc);
     if (!p)
         return copy_committed(c, type, &what, c->root, NULL, H5P_DEFAULT, out);
@@ -130,7 +130,7 @@ int bkt_copy_type(struct copy *c, hid_t type, hid_t *out)
 int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *loc, const char **name)
 {
     int                     rc;
-    const struct bkt_place *p = place_of(c, from, what, &rc);
+    const struct bkt_copy_place *p = place_of(c, from, what, &rc);
     *loc  = p ? p->base : H5I_INVALID_HID;
     *name = p ? p->path : NULL;
     return rc;
@@ -389,7 +389,7 @@ int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid
 {
     struct bkt_copied what;
     int               rc;
-    struct bkt_place *p = place_of(c, from, &what, &rc);
+    struct bkt_copy_place *p = place_of(c, from, &what, &rc);
     BKT_PASS(rc);
     if (p)
         return link_again(c, p, dst, name, lcpl);
@@ -438,10 +438,10 @@ static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, str
 /* Nothing leads to the copy until it is complete, so that it is no part of what is copied, and goes when something fails. */
 int bkt_copy_as(struct copy *c, hid_t from, const char *name)
 {
-    struct bkt_copied       what;
-    const struct bkt_place *p     = NULL;
-    const char             *above = c->name;
-    c->name                       = name;
+    struct bkt_copied            what;
+    const struct bkt_copy_place *p     = NULL;
+    const char                  *above = c->name;
+    c->name                            = name;
     int rc                        = bkt_copy_object(c, from, c->root, NULL, H5P_DEFAULT, c->depth);
     if (rc == BKT_OK)
         p = place_of(c, from, &what, &rc);

@@ -21,7 +21,7 @@ struct copy {
     bool            same_file; /* references mean the same at both ends */
     hid_t           root;      /* destination location */
     const char     *name;      /* from there, that what base is gets at the end */
-    struct bkt_map *places;    /* struct bkt_copied -> struct bkt_place */
+    struct bkt_map *places;    /* struct bkt_copied -> struct bkt_copy_place */
     hid_t           base;      /* what was copied without a name, and holds what is being copied */
     struct bkt_buf  path;      /* of that, from base: ".", "./a" */
     unsigned        nested;    /* groups within groups that are being filled on the stack */

@@ -8,13 +8,13 @@
 #include "native.h"
 #include "trace.h"
 
-void bkt_link_place_fini(struct bkt_place *p)
+void bkt_link_place_fini(struct bkt_link_place *p)
 {
     bkt_vobj_free(p->group);
     free(p->name);
 }
 
-static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, struct bkt_place *p, struct bkt_err *err)
+static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, struct bkt_link_place *p, struct bkt_err *err)
 {
     const char *last = NULL;
     BKT_PASS(bkt_path_parent(obj, at->name, at->lapl_id, &p->group, &last, err));
@@ -26,7 +26,7 @@ static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, str
     return BKT_OK;
 }
 
-int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_place *p, struct bkt_err *err)
+int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *p, struct bkt_err *err)
 {
     if (loc->type == H5VL_OBJECT_BY_NAME)
         return place_by_name(obj, &loc->loc_data.loc_by_name, p, err);
@@ -41,7 +41,7 @@ int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bk
     return p->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int bkt_link_need(const struct bkt_place *p, struct bkt_err *err)
+int bkt_link_need(const struct bkt_link_place *p, struct bkt_err *err)
 {
     if (p->link)
         return BKT_OK;
@@ -87,7 +87,7 @@ static int get_name(const struct bkt_link *l, char *buf, size_t size, size_t *le
 
 static int link_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_link_get_args_t *args, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)
         return bkt_native_link_get(p.group, p.name, loc, args, err);
@@ -117,7 +117,7 @@ herr_t bkt_vol_link_get(void *obj, const H5VL_loc_params_t *loc, H5VL_link_get_a
 /* Absence of the link is an answer; absence of a group on the way is an error, as in HDF5. */
 static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *exists, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
     *exists                                = false;
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
     if (p.group->native_id >= 0)

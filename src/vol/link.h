@@ -4,16 +4,16 @@
 
 #include "vol.h"
 
-struct bkt_place {
+struct bkt_link_place {
     struct bkt_vobj       *group;
     char                  *name; /* "" or ".": the group itself; NULL: by index, in a plain HDF5 file */
     const struct bkt_link *link; /* NULL: none of that name, or a native group; good until the group changes */
 };
 /** @p loc: by name or by index. A link that isn't there is no error yet. */
-BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_place *out, struct bkt_err *err);
-void              bkt_link_place_fini(struct bkt_place *p);
+BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *out, struct bkt_err *err);
+void              bkt_link_place_fini(struct bkt_link_place *p);
 /** BKT_ENOENT unless it is there. */
-BKT_NODISCARD int bkt_link_need(const struct bkt_place *p, struct bkt_err *err);
+BKT_NODISCARD int bkt_link_need(const struct bkt_link_place *p, struct bkt_err *err);
 
 /** As H5Ldelete() and H5Ldelete_by_idx(). */
 BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err);

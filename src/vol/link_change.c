@@ -181,7 +181,7 @@ static int copy_out(const struct bkt_link *l, const struct bkt_spot *to, hid_t l
 }
 
 /* The value of a link in a plain file */
-static int read_native(const struct bkt_place *p, struct bkt_link *l, struct bkt_err *err)
+static int read_native(const struct bkt_link_place *p, struct bkt_link *l, struct bkt_err *err)
 {
     H5L_info2_t info;
     BKT_PASS(PASS_ON(err, H5Lget_info2(p->group->native_id, p->name ? p->name : ".", &info, H5P_DEFAULT), "H5Lget_info"));
@@ -194,7 +194,7 @@ static int read_native(const struct bkt_place *p, struct bkt_link *l, struct bkt
     return info.type == H5L_TYPE_SOFT ? soft_value(l, value, err) : user_value(l, (int)info.type, value, info.u.val_size, err);
 }
 
-static int copy_in(const struct bkt_place *p, struct bkt_spot *to, struct bkt_err *err)
+static int copy_in(const struct bkt_link_place *p, struct bkt_spot *to, struct bkt_err *err)
 {
     struct bkt_link l  = {.name = NULL};
     int             rc = p->group->native_id >= 0 ? read_native(p, &l, err) : copy_value(&l, p->link, err);
@@ -203,7 +203,7 @@ static int copy_in(const struct bkt_place *p, struct bkt_spot *to, struct bkt_er
     return put_or_free(to, &l, rc, err);
 }
 
-static int copy(struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, struct bkt_spot *to,
+static int copy(struct bkt_link_place *p, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl, struct bkt_spot *to,
                 struct bkt_err *err)
 {
     H5L_info2_t info;
@@ -230,8 +230,8 @@ static int copy(struct bkt_place *p, struct bkt_vobj *dst, const H5VL_loc_params
 static int link_copy(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl,
                      struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p  = {0};
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot        to = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p  = {0};
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot             to = {NULL, NULL, false};
     BKT_PASS(bkt_link_place(src ? src : dst, sloc, &p, err));
     return copy(&p, dst ? dst : src, dloc, lcpl, &to, err);
 }
@@ -283,7 +283,7 @@ static void forget_data(struct bkt_domain *dom, const struct bkt_id *id)
         bkt_chunks_forget(dom, id);
 }
 
-static int unlink_at(const struct bkt_place *p, const struct bkt_vobj *to_group, const char *to_name, struct bkt_err *err)
+static int unlink_at(const struct bkt_link_place *p, const struct bkt_vobj *to_group, const char *to_name, struct bkt_err *err)
 {
     struct bkt_domain *dom = p->group->file->dom;
     struct bkt_id      id  = p->link->id;
@@ -296,7 +296,7 @@ static int unlink_at(const struct bkt_place *p, const struct bkt_vobj *to_group,
 
 int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p = {0};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
     const H5VL_loc_by_idx_t                          *at = &loc->loc_data.loc_by_idx;
     bkt_change_relieve(obj->file);
     BKT_PASS(bkt_link_place(obj, loc, &p, err));
@@ -313,8 +313,8 @@ int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct b
 static int link_move(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct bkt_vobj *dst, const H5VL_loc_params_t *dloc, hid_t lcpl,
                      struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_link_place_fini) struct bkt_place p  = {0};
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot        to = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p  = {0};
+    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot             to = {NULL, NULL, false};
     bkt_change_relieve(src ? src->file : dst->file);
     BKT_PASS(bkt_link_place(src ? src : dst, sloc, &p, err));
     if (p.group->native_id < 0) {
