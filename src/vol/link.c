@@ -14,13 +14,9 @@ void bkt_link_place_fini(struct bkt_link_place *p)
     free(p->name);
 }
 
-static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, struct bkt_link_place *p, struct bkt_err *err)
+int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl, struct bkt_link_place *p, struct bkt_err *err)
 {
-    const char *last = NULL;
-    BKT_PASS(bkt_path_parent(obj, at->name, at->lapl_id, &p->group, &last, err));
-    p->name = strndup(last, strcspn(last, "/"));
-    if (!p->name)
-        BKT_NOMEM(err);
+    BKT_PASS(bkt_path_parent(obj, path, lapl, &p->group, &p->name, err));
     if (p->group->native_id < 0 && p->group->obj->kind == BKT_GROUP)
         p->link = bkt_links_find(&p->group->obj->group.links, p->name);
     return BKT_OK;
@@ -29,7 +25,7 @@ static int place_by_name(struct bkt_vobj *obj, const H5VL_loc_by_name_t *at, str
 int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *p, struct bkt_err *err)
 {
     if (loc->type == H5VL_OBJECT_BY_NAME)
-        return place_by_name(obj, &loc->loc_data.loc_by_name, p, err);
+        return bkt_link_place_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, p, err);
     if (loc->type != H5VL_OBJECT_BY_IDX)
         BKT_FAIL(err, BKT_EINVAL, "a link is named by name or by index");
     const H5VL_loc_by_idx_t *at = &loc->loc_data.loc_by_idx;

@@ -11,6 +11,8 @@ struct bkt_link_place {
 };
 /** @p loc: by name or by index. A link that isn't there is no error yet. */
 BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_link_place *out, struct bkt_err *err);
+/** The same by name alone. */
+BKT_NODISCARD int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl, struct bkt_link_place *out, struct bkt_err *err);
 void              bkt_link_place_fini(struct bkt_link_place *p);
 /** BKT_ENOENT unless it is there. */
 BKT_NODISCARD int bkt_link_need(const struct bkt_link_place *p, struct bkt_err *err);

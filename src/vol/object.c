@@ -10,6 +10,7 @@
 #include "copy.h"
 #include "file.h"
 #include "iterate.h"
+#include "link.h"
 #include "native.h"
 #include "outside.h"
 #include "shadow.h"
@@ -328,40 +329,29 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
  * on the way to one, is an error. */
 static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth, hbool_t *out, struct bkt_err *err)
 {
-    struct bkt_vobj       *group = NULL, *o = NULL;
-    const char            *last  = NULL;
-    const struct bkt_link *link  = NULL;
-    size_t                 most  = 16;
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
+    size_t most = 16;
     BKT_PASS(bkt_path_check_lapl(lapl, &most, err));
-    BKT_PASS(bkt_path_parent(from, path, lapl, &group, &last, err));
-    char *name = strndup(last, strcspn(last, "/"));
-    int   rc   = name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK && group->native_id < 0 && group->obj->kind == BKT_GROUP)
-        link = bkt_links_find(&group->obj->group.links, name);
-    *out = false;
-    if (rc < 0 || (*out = !name[0] || strcmp(name, ".") == 0))
-        ;
-    else if (group->native_id >= 0)
-        rc = bkt_native_object_exists(group, name, depth > 0, out, err);
-    else if (!link)
-        rc = depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", group->file->name, path);
-    else if (link->cls == BKT_L_SOFT && link->path && depth >= most)
-        rc = BKT_ERR(err, BKT_EFORMAT, "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)", group->file->name, most,
-                     path);
-    else if (link->cls == BKT_L_SOFT && link->path)
-        rc = exists_at(group, link->path, lapl, depth + 1, out, err);
-    else {
-        struct bkt_err quiet    = {.n = 0};
-        bool           external = link->cls == BKT_L_EXTERNAL;
-        rc                      = bkt_path_open(group, name, lapl, &o, &quiet);
-        *out                    = rc == BKT_OK;
-        bool absent             = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* it leads to itself */
-        rc                      = rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
-    }
+    BKT_PASS(bkt_link_place_at(from, path, lapl, &p, err));
+    *out = !p.name[0] || strcmp(p.name, ".") == 0;
+    if (*out)
+        return BKT_OK;
+    if (p.group->native_id >= 0)
+        return bkt_native_object_exists(p.group, p.name, depth > 0, out, err);
+    if (!p.link)
+        return depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", p.group->file->name, path);
+    if (p.link->cls == BKT_L_SOFT && p.link->path && depth >= most)
+        BKT_FAIL(err, BKT_EFORMAT, "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)", p.group->file->name, most, path);
+    if (p.link->cls == BKT_L_SOFT && p.link->path)
+        return exists_at(p.group, p.link->path, lapl, depth + 1, out, err);
+    struct bkt_err   quiet    = {.n = 0};
+    struct bkt_vobj *o        = NULL;
+    bool             external = p.link->cls == BKT_L_EXTERNAL;
+    int              rc       = bkt_path_open(p.group, p.name, lapl, &o, &quiet);
     bkt_vobj_free(o);
-    bkt_vobj_free(group);
-    free(name);
-    return rc;
+    *out        = rc == BKT_OK;
+    bool absent = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* it leads to itself */
+    return rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
 }
 
 /* H5Oincr_refcount, H5Odecr_refcount */

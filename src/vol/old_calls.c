@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "iterate.h"
+#include "link.h"
 #include "native.h"
 #include "object.h"
 #include "old_calls.h"
@@ -62,30 +63,20 @@ static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
 /* 1: the last component is a soft or external link, and *out says so; 0: it isn't, or is to be followed. */
 static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_t *out, struct bkt_err *err)
 {
-    struct bkt_vobj       *group = NULL;
-    const char            *last  = NULL;
-    const struct bkt_link *l     = NULL;
-    int                    rc    = 0;
-    BKT_PASS(bkt_path_parent(o, at->name, at->lapl_id, &group, &last, err));
-    char *name = strndup(last, strcspn(last, "/"));
-    if (!name)
-        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    else if (group->native_id >= 0 && *name) {
-        rc = PASS_ON(err, H5Gget_objinfo(group->native_id, name, false, out), "H5Gget_objinfo");
-        rc = rc < 0 ? rc : 1;
-    } else if (group->native_id < 0 && group->obj->kind == BKT_GROUP)
-        l = bkt_links_find(&group->obj->group.links, name);
-    if (l && l->cls != BKT_L_HARD) {
-        H5L_info2_t info;
-        out->type = l->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
-        bkt_iterate_link_info(group->obj, l, &info); /* puts the links in order: l may be another one afterwards */
-        out->fileno[0] = group->file->fileno;
-        out->linklen   = info.u.val_size;
-        rc             = 1;
+    BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
+    BKT_PASS(bkt_link_place_at(o, at->name, at->lapl_id, &p, err));
+    if (p.group->native_id >= 0 && *p.name) {
+        BKT_PASS(PASS_ON(err, H5Gget_objinfo(p.group->native_id, p.name, false, out), "H5Gget_objinfo"));
+        return 1;
     }
-    free(name);
-    bkt_vobj_free(group);
-    return rc;
+    if (!p.link || p.link->cls == BKT_L_HARD)
+        return 0;
+    H5L_info2_t info;
+    out->type = p.link->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
+    bkt_iterate_link_info(p.group->obj, p.link, &info); /* puts the links in order: p.link may be another one afterwards */
+    out->fileno[0] = p.group->file->fileno;
+    out->linklen   = info.u.val_size;
+    return 1;
 }
 
 static int get_objinfo(struct bkt_vobj *o, H5VL_native_group_get_objinfo_t *q, struct bkt_err *err)

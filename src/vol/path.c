@@ -244,7 +244,7 @@ int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bk
     return walk_end(&w, out, err);
 }
 
-int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last, struct bkt_err *err)
+int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name, struct bkt_err *err)
 {
     BKT_CLEANUP(walk_fini) struct walk w = {.native = H5I_INVALID_HID};
     size_t n = strlen(path);
@@ -253,15 +253,16 @@ int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct 
     size_t cut = n;
     while (cut && path[cut - 1] != '/')
         cut--;
-    *last = path + cut;
-    /* the last component may be followed by slashes: the caller compares up to strcspn(last, "/") */
-    char *head = strndup(path, cut ? cut : *path == '/');
-    if (!head)
+    BKT_CLEANUP(bkt_freep) char *head = strndup(path, cut ? cut : *path == '/');
+    BKT_CLEANUP(bkt_freep) char *last = strndup(path + cut, n - cut);
+    if (!head || !last)
         BKT_NOMEM(err);
-    int rc = walk_begin(&w, from, lapl, err);
-    rc     = rc < 0 ? rc : walk_path(&w, head, err);
-    free(head);
-    return rc < 0 ? rc : walk_end(&w, group, err);
+    BKT_PASS(walk_begin(&w, from, lapl, err));
+    BKT_PASS(walk_path(&w, head, err));
+    BKT_PASS(walk_end(&w, group, err));
+    *name = last;
+    last  = NULL;
+    return BKT_OK;
 }
 
 /* ---- H5VL_loc_params_t ---- */

@@ -15,11 +15,7 @@ void bkt_spot_fini(struct bkt_spot *s)
 
 static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s, struct bkt_err *err)
 {
-    const char *last = NULL;
-    BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &last, err));
-    s->name = strndup(last, strcspn(last, "/"));
-    if (!s->name)
-        BKT_NOMEM(err);
+    BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &s->name, err));
     if (s->group->native_id >= 0)
         return BKT_OK;
     if (s->group->obj->kind != BKT_GROUP)

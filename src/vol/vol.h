@@ -84,9 +84,9 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 BKT_NODISCARD int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err);
 /** Whatever H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
 BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err);
-/** The group that holds the last component of @p path, and that component (borrowed from path); for link calls.
- *  The last component itself is not followed. */
-BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, const char **last,
+/** The group that holds the last component of @p path, for link calls.  The last component itself is not followed.
+ * @param name  that component, without the slashes that may follow it; the caller's (free()), "" where there is none: "/" */
+BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name,
                                   struct bkt_err *err);
 
 /** An access list of a call: link access lists, and those of groups, datasets, types and attributes, which are such as well.
