@@ -110,7 +110,7 @@ struct bkt_dirty {
     pid_t              pid;
 };
 
-/* ---- dirty.c ---- */
+/* ---- dirty.c, dirty_read.c; bkt_dchunk_reserve(): write.c ---- */
 /** The domain's, made on first use when @p make; NULL: there is none, or out of memory. */
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
 /** The dataset's, made on first use; called with the lock held.  NULL: out of memory. */
@@ -162,13 +162,13 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
 bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
 void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* its last failure; BKT_OK: none */
 
-/* ---- merge.c ---- */
+/* ---- merge.c, single.c ---- */
 /** Put base's elements (NULL: what isn't stored reads as) where the masks have no bit; c is complete then. */
 BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err);
 /** Variable-size: e becomes all elements, with what was written; needs a complete chunk or a whole one. */
 BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
 
-/** All chunk objects within @p grid that are stored, in grid order (single.c). */
+/** All chunk objects within @p grid that are stored, in grid order. */
 BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 
 /** The coordinates of all that are stored, wherever they lie, as they are listed; for version 1 with all that the bucket holds. */
@@ -207,10 +207,7 @@ BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct
 /** Wait (helping the workers) until something has ended; lock held. */
 void bkt_dirty_wait(struct bkt_dirty *d);
 
-/** Let go of what is stored (all of the domain's datasets). */
-void bkt_dirty_drop_clean(struct bkt_domain *dom);
-
-/* ---- what readers ask ---- */
+/* ---- dirty_read.c: what readers ask ---- */
 struct bkt_target;
 /** Chunks of the target that were written in part only are completed. */
 BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
@@ -218,6 +215,8 @@ BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
 struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
 /** Whether the dataset was written to. */
 bool bkt_dirty_knows(const struct bkt_dsetio *io);
+/** Let go of what is stored (all of the domain's datasets). */
+void bkt_dirty_drop_clean(struct bkt_domain *dom);
 /** What the dataset's chunks are cached under now. */
 void bkt_dirty_space(struct bkt_dsetio *io);
 

@@ -90,8 +90,8 @@ void bkt_dsetio_follow(struct bkt_dsetio *io);
 /** A copy for what belongs to the domain itself: it keeps neither the domain nor the dataset.  Chunk objects only. */
 BKT_NODISCARD int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struct bkt_err *err);
 
-/* ---- codec_of.c, pipeline_of.c ---- */
-/** What a native dataset's filter list comes down to (facts: HSDS chunk objects). */
+/* ---- codec_of.c, hsds_encode.c, pipeline_of.c ---- */
+/** What a native dataset's filter list comes down to in HSDS (hsds_codec.c). */
 void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, size_t chunk_bytes, struct bkt_hsds_codec *out);
 /** What HSDS would store of n bytes of elements (fixed-size, or serialised), replacing what is in @p out. */
 BKT_NODISCARD int bkt_hsds_encode(const struct bkt_dset *ds, const struct bkt_hsds_codec *c, const void *src, size_t n,
@@ -111,7 +111,7 @@ BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *co
 /** Find where each element of a decoded variable-length chunk begins; takes @p bytes over. */
 BKT_NODISCARD int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err);
 
-/* ---- locate.c, chunk_table.c ---- */
+/* ---- locate.c, chunk_table.c, table_walk.c ---- */
 struct bkt_loc {
     struct bkt_chunk_file *file; /* NULL: unallocated */
     uint64_t               off, size;
@@ -141,7 +141,7 @@ void              bkt_chunk_file_free(void *file);
 /** @p grid: chunks per dimension, becomes no larger than the chunk table: nothing is allocated beyond it.
  *  @p some: false: the table is empty. */
 BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
-/** All chunks of a dataset that isn't stored as objects, in grid order; @p grid, chunks per dimension, changes (table_walk.c). */
+/** All chunks of a dataset that isn't stored as objects, in grid order; @p grid, chunks per dimension, changes. */
 BKT_NODISCARD int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);

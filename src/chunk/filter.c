@@ -164,7 +164,7 @@ static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *
     return BKT_OK;
 }
 
-/* hsload leaves fletcher32 out of the list, but the checksum is still behind the data (facts: HSDS filter lists). */
+/* hsload leaves fletcher32 out of the list, but the checksum is still behind the data. */
 static void trim_checksum(const struct run *r, struct bkt_span *s, size_t want)
 {
     if (want && !r->checksum && s->n == want + 4)

@@ -1,5 +1,5 @@
 /* Decoding a stored chunk: HDF5's own filter pipeline for bytes that lie inside HDF5 files, and HSDS's
- * fixed compressor + shuffle for native chunk objects (facts: spec 3, "HSDS chunk objects").
+ * fixed compressor + shuffle for native chunk objects (hsds_codec.c).
  * Pure: bytes in, bytes out, any thread, no HDF5. */
 #ifndef BKT_FILTER_H
 #define BKT_FILTER_H

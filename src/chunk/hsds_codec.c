@@ -1,6 +1,6 @@
-/* HSDS's chunk objects: one compressor and one shuffle at most, in a fixed order whatever the list of filters says
- * (facts: spec 3, "filter pipeline as implemented").  What the bytes are is told by the bytes: a blosc frame begins
- * with 2, a zlib stream with a byte whose low nibble is 8 and whose first two bytes are a multiple of 31. */
+/* HSDS's chunk objects: one compressor and one shuffle at most, in a fixed order whatever the list of filters says:
+ * so HSDS 0.9 does it.  What the bytes are is told by the bytes: a blosc frame begins with 2, a zlib stream with a byte whose low
+ * nibble is 8 and whose first two bytes are a multiple of 31. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,7 +93,7 @@ static int check_native(struct bkt_task *k, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes", (unsigned long long)want);
     if (q->rc < 0)
         return bkt_err_copy(err, q->rc, q->err);
-    /* a checksum of 4 bytes may stand behind it (facts: what HSDS accepts) */
+    /* a checksum of 4 bytes may stand behind it, which HSDS accepts */
     if (k->plain && (q->n != want || (q->size != UINT64_MAX && q->size != want && q->size != want + 4)))
         BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
                  (unsigned long long)(q->n < want || q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);

@@ -28,7 +28,7 @@ int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt
         bkt_centry_release(e);
         return rc;
     }
-    e->starts[n] = (size_t)(r.p - bytes->ptr); /* HSDS leaves bytes behind the last one (facts: 3.5), and we what value_null.c says */
+    e->starts[n] = (size_t)(r.p - bytes->ptr); /* HSDS leaves bytes behind the last one, and we what value_null.c says */
     rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
     if (rc < 0) {
         bkt_centry_release(e);

@@ -120,8 +120,6 @@ BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, b
 /** One more; where it doesn't fit it is counted only. */
 void bkt_names_add(struct bkt_names *names, const char *name);
 static inline bool bkt_clash_any(const struct bkt_clash *c) { return c->theirs.n || c->gone.n; }
-/** BKT_OK without names, else BKT_EEXIST or BKT_ENOENT with the story. */
-BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
 
 /* ---- extent.c ---- */
 
@@ -150,6 +148,8 @@ bool bkt_change_loses_links(const struct bkt_change *c);
  * @param gaining  of those that lose links, too, the new links alone, after which they are not through */
 BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_clash *clash,
                                  struct bkt_err *err);
+/** BKT_OK without names, else BKT_EEXIST or BKT_ENOENT with the story. */
+BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
 
 /** The object in memory becomes what is in c->text: what was written, with what others had put there. */
 BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);
@@ -159,6 +159,8 @@ bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that a new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
+
+/* ---- create.c ---- */
 
 /** Delete all objects of a version 1 domain in the store of @p d, whose root is @p root: another than that of @p d, or @p d is to go. */
 BKT_NODISCARD int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err);

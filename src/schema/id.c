@@ -1,4 +1,4 @@
-/* Object ids, the keys made of them, and stored references (facts of the schema: ids and keys).
+/* Object ids, the keys made of them, and stored references.
  *
  * Version 2: p-8-8-4-6-6 hex digits; the first 16 name the domain's root, db/<8>-<8>/ holds all its objects, and
  * a root group's other 16 digits are the first 16, each plus 8 modulo 16.

@@ -3,7 +3,7 @@
  * A parsed object is shared (see domain.h for ownership) and changed through edit.h only; everything hanging off it belongs
  * to it.  Multi-dimensional things are slowest dimension first, as in HDF5.
  *
- * Stored form: a value is bytes as HSDS serialises them (facts 3.5): elements in C order, each packed in the
+ * Stored form: a value is bytes as HSDS serialises them: elements in C order, each packed in the
  * declared byte order; where the type has a variable-length part, that part is `count i32le` = number of BYTES,
  * then the bytes.  Attribute values, fill values and variable-length chunks all come in this one form;
  * for types without variable parts it is simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no
@@ -316,7 +316,7 @@ BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, str
 /** The same as it comes from a store: there are no NULLs yet. */
 BKT_NODISCARD int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
 
-/* ---- ids and keys (facts 1) ---- */
+/* ---- ids and keys (id.c) ---- */
 bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */
 /** Which version of the schema made it. */
 bool bkt_id_is_v2(const struct bkt_id *id);

@@ -1,4 +1,4 @@
-/* Values: stored form (model.h) -> JSON, the way HSDS writes them (facts of the schema: attributes).
+/* Values: stored form (model.h) -> JSON, the way HSDS writes them in attributes.
  *
  * JSON can't hold everything: bytes that are no UTF-8, a NaN's payload, garbage behind a string's terminator.  So the JSON
  * is parsed again, and where that doesn't give the very same bytes the value is stored as base64 of them. */

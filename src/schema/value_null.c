@@ -156,7 +156,7 @@ int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
 {
     unsigned char   *tail = (unsigned char *)p + elements;
     struct bkt_nulls x    = {.n_empty = 0};
-    if (n - elements < HEAD || memcmp(tail, magic, sizeof magic) != 0) /* HSDS leaves zeros there (facts: 3.5) */
+    if (n - elements < HEAD || memcmp(tail, magic, sizeof magic) != 0) /* HSDS leaves zeros there */
         return BKT_OK;
     x.n_empty = bkt_get_le(tail + sizeof magic, 4);
     x.all     = x.n_empty == UINT32_MAX;

@@ -71,6 +71,9 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 /** The exchange is over. */
 void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
 
+/** Note an open socket, or that it is closed: a forked child closes its copies.  Any thread. */
+void bkt_engine_track(int fd, bool open);
+
 /* ---- engine_watch.c ---- */
 /** End what doesn't move, and what takes too long. */
 void bkt_engine_watch(struct engine *e);
@@ -99,8 +102,5 @@ void  bkt_hedge_late(struct engine *e);
 void  bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x);
 /** libcurl is done with one leg.  True: and with that the exchange is over. */
 bool  bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg);
-
-/** Note an open socket, or that it is closed: a forked child closes its copies.  Any thread. */
-void bkt_engine_track(int fd, bool open);
 
 #endif

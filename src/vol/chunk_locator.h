@@ -1,4 +1,4 @@
-/* Initializer "chunklocator": what `hsload --fastlink` leaves of a chunk table (facts: fastlink).  HSDS runs a program at the
+/* Initializer "chunklocator": what `hsload --fastlink` leaves of a chunk table.  HSDS runs a program at the
  * first read that looks for the chunks in the HDF5 file and stores the table; here the client looks, and stores nothing. */
 #ifndef BKT_CHUNK_LOCATOR_H
 #define BKT_CHUNK_LOCATOR_H

@@ -75,6 +75,8 @@ bool             bkt_vobj_has_no_number(const struct bkt_domain *dom, const stru
 /** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
  *  before or while our callbacks run: nothing must be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
+/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure (negative). */
+hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
 /** The HDF5 id type for an object of the model. */
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 
@@ -103,9 +105,6 @@ BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct 
 /** The same for an attribute: H5Rcreate_attr(). */
 BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struct bkt_id *id, const char *attr, H5R_ref_t *out,
                                            struct bkt_err *err);
-
-/** An id for one of our objects, for handing to the program's callbacks; takes over @p o. */
-hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
 
 /* ---- callbacks, by class ---- */
 /** Entries of bkt_vol_class, with the arguments that H5VLconnector.h says.  Those that make or open something give a struct bkt_vobj
