@@ -16,10 +16,10 @@
 #define N    300 /* groups besides the root */
 
 static struct bkt_buf snapshot;
-static unsigned       asked[N];
+static atomic_uint    asked[N]; /* counted by the server's threads, which may come to what was given up late */
 static atomic_uint    lists;
-static unsigned       changed_from; /* groups from here on have another ETag than in the snapshot */
-static unsigned       delay_ms;     /* of the lists */
+static atomic_uint    changed_from; /* groups from here on have another ETag than in the snapshot */
+static atomic_uint    delay_ms;     /* of the lists */
 static atomic_bool    held;         /* lists aren't answered */
 
 static void id_of(unsigned n, struct bkt_id *id)
@@ -108,9 +108,13 @@ static unsigned requests(void)
     return sum;
 }
 
+/* Also of what was given up on its way. */
 static void forget(void)
 {
-    memset(asked, 0, sizeof asked);
+    while (!server_quiet())
+        (void)usleep(1000);
+    for (unsigned i = 0; i < N; i++)
+        asked[i] = 0;
     lists        = 0;
     changed_from = N;
     delay_ms     = 0;
