@@ -1,10 +1,10 @@
 /* Domains made and deleted. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl.h"
+#include "bucket_dir.h"
 #include "edit_impl.h"
 #include "list.h"
 #include "object.h"
@@ -17,22 +17,6 @@ static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 
 /* ---- which directory is the bucket ---- */
 
-/* DIR/db with an object tree in it: names of 8-8 hex digits. */
-static bool holds_tree(const char *dir)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    if (bkt_buf_addf(&path, "%s/db", dir) < 0)
-        return false;
-    DIR           *d     = opendir(bkt_buf_str(&path));
-    bool           found = false;
-    struct dirent *e;
-    while (d && !found && (e = readdir(d)))
-        found = strlen(e->d_name) == 17 && strspn(e->d_name, "0123456789abcdef-") == 17 && e->d_name[8] == '-';
-    if (d)
-        (void)closedir(d);
-    return found;
-}
-
 /* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds the domain. */
 static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
 {
@@ -41,29 +25,13 @@ static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct
         dir = NULL;
         BKT_NOMEM(err);
     }
-    size_t parent = (size_t)(strrchr(dir, '/') - dir), at = parent;
-    for (;;) {
-        char was = dir[at];
-        dir[at]  = 0;
-        bool is  = holds_tree(dir);
-        dir[at]  = was;
-        if (is || at == 0)
-            break;
-        while (at && dir[--at] != '/') {}
-    }
-    char was = dir[at];
-    dir[at]  = 0;
-    if (!holds_tree(dir)) {
-        dir[at] = was;
-        at      = parent;
-    } else {
-        dir[at] = was;
-    }
-    if (asprintf(uri, "file://%.*s", at ? (int)at : 1, dir) < 0) {
+    *strrchr(dir, '/') = 0;
+    (void)bkt_bucket_find(dir);
+    if (asprintf(uri, "file://%s", *dir ? dir : "/") < 0) {
         *uri = NULL;
         BKT_NOMEM(err);
     }
-    *path = strdup(dir + at + 1);
+    *path = strdup(n->path + strlen(dir));
     return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 

@@ -19,6 +19,7 @@ struct bkt_name {
                           ancestor that holds the root group (path is then relative to the ancestor found) */
     bool  local;       /* nothing but this machine is touched */
     bool  create;      /* of bkt_name_parse_new() (edit.h): what it names may be absent */
+    bool  any;         /* of bkt_name_parse_any(): a bucket alone will do */
     bool  probe;       /* whether there is a domain is all that is asked: no request is spent on telling what there is instead */
 };
 /** Take a name as given to H5Fopen apart.
@@ -26,6 +27,9 @@ struct bkt_name {
  *  and no default bucket): no network was touched; BKT_EINVAL: ours but malformed. */
 BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
                                  struct bkt_err *err);
+/** The same, and of a bucket, whose path is "". */
+BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
+                                     struct bkt_err *err);
 /** Release what is in @p n; the struct itself is the caller's. */
 void              bkt_name_fini(struct bkt_name *n);
 /** Whether @p name begins with the scheme of a store, so that no other driver or connector can mean it.  No network. */

@@ -1,5 +1,6 @@
 /* What a file name means: a table of URI schemes, and local evidence for plain paths. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static int clean_path(const char *name, const char *path, char **out, struct bkt
 
 static int need_path(const char *name, const struct bkt_name *out, struct bkt_err *err)
 {
-    if (!*out->path)
+    if (!*out->path && !out->any)
         BKT_FAIL(err, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
     return BKT_OK;
 }
@@ -107,12 +108,14 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
     if (bkt_buf_addf(&file, "%s/.domain.json", dir) < 0)
         BKT_NOMEM(err);
-    if (access(bkt_buf_str(&file), F_OK) != 0 && is_hdf5_file(dir))
+    if (access(bkt_buf_str(&file), F_OK) == 0)
+        return BKT_OK;
+    if (errno == EACCES)
+        BKT_FAIL(err, BKT_EACCES, "%s: whether there is a file %s can't be seen: permission denied", name, bkt_buf_str(&file));
+    if (is_hdf5_file(dir))
         BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
-    if (access(bkt_buf_str(&file), F_OK) != 0)
-        BKT_FAIL(err, BKT_ENOENT, "%s is no domain: no file %s, and no default bucket is asked (bucket=, H5BUCKET_BUCKET)",
-                 name, bkt_buf_str(&file));
-    return BKT_OK;
+    BKT_FAIL(err, BKT_ENOENT, "%s is no domain: no file %s, and no default bucket is asked (bucket=, H5BUCKET_BUCKET or HS_BUCKET)",
+             name, bkt_buf_str(&file));
 }
 
 /* What the first flush would stumble over: nothing is found out there that could be told before a program has done its work.  A
@@ -337,17 +340,16 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
     }
     const char *sep = strstr(name, "://");
     if (sep && !memchr(name, '/', (size_t)(sep - name)))
-        BKT_FAIL(err, BKT_ENOENT, "%s: no scheme of a store that is known", name);
+        BKT_FAIL(err, BKT_ENOENT, "%s: names of stores begin with s3://, hsds+s3://, https://, http://, file:// or hdf5://", name);
     if (!*name)
         BKT_FAIL(err, BKT_ENOENT, "the file name is empty");
     return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
 }
 
-static int parse_name(const char *name, const struct bkt_settings *set, bool create, struct bkt_name *out, struct bkt_err *err)
+/* What the caller wants stands in @p out. */
+static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    memset(out, 0, sizeof *out);
-    out->create = create;
     int rc = bkt_pointer_follow(name, set, &target, err); /* one step: what it names is not looked at as a file again */
     if (rc >= 0)
         rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
@@ -358,12 +360,20 @@ static int parse_name(const char *name, const struct bkt_settings *set, bool cre
 
 int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
 {
-    return parse_name(name, set, false, out, err);
+    *out = (struct bkt_name){.store_uri = NULL};
+    return parse_name(name, set, out, err);
 }
 
 int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
 {
-    return parse_name(name, set, true, out, err);
+    *out = (struct bkt_name){.create = true};
+    return parse_name(name, set, out, err);
+}
+
+int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
+{
+    *out = (struct bkt_name){.any = true};
+    return parse_name(name, set, out, err);
 }
 
 void bkt_name_fini(struct bkt_name *n)

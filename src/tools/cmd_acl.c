@@ -31,7 +31,7 @@ static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *
     if (doc->what == BKT_IS_PREFIX)
         BKT_FAIL(err, BKT_ENOENT, "%s is a folder without a document, so it has no access list (h5bucket touch makes one)", name);
     if (doc->what == BKT_IS_ABSENT)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such domain or folder", name);
+        return bkt_place_absent(p, name, "no such domain or folder", err);
     return BKT_OK;
 }
 

@@ -185,7 +185,7 @@ static int list_name(struct bkt_ls *ls, const char *name, struct bkt_err *err)
         return BKT_OK;
     }
     if (doc.what == BKT_IS_ABSENT)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such domain or folder", name);
+        return bkt_place_absent(&p, name, "no such domain or folder", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &ls->t->set, doc.what == BKT_IS_FOLDER ? BKT_ACL_READ : 0, err));
     if (ls->t->json) {
         bkt_jout_open(&ls->j, NULL, '{');

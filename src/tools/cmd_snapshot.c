@@ -15,7 +15,7 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
     if (doc.what != BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_ENOENT, "%s: no such domain", t->args[0]);
+        return bkt_place_absent(&p, t->args[0], "no such domain", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));
     if (!bkt_id_is_v2(&doc.doc.root))
         BKT_FAIL(err, BKT_EUNSUP, "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked", t->args[0]);

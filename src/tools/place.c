@@ -1,7 +1,6 @@
 /* Names on the command line; see place.h. */
 #include "place.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,38 +35,21 @@ static bool go_up(char *path)
     return true;
 }
 
-bool bkt_is_tree(const char *name)
+/* a//./b/ -> a/b */
+static void tidy(char *path)
 {
-    static const char hex[] = "0123456789abcdef";
-    return strspn(name, hex) == 8 && name[8] == '-' && strspn(name + 9, hex) == BKT_TREE - 9;
-}
-
-/* DIR/db with an object tree in it. */
-static bool holds_tree(const char *dir)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
-    DIR *d     = bkt_buf_addf(&db, "%s/db", dir) == BKT_OK ? opendir(bkt_buf_str(&db)) : NULL;
-    bool found = false;
-    for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
-        found = strlen(e->d_name) == BKT_TREE && bkt_is_tree(e->d_name);
-    if (d)
-        (void)closedir(d);
-    return found;
-}
-
-/* The nearest directory above @p abs (or itself) with an object tree; "": none. */
-static int find_bucket(const char *abs, char **out, struct bkt_err *err)
-{
-    char *up = strdup(abs);
-    if (!up)
-        BKT_NOMEM(err);
-    *out = up;
-    for (bool more = true; more && *up; more = go_up(up)) {
-        if (holds_tree(up))
-            return BKT_OK;
+    char *to = path;
+    for (const char *s = path; *s; s += *s == '/') {
+        size_t n = strcspn(s, "/");
+        if (n && !(n == 1 && *s == '.')) {
+            if (to != path)
+                *to++ = '/';
+            memmove(to, s, n);
+            to += n;
+        }
+        s += n;
     }
-    *up = 0;
-    return BKT_OK;
+    *to = 0;
 }
 
 static void strip(char *path)
@@ -119,8 +101,10 @@ static int open_local(const char *name, const char *path, const struct bkt_setti
         BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
     if (!is_dir(abs))
         BKT_FAIL(err, BKT_ENOENT, "%s is a plain file, neither a folder nor a domain", *rest ? abs : name);
-    BKT_PASS(find_bucket(abs, &bucket, err));
-    const char *dir = *bucket ? bucket : abs, *in = abs + strlen(dir);
+    if (!(bucket = strdup(strcmp(abs, "/") == 0 ? "" : abs)))
+        BKT_NOMEM(err);
+    (void)bkt_bucket_find(bucket);
+    const char *dir = *bucket ? bucket : "/", *in = abs + strlen(bucket);
     in += *in == '/';
     if (bkt_buf_addf(&uri, "file://%s", dir) < 0 || asprintf(&out->path, "%s%s%s", in, *in && *rest ? "/" : "", rest) < 0) {
         out->path = NULL;
@@ -145,25 +129,20 @@ static int open_in_dir(const char *name, const char *dir, const char *path, cons
         BKT_FAIL(err, BKT_ENOENT, "%s: no such directory (the default bucket)", dir);
     if (has_dots(path))
         BKT_FAIL(err, BKT_EINVAL, "%s: \"..\" leads out of the bucket", name);
-    path += strspn(path, "/");
     out->path = strdup(path);
     if (!out->path || bkt_buf_addf(&uri, "file://%s", abs) < 0)
         BKT_NOMEM(err);
-    strip(out->path);
+    tidy(out->path);
     return bkt_store_open(bkt_buf_str(&uri), set, &out->store, err);
 }
 
-/* Everything else, by the parser of domain names, which wants a path: one is put behind and cut off. */
+/* Everything else. */
 static int open_named(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
-    struct bkt_name                          n    = {0};
-    if (bkt_buf_addf(&with, "%s/_", name) < 0)
-        BKT_NOMEM(err);
-    BKT_PASS(bkt_name_parse(bkt_buf_str(&with), set, &n, err));
+    struct bkt_name n = {0};
+    BKT_PASS(bkt_name_parse_any(name, set, &n, err));
     int rc = bkt_store_open(n.store_uri, set, &out->store, err);
     if (rc == BKT_OK) {
-        (void)go_up(n.path);
         out->path = n.path;
         n.path    = NULL;
     }
@@ -213,6 +192,14 @@ char *bkt_place_name(const struct bkt_store *st, const char *path)
     const char *uri = bkt_store_uri(st);
     char       *name;
     return asprintf(&name, "%s%s%s", uri, *path && uri[strlen(uri) - 1] != '/' ? "/" : "", path) < 0 ? NULL : name;
+}
+
+int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *full = bkt_place_name(p->store, p->path);
+    if (!full || strcmp(full, name) == 0)
+        BKT_FAIL(err, BKT_ENOENT, "%s: %s", name, what);
+    BKT_FAIL(err, BKT_ENOENT, "%s (%s): %s", name, full, what);
 }
 
 double bkt_now(void)

@@ -1,10 +1,11 @@
 /* Names on the command line: a bucket, a folder, a domain, or an object in a domain.
  *
  * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In directories the
- * bucket is the nearest one above that has an object tree (db/); where there is none, the directory itself. */
+ * bucket is the nearest one above that has an object tree (bucket_dir.h); where there is none, the directory itself. */
 #ifndef BKT_PLACE_H
 #define BKT_PLACE_H
 
+#include "bucket_dir.h"
 #include "domain.h"
 
 struct bkt_place {
@@ -32,6 +33,9 @@ void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt
 /** One document.  An absent one is looked for by a LIST: PREFIX when keys lie below it. @return its rc */
 int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err);
 
+/** BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain"); tells where that would be if the name alone doesn't. */
+BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err);
+
 /** A name that may go on inside a domain: cuts it there.
  * @param inner  (caller's, free()) the rest behind the domain, "/" for none; NULL: p->path is no domain, nor in one
  * @param doc    of what p->path is now */
@@ -40,11 +44,6 @@ BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char 
 /** Beside a domain's document while a load or an append is at work, and when one was killed: what the next load has to undo.  A
  *  root id whose document isn't there says that its objects are nobody's, so this must not stay where a document was. */
 #define BKT_LOAD_JOURNAL ".h5bucket-load"
-
-/** Whether @p name begins as the folder of a domain's objects in db/ is called: 8-8 hex digits, BKT_TREE bytes.  What else lies in db/
- *  is somebody else's. */
-#define BKT_TREE 17
-bool bkt_is_tree(const char *name);
 
 /** Seconds since the epoch. */
 double bkt_now(void);

@@ -239,12 +239,53 @@ static void replaced_version_1(void)
     set.schema = strdup("v2");
 }
 
+static void lies_in(const char *name, const char *bucket)
+{
+    char uri[300];
+    (void)snprintf(uri, sizeof uri, "file://%s", bucket);
+    struct bkt_domain *d = open_it(name);
+    CHECK(strcmp(bkt_store_uri(bkt_domain_store(d)), uri) == 0, "%s is in %s, not %s", name, bkt_store_uri(bkt_domain_store(d)), uri);
+    bkt_domain_close(d);
+}
+
+/* A PUT is a rename, which can't lead to another file system. */
+static void a_bucket_ends_with_its_file_system(void)
+{
+    char        other[] = "/dev/shm/bkt-s-create-XXXXXX";
+    struct stat here, far;
+    CHECK(there("db"), "the folder above is a bucket");
+    if (!mkdtemp(other))
+        return;
+    if (stat(dir, &here) == 0 && stat(other, &far) == 0 && here.st_dev != far.st_dev) {
+        CHECK(symlink(other, in_dir("mounted")) == 0, "symlink");
+        make(in_dir("mounted/c.h5"), false, 5);
+        lies_in(in_dir("mounted/c.h5"), in_dir("mounted"));
+    }
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r %s", other);
+    CHECK(system(command) == 0, "%s", command);
+}
+
+/* What somebody has put into a folder like /tmp makes that no bucket for everybody. */
+static void a_folder_for_everybody_is_no_bucket(void)
+{
+    CHECK(mkdir(in_dir("all"), 0777) == 0 && chmod(in_dir("all"), 01777) == 0 && mkdir(in_dir("all/db"), 0777) == 0 &&
+              mkdir(in_dir("all/db/01234567-89abcdef"), 0777) == 0 && mkdir(in_dir("all/mine"), 0777) == 0,
+          "folders");
+    make(in_dir("all/d.h5"), false, 6);
+    make(in_dir("all/mine/e.h5"), false, 7);
+    lies_in(in_dir("all/d.h5"), in_dir("all"));
+    lies_in(in_dir("all/mine/e.h5"), dir);
+}
+
 int main(void)
 {
     (void)strcpy(dir, "/tmp/bkt-s-create-XXXXXX");
     OK(bkt_settings_init(&set, "", err));
     CHECK(mkdtemp(dir) != NULL, "%s", dir);
     a_directory_becomes_a_bucket();
+    a_bucket_ends_with_its_file_system();
+    a_folder_for_everybody_is_no_bucket();
     replacing();
     two_make_one_name();
     owners_and_folders();

@@ -3,6 +3,7 @@
 #include "domain.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* path NULL: an error, code in want.  %s in name is the test's own directory. */
@@ -100,6 +101,24 @@ static void check_case(size_t i)
     }
 }
 
+/* A child, since root may look everywhere. */
+static void hidden(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct bkt_settings set;
+        struct bkt_name     n;
+        memset(&set, 0, sizeof set);
+        _exit(chmod("home/b.h5", 0) == 0 && (geteuid() != 0 || (chmod(".", 0755) == 0 && setuid(65534) == 0)) &&
+                      bkt_name_parse("home/b.h5", &set, &n, NULL) == BKT_EACCES
+                  ? 0
+                  : 1);
+    }
+    int status = 1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a folder that can't be looked into: %d", status);
+    CHECK(chmod("home/b.h5", 0777) == 0, "chmod");
+}
+
 int main(void)
 {
     char tmp[] = "/tmp/bkt-names-XXXXXX";
@@ -111,6 +130,7 @@ int main(void)
         return 1;
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         check_case(i);
+    hidden();
     (void)unlink("home/b.h5/.domain.json");
     (void)unlink("plain.h5");
     (void)rmdir("home/b.h5");
