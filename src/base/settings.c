@@ -56,8 +56,7 @@ static int unknown(const char *name, const char *where, struct bkt_err *err)
             break;
         n += (size_t)k;
     }
-    BKT_ERR(err, BKT_EINVAL, "'%.40s' in %s is no setting", name, where);
-    BKT_FAIL(err, BKT_EINVAL, "the settings are: %s", list);
+    BKT_FAIL(err, BKT_EINVAL, "'%.40s' in %.100s is no setting; there are: %s", name, where, list);
 }
 
 static int set_bool(const struct setting *t, bool *to, const char *value, const char *where, struct bkt_err *err)
@@ -196,12 +195,14 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
             BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%s: %s", own, strerror(errno));
         return BKT_OK;
     }
-    char where[300], *line = NULL;
-    size_t cap = 0;
-    (void)snprintf(where, sizeof where, "%s", bkt_buf_str(&path));
-    rc = BKT_OK;
+    char     where[300], *line = NULL;
+    size_t   cap = 0;
+    unsigned n   = 0;
+    rc           = BKT_OK;
     while (rc == BKT_OK && getline(&line, &cap, f) >= 0) {
         size_t skip = strspn(line, " \t");
+        line[strcspn(line, "\n")] = 0;
+        (void)snprintf(where, sizeof where, "line %u of %s", ++n, bkt_buf_str(&path));
         if (line[skip] != '#')
             rc = set_pair(s, line, where, err);
     }

@@ -32,12 +32,28 @@ static void drop_errno(char *text)
         *last = 0;
 }
 
+/* HDF5's drivers tell all they know: "unable to open file: name = 'x', errno = 2, error message = 'No such file or directory', …".  Of
+ * that people want what was tried and the system's reason; the name is said beside it. */
+static void keep_reason(char *text)
+{
+    static const char said[] = "error message = '";
+    char *reason = strstr(text, said), *colon = strstr(text, ": "), *end = reason ? strchr(reason + strlen(said), '\'') : NULL;
+    if (!end || !colon || colon > reason)
+        return;
+    reason += strlen(said);
+    memmove(colon + 2, reason, (size_t)(end - reason));
+    colon[2 + (end - reason)] = 0;
+}
+
 int h5_fail(struct bkt_err *err, const char *what)
 {
     struct innermost in = {{0}};
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
     (void)H5Eclear2(H5E_DEFAULT);
+    keep_reason(in.text);
     drop_errno(in.text);
+    if (strcmp(in.text, "file signature not found") == 0)
+        (void)snprintf(in.text, sizeof in.text, "file signature not found: it is no HDF5 file");
     if (*in.text)
         (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
     BKT_FAIL(err, BKT_EHDF5, "%s", what);

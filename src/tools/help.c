@@ -24,12 +24,14 @@ static void wrap(FILE *to, const char *text, int at, int indent)
 {
     for (const char *s = text; *s;) {
         int n = (int)strcspn(s, " ");
-        if (at + n > 100 && at > indent) {
+        bool first = at == indent;
+        if (!first && at + 1 + n > 100) {
             fprintf(to, "\n%*s", indent, "");
-            at = indent;
+            at    = indent;
+            first = true;
         }
-        fprintf(to, "%.*s%s", n, s, s[n] ? " " : "");
-        at += n + 1;
+        fprintf(to, "%s%.*s", first ? "" : " ", n, s);
+        at += n + !first;
         s += n + (s[n] == ' ');
     }
     fputc('\n', to);

@@ -160,13 +160,13 @@ static int take_settings(struct bkt_tool *t)
     int rc = bkt_settings_init(&t->set, env_info, &err);
     for (size_t i = 0; rc == BKT_OK && i < BKT_COUNT(named); i++)
         if (bkt_tool_opt(t, named[i]))
-            rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "command line", &err);
+            rc = bkt_settings_set(&t->set, named[i], bkt_tool_opt(t, named[i]), "the command line", &err);
     for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++) {
         const char *text = bkt_tool_opt_at(t, "set", i), *eq = strchr(text, '=');
         if (!eq)
             return bkt_tool_usage(t, "--set=%s: NAME=VALUE is wanted", text);
         char *name = strndup(text, (size_t)(eq - text));
-        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "command line", &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+        rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
         free(name);
     }
     if (rc < 0) {

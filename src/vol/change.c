@@ -97,8 +97,11 @@ int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
 static pid_t watched; /* the process whose end is watched */
 static bool  exiting;
 
-static void lost(const struct bkt_file *f, int code, const struct bkt_err *err)
+static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
 {
+    if (f->lost)
+        return;
+    f->lost = true;
     (void)fprintf(stderr, "vol-bucket: %s: changes are lost: %s\n", f->name, err->n ? err->frame[0].msg : bkt_err_text(code));
 }
 

@@ -24,6 +24,7 @@ struct bkt_file {
     bool               old_calls; /* face.h */
     bool               asked_for; /* by the program, not by an external link only */
     bool               closing;   /* nobody has anything of it any more, unless its last flush fails */
+    bool               lost;      /* what it holds, as the process ends; told once */
     bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* file_links.c */

@@ -4,6 +4,7 @@
  *                                   "failed N" when the flush failed: then it is tried once more
  *   crash_writer close NAME LOG     the same session without a flush: all is stored by H5Fclose(), which is tried again when
  *                                   it fails
+ *   crash_writer leave NAME LOG     one phase, and the end with the file open
  *   crash_writer check NAME N       everything that was flushed in phases 0..N is there (-1: nothing need be), everything
  *                                   that is there can be read, and the domain can be written again
  *   crash_writer twin NAME N        the same without writing again
@@ -101,6 +102,13 @@ static int write_and_close(const char *name)
     for (int phase = 1; phase <= PHASES; phase++)
         write_phase(f, phase);
     close_noted(f, PHASES);
+    return 0;
+}
+
+/* The file is left open: it is stored as the process ends. */
+static int write_and_leave(const char *name)
+{
+    write_phase(begin(name), 1);
     return 0;
 }
 
@@ -231,6 +239,8 @@ int main(int argc, char **argv)
         return write_all(argv[2]);
     if (strcmp(argv[1], "close") == 0)
         return write_and_close(argv[2]);
+    if (strcmp(argv[1], "leave") == 0)
+        return write_and_leave(argv[2]);
     if (strcmp(argv[1], "check") == 0)
         return check(argv[2], (int)strtol(argv[3], NULL, 10), true);
     return strcmp(argv[1], "twin") == 0 ? check(argv[2], (int)strtol(argv[3], NULL, 10), false) : 2;

@@ -3,7 +3,7 @@
 A setting that is none, no credentials, a name that is no domain, a place where none can be made: programs that use HDF5, and the
 tool, must say so, also where HDF5 itself was the first to fail.  Nothing of what is there may change.
 """
-import argparse, http.server, os, socket, subprocess, tempfile, threading
+import argparse, http.server, os, resource, signal, socket, subprocess, tempfile, threading
 
 parser = argparse.ArgumentParser()
 for option in ("--plugin", "--tool", "--read", "--write"):
@@ -57,7 +57,7 @@ def read(what, name, env, *words, **more):
 
 
 def settings():
-    for text, words in (("conections=1", ["'conections' in the connector's info string is no setting", "the settings are: bucket, endpoint"]),
+    for text, words in (("conections=1", ["'conections' in the connector's info string is no setting; there are: bucket, endpoint"]),
                         ("connections=many", ["connections in the connector's info string is a number from 1 to 1024", "'many'"]),
                         ("region", ["'region' in the connector's info string is not key=value"])):
         read(f"HDF5_VOL_CONNECTOR, {text}", "x.h5", {"HDF5_VOL_CONNECTOR": "bucket " + text}, *words)
@@ -83,9 +83,30 @@ def names(tmp):
         f.write(HDF5)
     fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5 is an HDF5 file, not a domain", "h5bucket load")
     fails("the tool and one in S3", [args.tool, "info", "s3://buck/run.h5"], S3, "run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
-    for name, word in (("x.h5", "No such file or directory"), ("text.h5", "file signature not found")):
-        fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word)
+    for name, word in (("x.h5", "unable to open file: No such file or directory"), ("text.h5", "it is no HDF5 file")):
+        fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word, without=["errno"])
+    fails("get into a folder that isn't there", [args.tool, "get", f"{tmp}/x.h5", f"{tmp}/none/x.h5"], {}, "x.h5", "no file")
+    fails("a scheme that is none", [args.tool, "ls", "s4://buck/x.h5"], {}, "s4://buck/x.h5: names of stores begin with s3://")
+    for name in ("x.h5", "./x.h5", ".//x.h5"):
+        fails(f"the default bucket, {name}", [args.tool, "ls", name], {"HS_BUCKET": tmp}, f"{name} (file://{tmp}/x.h5): no such domain or folder")
     fails("load of what isn't in S3", [args.tool, "load", "s3://buck/x.h5", f"{tmp}/out.h5"], S3, "s3://buck/x.h5", "NoSuchKey")
+
+
+def config(tmp):
+    with open(f"{tmp}/config", "w") as f:
+        f.write("# of ours\nretries = 3\nregoin = us-east-1\n")
+    read("a setting in a file", "x.h5", {**BY_NAME, "H5BUCKET_CONFIG": f"{tmp}/config"}, f"'regoin' in line 3 of {tmp}/config is no setting")
+
+
+def no_room(tmp):
+    """What is left when a program ends is told, once."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+    r = subprocess.run([args.write, "leave", f"{tmp}/full.h5", os.devnull], env={**clean, **BY_NAME, "HDF5_PLUGIN_PATH": args.plugin},
+                       capture_output=True, text=True, preexec_fn=limit)
+    if r.returncode < 0 or r.stderr.count("full.h5: changes are lost: ") != 1 or "File too large" not in r.stderr:
+        problems.append(f"a full disk: ended with {r.returncode}: {r.stderr[-4000:]}")
 
 
 def places(tmp):
@@ -106,6 +127,8 @@ def places(tmp):
 with tempfile.TemporaryDirectory() as tmp:
     settings()
     names(tmp)
+    config(tmp)
     places(tmp)
+    no_room(tmp)
 print("\n\n".join(problems) if problems else "everybody says what is wrong")
 raise SystemExit(bool(problems))
