@@ -148,6 +148,11 @@ static void write_files(struct bkt_jout *j, const struct source *src)
 static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
 {
     struct bkt_jout *j = &job->out;
+    for (int i = 0; i < n; i++) { /* before anything is printed */
+        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(job->src->file, names[i], H5P_DEFAULT);
+        if (dset < 0)
+            return h5_fail(err, names[i]);
+    }
     bkt_jout_init(j, stdout);
     bkt_jout_open(j, NULL, '{');
     bkt_jout_str(j, "format", BKT_CHUNK_MAP_FORMAT);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buf.h"
@@ -164,8 +165,13 @@ static int run(struct bkt_tool *t)
     struct bkt_err                err  = {.n = 0};
     BKT_CLEANUP(bkt_freep) char  *file = t->n_args > 1 ? strdup(t->args[1]) : default_name(t->args[0]);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
+    struct stat                              there;
     if (!file || bkt_buf_addf(&part, "%s.part-%ld", file, (long)getpid()) < 0)
         return bkt_tool_fail(t, "out of memory");
+    if (bkt_name_has_scheme(file))
+        return bkt_tool_fail(t, "%s: a file of this machine is made; h5bucket cp copies a domain into a bucket", file);
+    if (stat(file, &there) == 0 && S_ISDIR(there.st_mode))
+        return bkt_tool_fail(t, "%s is a folder; say which file in it is to be made", file);
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
     g.file = file;

@@ -178,6 +178,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
+    if (o.append && o.no_clobber)
+        return bkt_tool_usage(t, "--append changes a domain that exists, --no-clobber leaves it: only one of them");
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
         return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
     if (!info)

@@ -14,6 +14,8 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
     struct snapshot_told                         told = {0};
     BKT_PASS(bkt_place_open(t->args[0], &t->set, &p, err));
     BKT_PASS(bkt_doc_get(p.store, p.path, &doc, err));
+    if (doc.what == BKT_IS_FOLDER)
+        BKT_FAIL(err, BKT_EUNSUP, "%s is a folder, not a domain", t->args[0]);
     if (doc.what != BKT_IS_DOMAIN)
         return bkt_place_absent(&p, t->args[0], "no such domain", err);
     BKT_PASS(bkt_doc_may(&doc.doc, p.path, &t->set, BKT_ACL_UPDATE, err));

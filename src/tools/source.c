@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "domain.h"
 #include "h5.h"
 #include "model.h"
 #include "num.h"
@@ -250,7 +251,10 @@ int source_open(const char *name, const char *driver, const struct bkt_settings 
         rc = driver ? open_by(driver, s, member, err) : open_found(s, member, err);
     if (rc < 0) {
         source_close(s);
-        return rc;
+        if (bkt_domain_probe(name, set, NULL) != 1)
+            return rc;
+        bkt_err_clear(err);
+        BKT_FAIL(err, BKT_EINVAL, "%s is a domain, not an HDF5 file: h5bucket cp copies it, and ls -v shows its chunks", name);
     }
     *out = s;
     return BKT_OK;

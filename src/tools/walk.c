@@ -322,6 +322,17 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
 
 #define MAX_SOFT 32 /* HDF5 follows 16, unless a program asks for more (H5Pset_nlinks) */
 
+static int no_link(struct bkt_domain *d, const char *name, bool is_group, const char *path, size_t n, struct bkt_err *err)
+{
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    const char *in = n ? path : "/";
+    int         k  = n ? (int)n : 1;
+    if (!is_group)
+        BKT_FAIL(err, BKT_ENOENT, "%s: %.*s is no group, so \"%s\" is not in it", bkt_domain_name(d), k, in, name);
+    BKT_FAIL(err, BKT_ENOENT, "%s: no link \"%s\" in group %.*s", bkt_domain_name(d), name, k, in);
+}
+
 /* Follows one component; *path may be replaced by a soft link's target and the rest. */
 static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const char **rest, unsigned *soft, struct bkt_err *err)
 {
@@ -335,7 +346,7 @@ static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const ch
     int                    rc = BKT_OK;
     char                  *to = NULL;
     if (!l)
-        rc = BKT_ERR(err, BKT_ENOENT, "%s: no link \"%s\" in %s", bkt_domain_name(d), name, at->text);
+        rc = no_link(d, name, o->kind == BKT_GROUP, *path, (size_t)(*rest - *path), err);
     else if (l->cls == BKT_L_HARD)
         *at = l->id;
     else if (l->cls != BKT_L_SOFT)

@@ -10,6 +10,22 @@ def test_sources_of_the_same_name_are_both_named(b):
               "would both become", "a name of its own", rc=2)
 
 
+def test_what_is_asked_of_the_wrong_kind_of_thing_is_told(b):
+    d, plain = b.fx("groups.h5"), os.path.join(b.fixtures, "native", "groups.h5")
+    fails(b.run("stat", d, "/a/nothing"), 'no link "nothing" in group /a')
+    fails(b.run("stat", d, "nothing"), 'no link "nothing" in group /')
+    fails(b.run("stat", d, "/a/ds1/x"), '/a/ds1 is no group, so "x" is not in it')
+    fails(b.run("get", d, "s3://somewhere/x.h5"), "s3://somewhere/x.h5", "h5bucket cp")
+    fails(b.run("get", "-f", d, b.tmp), f"{b.tmp} is a folder")
+    for verb in ("load", "chunks"):
+        fails(b.run(verb, d, *([b.new()] if verb == "load" else [])), f"{d} is a domain, not an HDF5 file", "h5bucket cp")
+    fails(b.run("load", "-a", "-n", plain, b.new()), "--append", "--no-clobber", rc=2)
+    fails(b.run("snapshot", b.mine), f"{b.mine} is a folder, not a domain")
+    r = b.run("chunks", plain, "/a/ds1", "/nothing")
+    fails(r, "/nothing")
+    assert r.stdout == "", "half a text"
+
+
 # ---- a plain web server ----
 @dir_only
 def test_domains_on_a_plain_web_server_are_read_and_not_written(b):
