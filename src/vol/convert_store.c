@@ -39,15 +39,6 @@ void bkt_stored_fini(struct bkt_stored *s)
     s->end = NULL;
 }
 
-static void *room(struct run *r, size_t n, size_t size)
-{
-    size_t bytes;
-    void  *p = bkt_mul_size(n, size, &bytes) ? calloc(1, bytes ? bytes : 1) : NULL;
-    if (!p)
-        (void)BKT_ERR(r->err, BKT_ENOMEM, "no memory to convert %zu elements of %zu bytes", n, size);
-    return p;
-}
-
 static struct bkt_column column_of(const struct source *s) { return (struct bkt_column){.base = s->base, .stride = s->stride}; }
 
 /* ---- fixed size ---- */
@@ -74,7 +65,7 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
     size_t                               batch = n < BATCH ? n : BATCH;
     struct bkt_column                    col   = column_of(src);
     bool                                 there = dstride == c->src && c->src == wide; /* convert where the result belongs */
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : room(r, batch, wide);
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp  = there ? NULL : bkt_conv_room(batch, wide, r->err);
     if (!there && !tmp)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i += batch) {
@@ -107,7 +98,7 @@ static int side_by_side(struct run *r, const struct bkt_conv *c, const struct so
     *owned                = NULL;
     if (src->stride == c->dst)
         return BKT_OK;
-    unsigned char *packed = room(r, n, c->dst);
+    unsigned char *packed = bkt_conv_room(n, c->dst, r->err);
     if (!packed)
         return BKT_ENOMEM;
     bkt_column_gather(&col, 0, n, c->dst, packed);
@@ -131,7 +122,7 @@ static int array(struct run *r, const struct bkt_conv *c, const struct source *s
     BKT_PASS(side_by_side(r, c, src, n, &elems, &owned));
     if (dstride == c->src)
         return pack(r, &c->child[0], &elems, total, dst, c->child[0].src);
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = room(r, n, c->src);
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = bkt_conv_room(n, c->src, r->err);
     if (!tmp)
         return BKT_ENOMEM;
     bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->src, tmp);
@@ -263,7 +254,7 @@ static int join(struct run *r, const struct bkt_conv *base, const struct source 
         if (__builtin_add_overflow(*total, v.len, total))
             BKT_FAIL(r->err, BKT_EINVAL, "too many elements in sequences");
     }
-    *out = room(r, *total, base->dst);
+    *out = bkt_conv_room(*total, base->dst, r->err);
     if (!*out)
         return BKT_ENOMEM;
     for (size_t i = 0, at = 0; i < n; at += v.len, i++) {
@@ -299,7 +290,7 @@ static int store_sequences(struct run *r, const struct bkt_conv *c, const struct
 static int cut_arrays(struct run *r, const struct bkt_conv *c, const struct bkt_slice *old, size_t n, struct bkt_slice **out)
 {
     size_t each = (size_t)c->t->n_elems;
-    *out        = room(r, n, each * sizeof **out);
+    *out        = bkt_conv_room(n, each * sizeof **out, r->err);
     if (!*out)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -358,7 +349,7 @@ static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const s
 
 static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
 {
-    out->end = room(r, n, sizeof *out->end);
+    out->end = bkt_conv_room(n, sizeof *out->end, r->err);
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
@@ -379,8 +370,8 @@ static int store_fields(struct run *r, const struct bkt_conv *c, const struct so
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
     if (old) {
-        rest  = room(r, n, sizeof *rest);
-        field = room(r, n, sizeof *field);
+        rest  = bkt_conv_room(n, sizeof *rest, r->err);
+        field = bkt_conv_room(n, sizeof *field, r->err);
         if (!rest || !field)
             return BKT_ENOMEM;
         memcpy(rest, old, n * sizeof *rest);
@@ -415,7 +406,7 @@ static int put_together(struct run *r, const struct bkt_stored *fields, size_t n
 static int store_compounds(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
                            struct bkt_stored *out)
 {
-    struct bkt_stored *fields = room(r, c->n_child, sizeof *fields);
+    struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
     if (!fields)
         return BKT_ENOMEM;
     int rc = store_fields(r, c, src, n, old, fields);

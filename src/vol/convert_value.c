@@ -31,12 +31,12 @@ static const unsigned char *element(const struct bkt_column *col, size_t i)
     return col->slices ? col->slices[i].p : col->base + i * col->stride;
 }
 
-static void *room(struct run *r, size_t n, size_t size)
+void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
 {
     size_t bytes;
     void  *p = bkt_mul_size(n, size, &bytes) ? calloc(1, bytes ? bytes : 1) : NULL;
     if (!p)
-        (void)BKT_ERR(r->err, BKT_ENOMEM, "no memory to convert %zu elements of %zu bytes", n, size);
+        (void)BKT_ERR(err, BKT_ENOMEM, "no memory to convert %zu elements of %zu bytes", n, size);
     return p;
 }
 
@@ -121,8 +121,8 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
     bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory, which holds nothing else */
     size_t         batch = n < BATCH ? n : BATCH;
     bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or where they lie */
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : room(r, batch, wide);
-    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? room(r, batch, c->dst) : NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
+    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, c->dst, r->err) : NULL;
 
     if ((!there && !here && !tmp) || (c->partial && !bkg))
         return BKT_ENOMEM;
@@ -221,7 +221,7 @@ int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, st
 static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_column *col, size_t n, struct sequences *q)
 {
     struct bkt_slice s;
-    q->len = room(r, n, sizeof *q->len);
+    q->len = bkt_conv_room(n, sizeof *q->len, r->err);
     if (!q->len)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -230,9 +230,9 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
         q->total += q->len[i]; /* at most the bytes that are there */
     }
     if (base->src)
-        q->packed = room(r, q->total, base->src);
+        q->packed = bkt_conv_room(q->total, base->src, r->err);
     else
-        q->slices = room(r, q->total, sizeof *q->slices);
+        q->slices = bkt_conv_room(q->total, sizeof *q->slices, r->err);
     if (!q->packed && !q->slices)
         return BKT_ENOMEM;
     for (size_t i = 0, at = 0; i < n; at += q->len[i++]) {
@@ -252,7 +252,7 @@ static int vlen(struct run *r, const struct bkt_conv *c, const struct bkt_column
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(sequences_fini) struct sequences q = {0};
     BKT_PASS(flatten(r, base, col, n, &q));
-    BKT_CLEANUP(bkt_freep) unsigned char *elems = room(r, q.total, base->dst);
+    BKT_CLEANUP(bkt_freep) unsigned char *elems = bkt_conv_room(q.total, base->dst, r->err);
     if (!elems)
         return BKT_ENOMEM;
     struct bkt_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
@@ -281,7 +281,7 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
         return BKT_OK;
     }
     if (c->src) {
-        unsigned char *packed = room(r, n, c->src);
+        unsigned char *packed = bkt_conv_room(n, c->src, r->err);
         if (!packed)
             return BKT_ENOMEM;
         bkt_column_gather(col, 0, n, c->src, packed);
@@ -289,7 +289,7 @@ static int array_elements(struct run *r, const struct bkt_conv *c, const struct 
         *out   = (struct bkt_column){.base = packed, .stride = c->child[0].src};
         return BKT_OK;
     }
-    struct bkt_slice *slices = room(r, n, each * sizeof *slices);
+    struct bkt_slice *slices = bkt_conv_room(n, each * sizeof *slices, r->err);
     *owned = slices;
     if (!slices)
         return BKT_ENOMEM;
@@ -315,7 +315,7 @@ static int array(struct run *r, const struct bkt_conv *c, const struct bkt_colum
     BKT_PASS(array_elements(r, c, col, n, each, &all, &owned));
     if (dstride == c->dst)
         return convert(r, base, &all, total, dst, base->dst);
-    tmp = room(r, n, c->dst);
+    tmp = bkt_conv_room(n, c->dst, r->err);
     if (!tmp)
         return BKT_ENOMEM;
     bkt_column_gather(&(struct bkt_column){.base = dst, .stride = dstride}, 0, n, c->dst, tmp);
@@ -330,7 +330,7 @@ static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bk
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
     struct bkt_column from = *col;
     if (col->slices) {
-        packed = room(r, n, c->src);
+        packed = bkt_conv_room(n, c->src, r->err);
         if (!packed)
             return BKT_ENOMEM;
         bkt_column_gather(col, 0, n, c->src, packed);
@@ -350,8 +350,8 @@ static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_co
 {
     if (c->src)
         return fixed_fields(r, c, col, n, dst, dstride);
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = room(r, n, sizeof *rest);
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *field = room(r, n, sizeof *field);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = bkt_conv_room(n, sizeof *rest, r->err);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *field = bkt_conv_room(n, sizeof *field, r->err);
     if (!rest || !field)
         return BKT_ENOMEM;
     memcpy(rest, col->slices, n * sizeof *rest);

@@ -65,6 +65,8 @@ BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_f
                                  const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
                                  struct bkt_err *err);
 
+/** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: there is none, and @p err says so. */
+void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
 /* Between a column and packed elements of @p size */
 void bkt_column_gather(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *to);
 void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigned char *dst, size_t dstride);
