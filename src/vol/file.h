@@ -1,4 +1,4 @@
-/* Open files: what file.c offers to its siblings. */
+/* Open files: what file.c, file_ids.c (what is open of them) and file_links.c (what they lead to) offer to their siblings. */
 #ifndef BKT_VOL_FILE_H
 #define BKT_VOL_FILE_H
 

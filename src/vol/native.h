@@ -1,4 +1,5 @@
-/* Plain HDF5 files behind external links: our objects that only pass on to an id of HDF5's native connector. */
+/* Plain HDF5 files, which the program opened or an external link led to: our objects that only pass on to an id of HDF5's native
+ * connector. */
 #ifndef BKT_NATIVE_H
 #define BKT_NATIVE_H
 

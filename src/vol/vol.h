@@ -43,8 +43,8 @@ struct bkt_vobj {
     bool                     by_mount;     /* `path` leads through where its file is mounted */
     unsigned                 hidden;       /* so many mounts cover the path: it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
-    hid_t                    native_id;    /* an external link led into a plain HDF5 file: everything is passed on to
-                                              this id; H5I_INVALID_HID otherwise */
+    hid_t                    native_id;    /* of a plain HDF5 file (native.h): everything is passed on to this id;
+                                              H5I_INVALID_HID otherwise */
     char                    *outside; /* FILE: stands for the object `path` of the file of this name (outside.h) */
     char                    *called;  /* FILE, plain: by which name it is known; NULL: HDF5's */
     /* DATASET */
