@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+FAR_MS = 100  # until the first byte, from the server that is far away
+
 NGINX = """
 load_module {modules}/ndk_http_module.so;
 load_module {modules}/ngx_http_lua_module.so;
@@ -51,8 +53,8 @@ http {{
         listen 127.0.0.1:{far} backlog=4096; client_max_body_size 0;
         location / {{
             content_by_lua_block {{
-                if ngx.req.get_method() == "PUT" then return take_paced("{dir}", 50e6, 0.1) end
-                ngx.sleep(0.1) serve_paced("{dir}", 50e6)
+                if ngx.req.get_method() == "PUT" then return take_paced("{dir}", 50e6, {far_delay}) end
+                ngx.sleep({far_delay}) serve_paced("{dir}", 50e6)
             }}
         }}
     }}
@@ -137,8 +139,8 @@ class Server:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=self.folder, **ports, modules=MODULES, delay=self.delay_ms / 1000, files=files, cached=max(files - 5000, 100),
-                                 here=os.path.dirname(os.path.abspath(__file__)),
+            f.write(NGINX.format(dir=self.folder, **ports, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
+                                 files=files, cached=max(files - 5000, 100), here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
 
     def start(self, nginx):
