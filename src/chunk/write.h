@@ -35,9 +35,13 @@ struct bkt_write {
  *         (the cache is full of data that can't be stored, or a large request) */
 BKT_NODISCARD int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *err);
 
+/** Whether HDF5 leaves the filters out of the chunk that begins at @p offset, within the extent: a partial one, where
+ *  H5Pset_chunk_opts() says so.  It is stored with filters all the same. */
+bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
+
 /** Store (or read) a chunk as HDF5's filters make it, H5Dwrite_chunk and H5Dread_chunk.
  * @param offset  of the chunk's first element in the dataset; a multiple of the chunk shape that was asked for
- * @param mask    filters that were left out
+ * @param mask    filters that were left out; of a plain chunk none, it is all the elements
  * @return BKT_OK; BKT_EINVAL: no such chunk, not chunked; BKT_EUNSUP: as for bkt_dataset_write(), and variable-length types;
  *         reading: BKT_ENOENT, the chunk isn't stored */
 BKT_NODISCARD int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,

@@ -1,7 +1,8 @@
 /* Chunks as the program's own filters made them: H5Dwrite_chunk, H5Dread_chunk.
  *
  * Where the dataset holds HDF5's bytes in the chunk shape that was asked for, they are stored and given back as they are.
- * Else (chunks stored together, datasets of HSDS) they are decoded and encoded on the way; the values are the same. */
+ * Else (chunks stored together, datasets of HSDS) they are decoded and encoded on the way; the values are the same.
+ * So are partial chunks that HDF5 leaves the filters out of: here, where HSDS reads them, they are filtered as all others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,19 @@ struct asked {
     size_t         bytes;
     uint64_t       coord[BKT_MAX_RANK]; /* of the stored chunk, when it is one */
     bool           same;                /* it is, and holds what HDF5's filters made */
+    bool           plain;               /* the program's bytes are its elements, with no filters */
 };
+
+bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
+{
+    const struct bkt_layout *l = &ds->layout;
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) || !ds->n_filters)
+        return false;
+    for (unsigned d = 0; d < l->user_rank; d++)
+        if (ds->space.dims[d] > offset[d] && ds->space.dims[d] - offset[d] < l->user_dims[d])
+            return true;
+    return false;
+}
 
 static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, struct asked *a, struct bkt_err *err)
 {
@@ -49,6 +62,7 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
             BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of more than 2^64 elements", io->obj->id.text);
     }
     a->mem.n_elems = a->box.n_elems;
+    a->plain       = bkt_chunk_is_plain(io->ds, offset);
     uint64_t bytes;
     if (!bkt_mul_u64(a->elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2)
         BKT_FAIL(err, BKT_EFORMAT, "dataset %s: chunk of %llu elements", io->obj->id.text, (unsigned long long)a->elems);
@@ -105,6 +119,21 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
     return bkt_dataset_write(&w, 1, err);
 }
 
+/* HDF5 doesn't look at the mask either. */
+static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc  = {0};
+    uint32_t mask = 0;
+    if (n != a->bytes)
+        BKT_FAIL(err, BKT_EINVAL, "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n, a->bytes);
+    if (!a->same)
+        return put_decoded(io, a, UINT32_MAX, p, n, err);
+    BKT_PASS(asked_pipeline(io, a, &pipe, err));
+    BKT_PASS(bkt_pipeline_encode(&pipe, p, n, &enc, &mask, err));
+    return put_raw(io, a, mask, enc.ptr, enc.len, err);
+}
+
 int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask, const void *p, size_t n,
                             struct bkt_err *err)
 {
@@ -112,10 +141,23 @@ int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint3
     BKT_PASS(bkt_write_check(io, err));
     BKT_PASS(asked_chunk(io, offset, &a, err));
     bkt_write_drop_cached(io, a.coord);
+    if (a.plain)
+        return put_plain(io, &a, p, n, err);
     return a.same ? put_raw(io, &a, mask, p, n, err) : put_decoded(io, &a, mask, p, n, err);
 }
 
 /* ---- read ---- */
+
+/* The chunk's elements, put together of what is stored. */
+static int get_elements(struct bkt_dsetio *io, const struct asked *a, unsigned char *all, struct bkt_err *err)
+{
+    for (size_t i = 0; io->fill && i < a->elems; i++)
+        memcpy(all + i * io->elem_size, io->fill->data, io->elem_size);
+    struct bkt_read r  = {.io = io, .file = &a->box, .mem = &a->mem, .dst = all};
+    int             rc = bkt_read_run(&r, 1, err);
+    bkt_read_fini(&r);
+    return rc;
+}
 
 static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
 {
@@ -123,14 +165,24 @@ static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_
     BKT_CLEANUP(bkt_freep) unsigned char              *all  = malloc(a->bytes + 1);
     if (!all)
         BKT_NOMEM(err);
-    for (size_t i = 0; io->fill && i < a->elems; i++)
-        memcpy(all + i * io->elem_size, io->fill->data, io->elem_size);
-    struct bkt_read r  = {.io = io, .file = &a->box, .mem = &a->mem, .dst = all};
-    int             rc = bkt_read_run(&r, 1, err);
-    bkt_read_fini(&r);
-    BKT_PASS(rc);
+    BKT_PASS(get_elements(io, a, all, err));
     BKT_PASS(asked_pipeline(io, a, &pipe, err));
     return bkt_pipeline_encode(&pipe, all, a->bytes, out, mask, err);
+}
+
+static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           raw  = {0};
+    uint32_t left_out = 0;
+    if (bkt_buf_resize(out, a->bytes) < 0)
+        BKT_NOMEM(err);
+    *mask = 0;
+    if (!a->same)
+        return get_elements(io, a, out->ptr, err);
+    BKT_PASS(bkt_chunk_read_raw(io, a->coord, &raw, &left_out, err));
+    BKT_PASS(asked_pipeline(io, a, &pipe, err));
+    return bkt_pipeline_decode(&pipe, left_out, raw.ptr, raw.len, out->ptr, a->bytes, err);
 }
 
 int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out, uint32_t *mask, struct bkt_err *err)
@@ -139,5 +191,7 @@ int bkt_dataset_read_chunk(struct bkt_dsetio *io, const uint64_t *offset, struct
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
     BKT_PASS(asked_chunk(io, offset, &a, err));
+    if (a.plain)
+        return get_plain(io, &a, out, mask, err);
     return a.same ? bkt_chunk_read_raw(io, a.coord, out, mask, err) : get_encoded(io, &a, out, mask, err);
 }

@@ -194,10 +194,7 @@ static int move_chunk(struct copy *c, hid_t from, hid_t to, const hsize_t *chunk
 static int move_chunks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t dcpl, const struct chunks *k)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf buf = {0};
-    unsigned opts = 0;
-    if (H5Pget_nfilters(dcpl) <= 0 || has_pointers(type) || H5Pget_chunk_opts(dcpl, &opts) < 0)
-        return 0;
-    if (opts && !bkt_copy_ours(to)) /* HDF5 would take ours at the edge, which are filtered, for what isn't */
+    if (H5Pget_nfilters(dcpl) <= 0 || has_pointers(type))
         return 0;
     for (size_t i = 0; i < k->n; i++) {
         int rc = move_chunk(c, from, to, chunk_at(k, i), i == 0, &buf);

@@ -1,8 +1,8 @@
 /* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk and the like, as far as they mean something here.
  *
  * Where chunk objects hold several whole chunks of the shape that was asked for (layout_choose.h, and HSDS does so too) it is
- * those that are shown; the size of one is then that of the bytes which H5Dread_chunk gives.  Else chunks are shown as they
- * are stored. */
+ * those that are shown; the size of one is then that of the bytes which H5Dread_chunk gives.  So it is of partial chunks that HDF5
+ * leaves the filters out of.  Else chunks are shown as they are stored. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
@@ -53,20 +53,30 @@ struct chunk {
     struct bkt_chunk_info info;
 };
 
-/* What H5Dread_chunk gives of a chunk that lies in a larger object. */
+static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, uint64_t *offset)
+{
+    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
+        offset[i] = coord[i] * shown_dims(o)[i];
+}
+
+/* Of one that isn't shown as it is stored: what H5Dread_chunk gives. */
 static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     uint64_t offset[BKT_MAX_RANK];
-    if (!d->n_filters) {
-        c->info.size = d->type->size;
+    bool     plain;
+    offset_of(o, c->coord, offset);
+    plain = bkt_chunk_is_plain(d, offset);
+    if (!is_split(o) && !plain)
+        return BKT_OK;
+    if (!d->n_filters || plain) {
+        c->info.filter_mask = 0;
+        c->info.size        = d->type->size;
         for (unsigned i = 0; i < d->layout.rank; i++)
             c->info.size *= d->layout.user_dims[i];
         return BKT_OK;
     }
-    for (unsigned i = 0; i < d->layout.rank; i++)
-        offset[i] = c->coord[i] * d->layout.user_dims[i];
     BKT_PASS(bkt_dataset_read_chunk(o->io, offset, &raw, &c->info.filter_mask, err));
     c->info.size = raw.len;
     return BKT_OK;
@@ -151,13 +161,7 @@ static int chunk_at(struct bkt_vobj *o, size_t i, struct chunk *out, struct bkt_
     const unsigned char *p    = o->chunks.ptr + i * record(o);
     memcpy(out->coord, p, rank * sizeof out->coord[0]);
     memcpy(&out->info, p + rank * sizeof out->coord[0], sizeof out->info);
-    return is_split(o) ? measure(o, out, err) : BKT_OK;
-}
-
-static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, hsize_t *offset)
-{
-    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
-        offset[i] = coord[i] * shown_dims(o)[i];
+    return measure(o, out, err);
 }
 
 /* Where in the object or file that holds it.  HADDR_UNDEF says to programs (h5py) that there is no chunk. */
@@ -242,7 +246,7 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     for (unsigned i = 0; i < l->rank; i++)
         stored[i] = offset[i] / l->dims[i];
     BKT_PASS(bkt_chunk_locate(io, stored, &c.info, err));
-    if (c.info.exists && is_split(o))
+    if (c.info.exists)
         BKT_PASS(measure(o, &c, err));
     *info = c.info;
     return BKT_OK;
@@ -311,7 +315,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = a->chunk_read.offset[i];
-    if (is_split(o))
+    if (is_split(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
         BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));

@@ -294,10 +294,102 @@ static void with_events(hid_t f, struct out *o)
     say_result(o, "H5ESclose", H5ESclose(es));
 }
 
+/* ---- partial chunks without filters ---- */
+
+static void say_chunks(struct out *o, hid_t d, const char *what, hsize_t size, hsize_t chunk)
+{
+    unsigned char *raw  = calloc(size + chunk, sizeof(int));
+    unsigned       mask = 9;
+    for (hsize_t at = 0, stored = 0; at < size; at += chunk) {
+        uint32_t direct = 9;
+        say_result(o, what, H5Dget_chunk_info_by_coord(d, &at, &mask, NULL, &stored));
+        say(o, "at %" PRIuHSIZE " mask %u, whole %d", at, mask, stored == chunk * sizeof(int));
+        say_result(o, "H5Dread_chunk", H5Dread_chunk(d, H5P_DEFAULT, &at, &direct, raw));
+        say(o, "mask %u", direct);
+        if (at + chunk > size)
+            say_bytes(o, "as they are", raw, (size_t)(size - at) * sizeof(int));
+    }
+    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw));
+    say_bytes(o, "elements", raw, (size_t)size * sizeof(int));
+    free(raw);
+}
+
+static void extend(struct out *o, hid_t d, hsize_t to, hsize_t chunk)
+{
+    say_result(o, "H5Dset_extent", H5Dset_extent(d, &to));
+    say_chunks(o, d, "another extent", to, chunk);
+}
+
+/* A file that is HDF5's own on both sides, with the same dataset. */
+static void copy_edges(hid_t f, struct out *o, hid_t dcpl, hid_t space, const int *v, hsize_t size, hsize_t chunk)
+{
+    hid_t fapl = new_fapl(o);
+    H5Pset_fapl_core(fapl, 1 << 16, false);
+    hid_t own = H5Fcreate("partial.h5", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t d   = H5Dcreate2(own, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Dclose(d);
+    static const char *const names[] = {"from it", "back"};
+    for (int i = 0; i < 2; i++) {
+        hid_t to = i ? own : f;
+        say_result(o, "H5Ocopy", i ? H5Ocopy(f, "from it", own, names[i], H5P_DEFAULT, H5P_DEFAULT)
+                                   : H5Ocopy(own, "d", f, names[i], H5P_DEFAULT, H5P_DEFAULT));
+        d = H5Dopen2(to, names[i], H5P_DEFAULT);
+        say_chunks(o, d, names[i], size, chunk);
+        H5Dclose(d);
+    }
+    H5Fclose(own);
+    H5Pclose(fapl);
+}
+
+static void edges(hid_t f, struct out *o, hsize_t chunk)
+{
+    hsize_t size = 2 * chunk + 7, most = H5S_UNLIMITED, at = 2 * chunk, full = chunk, stored = 0;
+    int    *v    = calloc(3 * chunk, sizeof *v);
+    hid_t   s    = H5Screate_simple(1, &size, &most), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    for (hsize_t i = 0; i < size; i++)
+        v[i] = (int)(i / 5);
+    H5Pset_chunk(dcpl, 1, &chunk);
+    H5Pset_chunk_opts(dcpl, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
+    H5Pset_shuffle(dcpl);
+    H5Pset_deflate(dcpl, 3);
+    hid_t d = H5Dcreate2(f, "d", H5T_NATIVE_INT, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    say_chunks(o, d, "written", size, chunk);
+    copy_edges(f, o, dcpl, s, v, size, chunk);
+
+    uint32_t mask = 0;
+    int     *raw  = calloc(chunk, sizeof *raw);
+    for (hsize_t i = 0; i < 7; i++)
+        raw[i] = 1000 + (int)i;
+    say_result(o, "H5Dwrite_chunk", H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, chunk * sizeof *raw, raw));
+    say_chunks(o, d, "written raw", size, chunk);
+    if (o->ours) /* HDF5 takes it, and reads beyond it */
+        CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, 20, raw) < 0 && strstr(error_text(), "20 bytes for a partial chunk"),
+              "a partial chunk that is too short is taken");
+    extend(o, d, 2 * chunk + 9, chunk);
+    H5Dset_extent(d, &(hsize_t){3 * chunk});
+    H5Dread_chunk(d, H5P_DEFAULT, &at, &mask, raw);
+    H5Dget_chunk_storage_size(d, &at, &stored);
+    say(o, "a chunk that has become full is filtered %d", stored < chunk * sizeof *raw);
+    say_result(o, "into another", H5Dwrite_chunk(d, H5P_DEFAULT, mask, &full, (size_t)stored, raw));
+    extend(o, d, 2 * chunk - 2, chunk);
+    free(raw);
+    H5Dclose(d);
+    H5Pclose(dcpl);
+    H5Sclose(s);
+    free(v);
+}
+
+static void edges_small(hid_t f, struct out *o) { edges(f, o, 40); }
+static void edges_large(hid_t f, struct out *o) { edges(f, o, 20000); } /* chunk objects of their own */
+
 static const struct write_case cases[] = {
     {"datasets' creation lists", datasets, datasets_stored},
     {"creation lists of groups, types and attributes", other_objects, other_objects_stored},
     {"calls with an event set", with_events, NULL},
+    {"partial chunks without filters", edges_small, NULL},
+    {"large partial chunks without filters", edges_large, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
