@@ -36,6 +36,7 @@ struct bkt_file_store {
     int                  root; /* open directory */
     uint64_t             max_object;
     bool                 fsync;
+    uint64_t             deadline_ms; /* how long a key's lock is waited for */
     atomic_bool          swept; /* what killed writers left was looked for */
     pthread_mutex_t      sync_lock; /* guards syncs */
     pthread_cond_t       synced;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +24,16 @@
  * for TURN_PATIENCE seconds is stopped or hangs on the disk; TURN_MOST is a thousand turns of ten times that. */
 #define TURN_PATIENCE 5
 #define TURN_MOST     120
+/* How long between two looks at a key's lock, at first and at most: it is held for the time of a rename, well below 1 ms. */
+#define LOCK_PAUSE_NS      50000
+#define LOCK_PAUSE_MOST_NS 2000000
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */
 #define STALE       86400 /* seconds after which a temporary file has no writer any more; a PUT takes no day */
 
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
 {
-    st->fsync = set->fsync;
+    st->fsync       = set->fsync;
+    st->deadline_ms = set->deadline_ms;
     bkt_file_sync_init(st);
 }
 
@@ -69,20 +74,6 @@ static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
     return fd;
 }
 
-/* [F2]; the lock ends with the process, too */
-static int lock_key(struct bkt_file_store *st, const char *key)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", bkt_file_hash(key) % N_LOCKS);
-    int fd = open_scratch(st, name, O_RDWR);
-    while (fd >= 0 && flock(fd, LOCK_EX) < 0)
-        if (errno != EINTR) {
-            (void)close(fd);
-            return -1;
-        }
-    return fd;
-}
-
 /* Not by close() alone: a process that was forked meanwhile has the descriptor as well, for as long as it runs. */
 void bkt_file_unlock(int fd)
 {
@@ -107,6 +98,48 @@ static time_t seconds_now(void)
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec;
+}
+
+/* Nobody can be passed over who is stopped while he holds a key's lock: he may go on any time, with what he has found. */
+static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
+{
+    struct timespec pause  = {0, LOCK_PAUSE_NS};
+    bool            waited = false;
+    time_t          begun  = 0;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK) {
+            (void)bkt_file_fail(req, "lock of");
+            return false;
+        }
+        begun  = waited ? begun : seconds_now();
+        waited = true;
+        if ((uint64_t)(seconds_now() - begun) * 1000 > st->deadline_ms) {
+            (void)BKT_REQ_FAIL(req, BKT_ETIME, "%s: somebody has kept %s/%s locked for %" PRIu64 " ms (deadline_ms): another writer "
+                               "that is stopped?", req->key, st->base.uri, name, st->deadline_ms);
+            return false;
+        }
+        (void)nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec * 2 < LOCK_PAUSE_MOST_NS ? pause.tv_nsec * 2 : LOCK_PAUSE_MOST_NS;
+    }
+    return true;
+}
+
+/* [F2]; the lock ends with the process, too.  Negative: the request has failed. */
+static int lock_key(struct bkt_file_store *st, struct bkt_req *req)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", bkt_file_hash(req->key) % N_LOCKS);
+    int fd = open_scratch(st, name, O_RDWR);
+    if (fd < 0) {
+        (void)bkt_file_fail(req, "lock of");
+        return -1;
+    }
+    if (wait_for_lock(st, req, fd, name))
+        return fd;
+    bkt_file_closep(&fd);
+    return -1;
 }
 
 /* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too.  But as long as
@@ -276,10 +309,8 @@ static void put_object(struct bkt_file_store *st, struct bkt_req *req)
         (void)unlinkat(st->root, temp, 0);
         return;
     }
-    int lock = lock_key(st, req->key);
-    if (lock < 0) {
-        (void)bkt_file_fail(req, "lock of");
-    } else {
+    int lock = lock_key(st, req);
+    if (lock >= 0) {
         bool exists = current(st, req->key, &old, etag);
         (void)(bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(req, fd, &old) < 0) ||
                publish(st, req, temp, &new_dirs) < 0);
@@ -316,11 +347,9 @@ static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
 {
     struct stat              old;
     char                     etag[BKT_ETAG_MAX];
-    BKT_CLEANUP(unlockp) int lock = lock_key(st, req->key);
-    if (lock < 0) {
-        (void)bkt_file_fail(req, "lock of");
+    BKT_CLEANUP(unlockp) int lock = lock_key(st, req);
+    if (lock < 0)
         return;
-    }
     if (bkt_req_condition(req, current(st, req->key, &old, etag) ? etag : NULL) < 0)
         return;
     if (unlinkat(st->root, req->key, 0) == 0) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -299,6 +300,47 @@ static void no_file_is_standard_input(void)
     (void)close(kept);
 }
 
+static void *puts_one(void *arg)
+{
+    struct bkt_req r = {.op = BKT_PUT, .key = "p/kept", .put = "x", .put_len = 1};
+    static int     rc;
+    rc = bkt_store_run(arg, &r, 1, NULL);
+    CHECK(rc == BKT_OK || (r.err && strstr(r.err->frame[0].msg, "another writer that is stopped?")), "it says why");
+    bkt_req_fini(&r);
+    atomic_store(&came, true);
+    return &rc;
+}
+
+/* Who is stopped with a key's lock may go on any time, and others can't go past him: they are told, and can try again. */
+static void stopped_writers_are_told(void)
+{
+    struct bkt_store *st = open_store(uri, "deadline_ms=3000");
+    pthread_t         t;
+    void             *rc = NULL;
+    int               kept[256];
+    char              name[40];
+    for (int i = 0; i < 256; i++) {
+        (void)snprintf(name, sizeof name, ".h5bucket/lock/%02x", (unsigned)i);
+        kept[i] = open(path_of(name), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+        CHECK(kept[i] >= 0 && flock(kept[i], LOCK_EX) == 0, "%s", name);
+    }
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&came, false);
+        CHECK(pthread_create(&t, NULL, puts_one, st) == 0, "thread");
+        let_pass(0);
+        let_pass(3);
+        CHECK(!atomic_load(&came), "it waits for deadline_ms");
+        if (i)
+            for (int k = 0; k < 256; k++)
+                (void)close(kept[k]);
+        else
+            let_pass(1);
+        CHECK(pthread_join(t, &rc) == 0 && *(int *)rc == (i ? BKT_OK : BKT_ETIME), "%d", *(int *)rc);
+    }
+    CHECK(exists("p/kept") && del(st, "p/kept") == BKT_OK, "the second one is stored");
+    bkt_store_close(st);
+}
+
 int main(void)
 {
     char cmd[64];
@@ -314,6 +356,7 @@ int main(void)
     killed_writers_do_not_matter(st);
     empty_directories_go(st);
     turns_come(st);
+    stopped_writers_are_told();
     writing_and_deleting_at_once(st);
     bkt_store_close(st);
     st = open_store(uri, "fsync=no");
