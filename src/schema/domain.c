@@ -61,19 +61,6 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
     return BKT_OK;
 }
 
-/* Path without its last component; false when there is none left. */
-static bool go_up(char *path)
-{
-    char *cut = strrchr(path, '/');
-    if (cut)
-        *cut = 0;
-    else if (*path)
-        *path = 0;
-    else
-        return false;
-    return true;
-}
-
 /* Where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
 static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char *up, struct bkt_err *err)
 {
@@ -97,7 +84,7 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
     if (!up)
         BKT_NOMEM(err);
-    while (go_up(up)) {
+    while (bkt_name_up(up)) {
         bkt_buf_clear(&file);
         if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
             BKT_NOMEM(err);
@@ -134,7 +121,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
     int            rc    = BKT_ENOENT;
 
     memset(reqs, 0, sizeof reqs);
-    while (fits && count < BKT_COUNT(reqs) && go_up(up)) {
+    while (fits && count < BKT_COUNT(reqs) && bkt_name_up(up)) {
         ups[count]  = strdup(up);
         keys[count] = NULL;
         fits        = ups[count] && asprintf(&keys[count], "%s%s%s", up, *up ? "/" : "", key) >= 0;

@@ -30,6 +30,8 @@ BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *se
 /** The same, and of a bucket, whose path is "". */
 BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
                                      struct bkt_err *err);
+/** Cut a path in a store to that of the folder above, which is "" for the bucket itself; false: it was that. */
+bool              bkt_name_up(char *path);
 /** Release what is in @p n; the struct itself is the caller's. */
 void              bkt_name_fini(struct bkt_name *n);
 /** Whether @p name begins with the scheme of a store, so that no other driver or connector can mean it.  No network. */

@@ -376,6 +376,18 @@ int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct 
     return parse_name(name, set, out, err);
 }
 
+bool bkt_name_up(char *path)
+{
+    char *cut = strrchr(path, '/');
+    if (cut)
+        *cut = 0;
+    else if (*path)
+        *path = 0;
+    else
+        return false;
+    return true;
+}
+
 void bkt_name_fini(struct bkt_name *n)
 {
     free(n->store_uri);

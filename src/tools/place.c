@@ -22,19 +22,6 @@ static bool is_dir(const char *path)
     return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
 }
 
-/* Cut the last component off; false: none is left. */
-static bool go_up(char *path)
-{
-    char *cut = strrchr(path, '/');
-    if (cut)
-        *cut = 0;
-    else if (*path)
-        *path = 0;
-    else
-        return false;
-    return true;
-}
-
 /* a//./b/ -> a/b */
 static void tidy(char *path)
 {
@@ -300,7 +287,7 @@ int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struc
     BKT_CLEANUP(bkt_freep) char *up = strdup(p->path);
     if (!up)
         BKT_NOMEM(err);
-    while (doc->what == BKT_IS_ABSENT && go_up(up) && *up) {
+    while (doc->what == BKT_IS_ABSENT && bkt_name_up(up) && *up) {
         struct bkt_doc above;
         bkt_docs_get(p->store, &up, 1, &above);
         if (above.what != BKT_IS_DOMAIN) {
