@@ -4,10 +4,9 @@
 
 #include "check.h"
 #include "domain_impl.h"
+#include "domains_end.h"
 #include "pool.h"
 #include "stats.h"
-
-static struct bkt_settings set;
 
 static inline void put(struct bkt_store *st, const char *key, const char *text)
 {
@@ -101,7 +100,7 @@ static inline const struct bkt_object *get(struct bkt_domain *d, const char *id)
     return o;
 }
 
-/* What every program of these begins and ends with. */
+/* What every program of these begins with. */
 static inline bool domains_begin(void)
 {
     struct bkt_err err = {.n = 0};
@@ -109,13 +108,6 @@ static inline bool domains_begin(void)
         return true;
     fprintf(stderr, "settings: %s\n", err.n ? err.frame[0].msg : "");
     return false;
-}
-static inline void domains_end(void)
-{
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
 }
 
 #endif

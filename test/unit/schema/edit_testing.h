@@ -4,12 +4,10 @@
 
 #include "check.h"
 #include "domain_impl.h"
+#include "domains_end.h"
 #include "edit.h"
 #include "edit_impl.h"
-#include "pool.h"
 #include "stats.h"
-
-static struct bkt_settings set;
 
 /* A call must succeed; its error is shown when it doesn't. */
 #define OK(call)                                                                                             \
@@ -156,15 +154,6 @@ static inline struct bkt_domain *open_other(const char *name)
     if (!d)
         abort();
     return d;
-}
-
-/* At the end of a test: no thread is left, and nothing that a sanitizer would miss. */
-static inline void domains_end(void)
-{
-    bkt_domain_shutdown();
-    bkt_store_shutdown();
-    bkt_pool_shutdown();
-    bkt_settings_fini(&set);
 }
 
 #endif

@@ -1,0 +1,20 @@
+/* The settings that a test opens its domains with, and the end of it. */
+#ifndef BKT_DOMAINS_END_H
+#define BKT_DOMAINS_END_H
+
+#include "domain.h"
+#include "pool.h"
+#include "store.h"
+
+static struct bkt_settings set;
+
+/* At the end of a test: no thread is left, and nothing that a sanitizer would miss. */
+static inline void domains_end(void)
+{
+    bkt_domain_shutdown();
+    bkt_store_shutdown();
+    bkt_pool_shutdown();
+    bkt_settings_fini(&set);
+}
+
+#endif
