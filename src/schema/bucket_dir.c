@@ -41,7 +41,7 @@ bool bkt_bucket_find(char *dir)
     if (holds_tree(dir))
         return true;
     bool known = stat(len ? dir : "/", &from) == 0, inside = holds_document(dir);
-    for (char *cut; known && (cut = strrchr(dir, '/')); inside = false) {
+    for (char *cut; known && (cut = strrchr(dir, '/'));) {
         *cut = 0;
         if (stat(*dir ? dir : "/", &at) < 0 || at.st_dev != from.st_dev)
             break;

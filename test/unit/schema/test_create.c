@@ -1,4 +1,5 @@
 /* Domains made, replaced and deleted: names, folders, owners, both versions of the schema; and what is refused. */
+#include "bucket_dir.h"
 #include "edit_testing.h"
 
 #include <sys/stat.h>
@@ -254,9 +255,13 @@ static void a_bucket_ends_with_its_file_system(void)
     char        other[] = "/dev/shm/bkt-s-create-XXXXXX";
     struct stat here, far;
     CHECK(there("db"), "the folder above is a bucket");
-    if (!mkdtemp(other))
+    if (!mkdtemp(other)) {
+        puts("no other file system: /dev/shm can't be written to");
         return;
-    if (stat(dir, &here) == 0 && stat(other, &far) == 0 && here.st_dev != far.st_dev) {
+    }
+    if (stat(dir, &here) < 0 || stat(other, &far) < 0 || here.st_dev == far.st_dev) {
+        puts("no other file system: /dev/shm is none");
+    } else {
         CHECK(symlink(other, in_dir("mounted")) == 0, "symlink");
         make(in_dir("mounted/c.h5"), false, 5);
         lies_in(in_dir("mounted/c.h5"), in_dir("mounted"));
@@ -276,6 +281,14 @@ static void a_folder_for_everybody_is_no_bucket(void)
     make(in_dir("all/mine/e.h5"), false, 7);
     lies_in(in_dir("all/d.h5"), in_dir("all"));
     lies_in(in_dir("all/mine/e.h5"), dir);
+
+    /* but it is that of a domain that is there already */
+    char at[300];
+    CHECK(mkdir(in_dir("all/mine/too"), 0777) == 0 && mkdir(in_dir("all/mine/too/f.h5"), 0777) == 0, "folders");
+    FILE *f = fopen(in_dir("all/mine/too/f.h5/.domain.json"), "w");
+    CHECK(f && fclose(f) == 0, "document");
+    (void)snprintf(at, sizeof at, "%s", in_dir("all/mine/too/f.h5"));
+    CHECK(bkt_bucket_find(at) && strcmp(at, in_dir("all")) == 0, "%s", at);
 }
 
 int main(void)
