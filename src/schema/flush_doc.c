@@ -124,10 +124,13 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_edits *e = d->edits;
     if (!e->old_root.text[0] || e->fresh)
         return BKT_OK;
-    int rc = bkt_id_is_v2(&e->old_root) ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
+    bool v2 = bkt_id_is_v2(&e->old_root);
+    int  rc = v2 ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
     if (rc == BKT_OK || bkt_edit_refused(rc)) /* it isn't asked again for ever */
         memset(&e->old_root, 0, sizeof e->old_root);
     BKT_TRY(err, rc, "%s is stored, but not all of what it replaces is deleted%s", d->name,
-            bkt_edit_refused(rc) ? "; it stays in the store, where nothing leads to it: `h5bucket verify` finds it" : "");
+            !bkt_edit_refused(rc) ? ""
+            : v2                  ? "; it stays in the store, where nothing leads to it: `h5bucket verify` finds it"
+                                  : "; it stays in the store, where nothing leads to it");
     return BKT_OK;
 }
