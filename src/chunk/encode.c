@@ -37,6 +37,12 @@ static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct 
     return rc;
 }
 
+static int no_encoder(const struct bkt_filter *f, struct bkt_err *err)
+{
+    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to HDF5_PLUGIN_PATH; "
+             "one that the program registers itself (H5Zregister) can't be called", f->id, f->name);
+}
+
 static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(rows); i++)
@@ -44,8 +50,20 @@ static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span i
             return rows[i].encode(f, elem_size, in, out, err);
     if (f->fn)
         return plugin_encode(f, in, out, err);
-    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to "
-             "HDF5_PLUGIN_PATH", f->id, f->name);
+    return no_encoder(f, err);
+}
+
+int bkt_pipeline_check(const struct bkt_pipeline *p, struct bkt_err *err)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct bkt_filter *f     = &p->f[i];
+        bool                     known = f->fn || f->flags & FLAG_OPTIONAL;
+        for (size_t k = 0; !known && k < BKT_COUNT(rows); k++)
+            known = rows[k].id == f->id;
+        if (!known)
+            return no_encoder(f, err);
+    }
+    return BKT_OK;
 }
 
 static bool is_noop(const struct bkt_filter *f)

@@ -84,6 +84,9 @@ BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint3
 BKT_NODISCARD int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
                                       uint32_t *mask, struct bkt_err *err);
 
+/** Whether there is an encoder for each filter that isn't optional.  BKT_EUNSUP names one that has none. */
+BKT_NODISCARD int bkt_pipeline_check(const struct bkt_pipeline *p, struct bkt_err *err);
+
 /** How HSDS wrote a native chunk object: what its list of filters comes down to. */
 struct bkt_hsds_codec {
     bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */

@@ -73,6 +73,8 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
     BKT_PASS(bkt_write_check(w->io, err));
     BKT_TRY(err, bkt_grid_init(&p->grid, w->file, w->io->cdims, err), "dataset %s", w->io->obj->id.text);
     order_pieces(&p->grid);
+    if (p->grid.n_elems && w->io->hdf5) /* rather now than when it is too late to write something else */
+        BKT_TRY(err, bkt_pipeline_check(&w->io->pipe, err), "dataset %s", w->io->obj->id.text);
     if (!p->grid.n_elems || w->io->var)
         return BKT_OK;
     BKT_TRY(err, bkt_memmap_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);

@@ -92,9 +92,13 @@ static void masks(void)
     CHECK(bkt_pipeline_encode(&p, noise, sizeof noise, &enc, &mask, &err) == BKT_OK && mask == 2 && enc.len == sizeof noise,
           "mask %u, %zu bytes", mask, enc.len);
     p.f[1].flags = 0;
+    CHECK(bkt_pipeline_check(&p, &err) == BKT_OK, "all have encoders");
     CHECK(bkt_pipeline_encode(&p, noise, sizeof noise, &enc, &mask, &err) == BKT_EUNSUP, "mandatory");
     p.f[1].id = 12345;
     CHECK(bkt_pipeline_encode(&p, noise, sizeof noise, &enc, &mask, &err) == BKT_EUNSUP, "unknown and mandatory");
+    CHECK(bkt_pipeline_check(&p, &err) == BKT_EUNSUP, "that is known before");
+    p.f[1].flags = 1;
+    CHECK(bkt_pipeline_check(&p, &err) == BKT_OK, "where it is optional it can be left out");
     bkt_pipeline_fini(&p);
     bkt_buf_fini(&enc);
 }
