@@ -67,6 +67,15 @@ BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bk
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
 /** A group's links have become others: somebody else changed it. */
 BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
+/** What is counted of a group's links is what its version @p etag has, with what was changed here since; "" or NULL: not known. */
+void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** Whether it is that version. */
+bool bkt_links_count_has(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was, or all groups were and not
+ *  this one. */
+bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** Groups that are counted. */
+size_t bkt_links_count_groups(struct bkt_links_count *c);
 /** Nothing is known any more. */
 void bkt_links_count_forget(struct bkt_links_count *c);
 /** Whether counts can be relied on without asking the store; false with link_count=known for old objects. */

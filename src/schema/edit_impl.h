@@ -107,6 +107,13 @@ BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, i
 /** The same for all types that an object and its attributes have. */
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
 
+/* ---- spare.c ---- */
+
+/** Before a flush: what is to be deleted, and was linked by another writer since the groups were read here, stays after all, with what
+ *  it leads to.  One LIST, unless nothing is to be deleted, or nobody else writes (setting writers).
+ *  @return BKT_OK; else it can't be seen, and nothing may be deleted by this flush */
+BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
+
 /* ---- replay.c: pure ---- */
 
 #define BKT_REFS_WHO 10 /* digits of refs_id that tell who */

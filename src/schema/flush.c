@@ -50,8 +50,10 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 
 /* ---- all together ---- */
 
-/* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once. */
-static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, struct bkt_err *err)
+/* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once.
+ * @param blind  < 0: whether others lead to it can't be seen, and so nothing is deleted; @p blind_why says why */
+static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, int blind, const struct bkt_err *blind_why,
+                          struct bkt_err *err)
 {
     struct bkt_gone *gone  = calloc(n + 1, sizeof *gone);
     int              first = BKT_OK;
@@ -61,9 +63,10 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
     for (size_t i = 0; i < n; i++)
         if (v[i]->removed) {
             v[k]      = v[i];
-            gone[k++] = (struct bkt_gone){.id = &v[i]->id, .o = v[i]->obj};
+            gone[k++] = (struct bkt_gone){.id = &v[i]->id, .o = v[i]->obj, .rc = blind,
+                                          .err = blind < 0 ? bkt_err_dup(blind_why) : NULL};
         }
-    if (k)
+    if (k && blind >= 0)
         bkt_remove_objects(d->store, gone, k);
     for (size_t i = 0; i < k; i++) {
         bkt_err_keep_first(&first, err, gone[i].rc, gone[i].err);
@@ -173,11 +176,15 @@ static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What there is to do; the caller's, free(). */
-static int prepare(struct bkt_domain *d, struct bkt_change ***v, size_t *starts, size_t *n, struct bkt_err *err)
+static int sweep(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_PASS(loosen_unlinked(d, err));
-    BKT_PASS(bkt_edit_sweep(d, err));
+    return bkt_edit_sweep(d, err);
+}
+
+/* What there is to do; the caller's, free(). */
+static int list_changes(struct bkt_domain *d, struct bkt_change ***v, size_t *starts, size_t *n, struct bkt_err *err)
+{
     if (!(*v = sorted(d, starts, n)))
         BKT_NOMEM(err);
     return BKT_OK;
@@ -189,7 +196,8 @@ int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
     size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
     if (bkt_map_count(d->edits->changes) == 0 || bkt_edits_foreign(d))
         return BKT_OK;
-    BKT_PASS(prepare(d, &v, starts, &n, err));
+    BKT_PASS(sweep(d, err));
+    BKT_PASS(list_changes(d, &v, starts, &n, err));
     BKT_TRY(err, bkt_flush_some(d, v, starts[PHASE_LEAVES], false, &d->edits->clash, err),
             "%s: new objects are not written; they are kept", d->name);
     return BKT_OK;
@@ -202,7 +210,8 @@ int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err)
     d->edits->ordered = false;
     if (!bkt_domain_is_dirty(d))
         return BKT_OK;
-    BKT_PASS(prepare(d, &v, starts, &n, err));
+    BKT_PASS(sweep(d, err));
+    BKT_PASS(list_changes(d, &v, starts, &n, err));
     d->edits->spilling = true;
     int rc = flush_phases(d, v, starts, &d->edits->clash, err);
     d->edits->spilling = false;
@@ -217,7 +226,10 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
     if (bkt_edits_foreign(d) || (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0))
         return BKT_OK;
-    BKT_PASS(prepare(d, &v, starts, &n, err));
+    BKT_PASS(sweep(d, err));
+    struct bkt_err blind_why = {.n = 0};
+    int            blind     = bkt_edit_spare(d, &blind_why);
+    BKT_PASS(list_changes(d, &v, starts, &n, err));
     BKT_TRY(err, flush_all(d, v, starts, &n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
     d->edits->spill_at = 0;
     struct bkt_clash told = *clash;
@@ -225,7 +237,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_err why   = {.n = 0};
     int            first = bkt_clash_tell(d, &told, err), rc = bkt_doc_remove_old(d, &why);
     bkt_err_keep_first(&first, err, rc, &why);
-    rc = remove_objects(d, v + starts[PHASE_NOTHING], n - starts[PHASE_NOTHING], &why);
+    rc = remove_objects(d, v + starts[PHASE_NOTHING], n - starts[PHASE_NOTHING], blind, &blind_why, &why);
     bkt_err_keep_first(&first, err, rc, &why);
     return first;
 }

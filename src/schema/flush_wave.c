@@ -206,7 +206,7 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err 
 
 /* The new links are stored, the rest of the change isn't.  The object in memory has it all; a version that others had changed is
  * read again for the rest. */
-static void part_written(struct bkt_change *c, const char *etag)
+static void part_written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
     const void *key;
     size_t      pos = 0, n;
@@ -214,17 +214,23 @@ static void part_written(struct bkt_change *c, const char *etag)
     while (bkt_map_next(c->links, &pos, &key, &n, &v))
         if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD)
             (void)bkt_map_del(c->links, key, n); /* the entry is emptied in place, the walk goes on */
+    bool counted = !c->foreign && bkt_links_count_has(d->links, &c->id, c->obj->etag);
     bkt_buf_fini(&c->obj->stored);
     if (bkt_object_set_etag(c->obj, c->foreign ? "" : etag) == BKT_OK && !c->foreign && *etag)
         bkt_buf_move(&c->obj->stored, &c->text);
+    if (counted)
+        bkt_links_count_version(d->links, &c->id, etag);
 }
 
 /* It is stored, and no shortage of memory makes that undone: what can't be noted is read again for the next change. */
 static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
+    bool counted = (c->is_new && !c->foreign) || bkt_links_count_has(d->links, &c->id, c->obj->etag);
     c->done = true;
     if (c->foreign && bkt_change_adopt(d, c, NULL) < 0)
         etag = "";
+    if (counted)
+        bkt_links_count_version(d->links, &c->id, etag);
     bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
@@ -253,7 +259,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         struct bkt_req    *r = &w->reqs[i];
         struct bkt_change *c = w->of[i];
         if (r->rc == BKT_OK && is_part(w, c)) {
-            part_written(c, r->etag);
+            part_written(w->d, c, r->etag);
             c->ready = false;
         } else if (r->rc == BKT_OK) {
             written(w->d, c, r->etag);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "edit_impl.h"
 #include "list.h"
 
@@ -14,7 +16,7 @@ struct bkt_links_count {
     pthread_mutex_t lock; /* guards all; held while the groups are walked */
     bool            known_only, complete;
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
-    struct bkt_map *seen;   /* groups counted or queued */
+    struct bkt_map *seen;   /* groups counted or queued -> a number that their version gives, in place of a pointer */
     struct bkt_map *own;    /* objects made here while not all is counted: their counts are right */
 };
 
@@ -57,11 +59,26 @@ static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
     return bkt_map_put(c->counts, id->text, BKT_ID_LEN, (void *)(n + by), NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
+#define UNKNOWN 1 /* in place of a version's number */
+
+/* Servers differ in whether a list has quotes around it. */
+static uintptr_t number_of(const char *etag)
+{
+    const char *bare = etag ? etag + strspn(etag, "\"") : "";
+    size_t      n    = strcspn(bare, "\"");
+    return n ? (uintptr_t)XXH3_64bits(bare, n) | 2 : UNKNOWN; /* never 0, nor UNKNOWN */
+}
+
+static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintptr_t number)
+{
+    return bkt_map_put(c->seen, id->text, BKT_ID_LEN, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* Whether it is the first time. */
 static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
 {
     *first = !bkt_map_get(c->seen, id->text, BKT_ID_LEN);
-    return *first ? bkt_map_put(c->seen, id->text, BKT_ID_LEN, c, NULL) : BKT_OK;
+    return *first ? set_version(c, id, UNKNOWN) : BKT_OK;
 }
 
 static int push(struct queue *q, const struct bkt_id *id)
@@ -98,8 +115,8 @@ void bkt_links_count_note(const struct bkt_object *o, void *count)
     if (!c->known_only || o->kind != BKT_GROUP)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    if (see(c, &o->id, &first) == BKT_OK && first)
-        (void)count_group(c, o, NULL);
+    if (see(c, &o->id, &first) == BKT_OK && first && count_group(c, o, NULL) == BKT_OK)
+        (void)set_version(c, &o->id, number_of(o->etag));
     (void)pthread_mutex_unlock(&c->lock);
 }
 
@@ -114,6 +131,8 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
     if (rc < 0)
         BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links (link_count=known counts without reading all groups)");
     rc = count_group(c, o, q);
+    if (rc == BKT_OK)
+        rc = set_version(c, id, number_of(o->etag));
     bkt_object_release(o);
     if (rc < 0)
         BKT_NOMEM(err);
@@ -246,6 +265,41 @@ int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was
     }
     (void)pthread_mutex_unlock(&c->lock);
     return rc;
+}
+
+void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (bkt_map_get(c->seen, group->text, BKT_ID_LEN))
+        (void)set_version(c, group, number_of(etag)); /* its entry is there: nothing has to be allocated */
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+bool bkt_links_count_has(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+{
+    uintptr_t number = number_of(etag);
+    (void)pthread_mutex_lock(&c->lock);
+    bool is = number != UNKNOWN && (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN) == number;
+    (void)pthread_mutex_unlock(&c->lock);
+    return is;
+}
+
+bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+{
+    uintptr_t number = number_of(etag);
+    (void)pthread_mutex_lock(&c->lock);
+    uintptr_t counted = (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN);
+    bool      stale   = counted ? counted != number || number == UNKNOWN : c->complete;
+    (void)pthread_mutex_unlock(&c->lock);
+    return stale;
+}
+
+size_t bkt_links_count_groups(struct bkt_links_count *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    size_t n = bkt_map_count(c->seen);
+    (void)pthread_mutex_unlock(&c->lock);
+    return n;
 }
 
 void bkt_links_count_forget(struct bkt_links_count *c)

@@ -58,7 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     prefixes.add(key[:cut + 1])
                 else:
                     keys.append(key)
-        text = "".join(f"<Contents><Key>{xml.sax.saxutils.escape(k)}</Key><Size>{len(OBJECTS[k])}</Size></Contents>" for k in keys)
+        text = "".join(f"<Contents><Key>{xml.sax.saxutils.escape(k)}</Key><Size>{len(OBJECTS[k])}</Size>"
+                       f"<ETag>&quot;{hashlib.md5(OBJECTS[k]).hexdigest()}&quot;</ETag></Contents>" for k in keys)
         text += "".join(f"<CommonPrefixes><Prefix>{p}</Prefix></CommonPrefixes>" for p in sorted(prefixes))
         self.answer(200, f"<?xml version='1.0'?><ListBucketResult><IsTruncated>false</IsTruncated>{text}</ListBucketResult>".encode(),
                     [("Content-Type", "application/xml")])
@@ -82,8 +83,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         held = HOLD if self.command == "PUT" else None
         if held and re.search(held[0], key):
             held[1].wait(250)
+        asked = {self.command: key} if key else {self.command: "", "LIST": urllib.parse.parse_qs(query).get("prefix", [""])[0]}
         for method, what, barrier in GATES:
-            if method == self.command and re.search(what, key):
+            if method in asked and re.search(what, asked[method]):
                 barrier.wait(250)
         with LOCK:
             LOG.append((self.command if key else "LIST", key, len(body), [key]))
@@ -202,14 +204,16 @@ class Tests:
         self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
 
     def emptied(self, n):
-        """A group with n datasets goes: they are looked at side by side, listed side by side, and deleted with one request."""
+        """A group with n datasets goes: they are looked at side by side, listed side by side, and deleted with one request.
+        Two lists before that tell that nobody else has changed a group, and so none is read for that."""
         self.run("filled", n)
         there = {key.replace("filled.h5", "emptied.h5"): body for key, body in OBJECTS.items()}
-        GATES[:] = [("GET", r"\.dataset\.json$", threading.Barrier(n)), ("GET", "^$", threading.Barrier(n))]
+        GATES[:] = [("GET", r"\.dataset\.json$", threading.Barrier(n)), ("LIST", "/d/", threading.Barrier(n))]
         log = self.run("emptied", n, there)
         GATES.clear()
         counts = collections.Counter(entry[0] if entry[0] != "GET" else entry[1].rsplit("/", 1)[-1] for entry in log)
-        self.check(counts[".dataset.json"] == counts["LIST"] == n and counts["DELETE"] == 1 and counts["PUT"] == 1, f"emptied: {dict(counts)}")
+        self.check(counts[".dataset.json"] == n and counts["LIST"] == n + 2 and counts[".group.json"] == 3 and counts["DELETE"] == 1 and
+                   counts["PUT"] == 1, f"emptied: {dict(counts)}")
         left = sorted(key.rsplit("/", 1)[-1] for key in OBJECTS)
         self.check(left == [".domain.json", ".group.json"], f"emptied: what is left: {left[:9]}")
 
