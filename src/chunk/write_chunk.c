@@ -23,7 +23,8 @@ struct asked {
 bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
 {
     const struct bkt_layout *l = &ds->layout;
-    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) || !ds->n_filters)
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) || !ds->n_filters ||
+        ds->type->is_var)
         return false;
     for (unsigned d = 0; d < l->user_rank; d++)
         if (ds->space.dims[d] > offset[d] && ds->space.dims[d] - offset[d] < l->user_dims[d])

@@ -71,9 +71,11 @@ BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct 
 void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
 /** Whether it is that version. */
 bool bkt_links_count_has(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
-/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was, or all groups were and not
- *  this one. */
+/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was, or all groups were once
+ *  and not this one. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** The links to an object that are counted so far; nothing is read. */
+uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);
 /** Groups that are counted. */
 size_t bkt_links_count_groups(struct bkt_links_count *c);
 /** Nothing is known any more. */

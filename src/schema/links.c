@@ -15,6 +15,7 @@
 struct bkt_links_count {
     pthread_mutex_t lock; /* guards all; held while the groups are walked */
     bool            known_only, complete;
+    bool            once; /* all were counted, whatever came since */
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
     struct bkt_map *seen;   /* groups counted or queued -> a number that their version gives, in place of a pointer */
     struct bkt_map *own;    /* objects made here while not all is counted: their counts are right */
@@ -195,6 +196,7 @@ static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt
         c->seen   = seen;
     }
     c->complete = rc == BKT_OK;
+    c->once |= c->complete;
     return rc;
 }
 
@@ -223,7 +225,7 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
 
 /* ---- under change ---- */
 
-void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = true; }
+void bkt_links_count_begin(struct bkt_links_count *c) { c->complete = c->once = true; }
 
 int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
 {
@@ -289,9 +291,17 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
     uintptr_t number = number_of(etag);
     (void)pthread_mutex_lock(&c->lock);
     uintptr_t counted = (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN);
-    bool      stale   = counted ? counted != number || number == UNKNOWN : c->complete;
+    bool      stale   = counted ? counted != number || number == UNKNOWN : c->once;
     (void)pthread_mutex_unlock(&c->lock);
     return stale;
+}
+
+uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    intptr_t n = (intptr_t)bkt_map_get(c->counts, id->text, BKT_ID_LEN);
+    (void)pthread_mutex_unlock(&c->lock);
+    return (uint64_t)(n > 0 ? n : 0);
 }
 
 size_t bkt_links_count_groups(struct bkt_links_count *c)

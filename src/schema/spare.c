@@ -26,7 +26,8 @@ struct spare {
     struct bkt_map    *gone;    /* id -> struct bkt_change of what is to be deleted */
     struct bkt_map    *unused;  /* types that stay after all -> uses that their forgotten change took away, as a negative number */
     struct ids         changed; /* groups to be read */
-    struct ids         stays;   /* objects that were to go */
+    struct ids         stays;   /* objects that were to go; nothing has been done about them before all are known */
+    struct ids         uses;    /* committed types that they use, once for each use */
 };
 
 static int push(struct ids *l, const struct bkt_id *id)
@@ -43,6 +44,7 @@ static void spare_fini(struct spare *s)
     bkt_map_free(s->unused, NULL);
     free(s->changed.v);
     free(s->stays.v);
+    free(s->uses.v);
 }
 
 /* What may be known to others. */
@@ -110,25 +112,12 @@ static int list_groups(struct spare *s, struct bkt_err *err)
 
 /* ---- what they lead to ---- */
 
-/* A number in place of a pointer. */
-static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
+static int spare_one(struct spare *s, const struct bkt_id *id)
 {
-    return bkt_map_put(s->unused, type->text, BKT_ID_LEN, (void *)n, NULL); /* NOLINT(performance-no-int-to-ptr) */
-}
-
-/* It is as if it had never been removed; that it is used by others, and uses types, is seen to later. */
-static int spare_one(struct spare *s, const struct bkt_id *id, struct bkt_err *err)
-{
-    struct bkt_change *c = bkt_map_del(s->gone, id->text, BKT_ID_LEN);
-    if (!c)
+    if (!bkt_map_del(s->gone, id->text, BKT_ID_LEN))
         return BKT_OK;
-    struct bkt_id own = *id;
-    if ((c->uses < 0 && set_unused(s, &own, (intptr_t)c->uses) < 0) || push(&s->stays, &own) < 0)
-        BKT_NOMEM(err);
-    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, others have linked it", s->d->name, own.text);
-    bkt_objects_drop(s->d->objects, &own, false);
-    bkt_change_forget(s->d, c);
-    return BKT_OK;
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, others have linked it", s->d->name, id->text);
+    return push(&s->stays, id);
 }
 
 static bool loses(const struct bkt_change *c, const char *name)
@@ -137,18 +126,57 @@ static bool loses(const struct bkt_change *c, const char *name)
     return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
 }
 
+/* Links that are here already, since their group was read anew after the object was removed. */
+static int spare_counted(struct spare *s)
+{
+    BKT_CLEANUP(bkt_freep) struct bkt_id *ids = calloc(bkt_map_count(s->gone) + 1, sizeof *ids);
+    const void *key;
+    size_t      pos = 0, len, n = 0;
+    void       *v;
+    if (!ids)
+        return BKT_ENOMEM;
+    while (bkt_map_next(s->gone, &pos, &key, &len, &v)) {
+        memcpy(ids[n].text, key, BKT_ID_LEN);
+        n += bkt_links_count_known(s->d->links, &ids[n]) > 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(spare_one(s, &ids[i]));
+    return BKT_OK;
+}
+
 /* Hard links of a group as it is stored, but for those that this flush takes away. */
-static int spare_members(struct spare *s, const struct bkt_object *o, struct bkt_err *err)
+static int spare_members(struct spare *s, const struct bkt_object *o)
 {
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
     const struct bkt_links  *l = bkt_links_settle(&o->group.links);
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].cls == BKT_L_HARD && !loses(c, l->v[i].name))
-            BKT_PASS(spare_one(s, &l->v[i].id, err));
+            BKT_PASS(spare_one(s, &l->v[i].id));
     return BKT_OK;
 }
 
-static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, struct bkt_err *err)
+static int use_type(struct spare *s, const struct bkt_type *t)
+{
+    if (!t || !t->committed.text[0])
+        return BKT_OK;
+    BKT_PASS(spare_one(s, &t->committed));
+    return push(&s->uses, &t->committed);
+}
+
+/* An object that stays: its types and, of a group, its members. */
+static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
+{
+    if (o->kind == BKT_DATASET)
+        BKT_PASS(use_type(s, o->dset.type));
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    for (size_t i = 0; i < a->n; i++)
+        BKT_PASS(use_type(s, a->v[i].type));
+    return o->kind == BKT_GROUP ? spare_members(s, o) : BKT_OK;
+}
+
+typedef int on_object(struct spare *s, const struct bkt_object *o);
+
+static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     if (r->rc == BKT_ENOENT)
@@ -156,91 +184,105 @@ static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_re
     if (r->rc < 0)
         return bkt_err_copy(err, r->rc, r->err);
     BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, id, &o, err));
-    int rc = o->kind == BKT_GROUP ? spare_members(s, o, err) : BKT_OK;
+    int rc = fn(s, o);
     bkt_object_release(o);
-    return rc;
+    if (rc < 0)
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
-static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, struct bkt_err *err)
+/* As they are stored: the cache has what is removed no more. */
+static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
     BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n, sizeof *keys);
-    int rc = reqs && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    BKT_CLEANUP(bkt_freep) struct bkt_id  *own  = calloc(n, sizeof *own); /* the list that they are of may grow and move */
+    int rc = reqs && keys && own ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        if (bkt_id_key(&ids[i], &keys[i]) < 0)
+        own[i] = ids[i];
+        if (bkt_id_key(&own[i], &keys[i]) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_WHOLE};
     }
     if (rc == BKT_OK)
         (void)bkt_store_run(s->d->store, reqs, n, NULL);
-    for (size_t i = 0; reqs && keys && i < n; i++) {
+    for (size_t i = 0; reqs && keys && own && i < n; i++) {
         if (rc == BKT_OK)
-            rc = look_at(s, &ids[i], &reqs[i], err);
+            rc = look_at(s, &own[i], &reqs[i], fn, err);
         bkt_req_fini(&reqs[i]);
         bkt_buf_fini(&keys[i]);
     }
     return rc;
 }
 
-/* ---- what they need ---- */
-
-typedef int on_type(struct spare *s, const struct bkt_type *t, struct bkt_err *err);
-typedef int on_object(struct spare *s, const struct bkt_object *o, struct bkt_err *err);
-
-static int each_type(struct spare *s, const struct bkt_object *o, on_type *each, struct bkt_err *err)
+/* All of a list, which may grow meanwhile. */
+static int read_all(struct spare *s, const struct ids *l, on_object *fn, struct bkt_err *err)
 {
-    if (o->kind == BKT_DATASET)
-        BKT_PASS(each(s, o->dset.type, err));
-    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
-    for (size_t i = 0; i < a->n; i++)
-        BKT_PASS(each(s, a->v[i].type, err));
+    for (size_t i = 0, n; i < l->n; i += n) {
+        n = l->n - i < WAVE ? l->n - i : WAVE;
+        BKT_PASS(read_wave(s, l->v + i, n, fn, err));
+    }
     return BKT_OK;
 }
 
-static int keep_type(struct spare *s, const struct bkt_type *t, struct bkt_err *err)
+/* ---- they stay ---- */
+
+/* A number in place of a pointer. */
+static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
 {
-    return t && t->committed.text[0] ? spare_one(s, &t->committed, err) : BKT_OK;
+    return bkt_map_put(s->unused, type->text, BKT_ID_LEN, (void *)n, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Removing the object took away a use: in a change of the type's, or in one that is forgotten. */
-static int use_again(struct spare *s, const struct bkt_type *t, struct bkt_err *err)
+/* As if they had never been removed.  Of a group the members have lost a link each, so that what is counted of it isn't right. */
+static void put_back(struct spare *s)
 {
-    intptr_t n = t && t->committed.text[0] ? (intptr_t)bkt_map_get(s->unused, t->committed.text, BKT_ID_LEN) : 0;
+    for (size_t i = 0; i < s->stays.n; i++) {
+        const struct bkt_id *id = &s->stays.v[i];
+        struct bkt_change   *c  = bkt_map_get(s->d->edits->changes, id->text, BKT_ID_LEN);
+        if (c->uses < 0 && set_unused(s, id, (intptr_t)c->uses) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: uses of %s aren't counted: out of memory", s->d->name, id->text);
+        bkt_objects_drop(s->d->objects, id, false);
+        bkt_change_forget(s->d, c);
+        bkt_links_count_version(s->d->links, id, "");
+    }
+    bkt_links_count_forget(s->d->links);
+}
+
+/* Removing an object took away a use: in a change of the type's, or in one that is forgotten. */
+static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
+{
+    const struct bkt_type t = {.committed = *type};
+    intptr_t              n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
     if (!n)
-        return bkt_edit_use(s->d, t, 1, err);
-    if (set_unused(s, &t->committed, n + 1) < 0)
+        return bkt_edit_use(s->d, &t, 1, err);
+    if (set_unused(s, type, n + 1) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
 }
 
-static int for_each_that_stays(struct spare *s, on_object *fn, struct bkt_err *err)
+/* What else used a type that stays, and goes. */
+static int use_less(struct spare *s, struct bkt_err *err)
 {
-    int rc = BKT_OK;
-    for (size_t i = 0, ahead = 0; rc == BKT_OK && i < s->stays.n; i++) { /* the list grows */
-        const struct bkt_object *o   = NULL;
-        struct bkt_err           why = {.n = 0};
-        if (ahead <= i) {
-            ahead = s->stays.n < i + WAVE ? s->stays.n : i + WAVE;
-            bkt_domain_prefetch(s->d, s->stays.v + i, ahead - i);
-        }
-        struct bkt_id id = s->stays.v[i];
-        int           is = bkt_objects_get(s->d->objects, &id, &o, &why);
-        if (is == BKT_ENOENT)
-            continue;
-        rc = is < 0 ? bkt_err_copy(err, is, &why) : fn(s, o, err);
-        if (is == BKT_OK)
-            bkt_object_release(o);
+    const void *key;
+    size_t      pos = 0, n;
+    void       *v;
+    while (bkt_map_next(s->unused, &pos, &key, &n, &v)) {
+        struct bkt_type t = {.size = 0};
+        memcpy(t.committed.text, key, BKT_ID_LEN);
+        if (v)
+            BKT_PASS(bkt_edit_use(s->d, &t, (int)(intptr_t)v, err));
     }
-    return rc;
+    return BKT_OK;
 }
 
-static int keep_what_it_leads_to(struct spare *s, const struct bkt_object *o, struct bkt_err *err)
+static int find_all(struct spare *s, struct bkt_err *err)
 {
-    BKT_PASS(each_type(s, o, keep_type, err));
-    return o->kind == BKT_GROUP ? spare_members(s, o, err) : BKT_OK;
+    if (spare_counted(s) < 0)
+        BKT_NOMEM(err);
+    BKT_PASS(list_groups(s, err));
+    BKT_PASS(read_all(s, &s->changed, spare_members, err));
+    return read_all(s, &s->stays, keep_what_it_needs, err);
 }
-
-static int use_its_types(struct spare *s, const struct bkt_object *o, struct bkt_err *err) { return each_type(s, o, use_again, err); }
 
 int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
 {
@@ -250,13 +292,11 @@ int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS(collect_gone(&s, err));
     if (bkt_map_count(s.gone) == 0)
         return BKT_OK;
-    BKT_TRY(err, list_groups(&s, err), "%s: whether others have linked what is removed can't be seen", d->name);
-    for (size_t i = 0; i < s.changed.n && bkt_map_count(s.gone) > 0; i += WAVE)
-        BKT_TRY(err, read_wave(&s, s.changed.v + i, s.changed.n - i < WAVE ? s.changed.n - i : WAVE, err),
-                "%s: whether others have linked what is removed can't be seen", d->name);
+    BKT_TRY(err, find_all(&s, err), "%s: whether others have linked what is removed can't be seen", d->name);
     if (!s.stays.n)
         return BKT_OK;
-    bkt_links_count_forget(d->links);
-    BKT_PASS(for_each_that_stays(&s, keep_what_it_leads_to, err));
-    return for_each_that_stays(&s, use_its_types, err);
+    put_back(&s);
+    for (size_t i = 0; i < s.uses.n; i++)
+        BKT_PASS(use_again(&s, &s.uses.v[i], err));
+    return use_less(&s, err);
 }

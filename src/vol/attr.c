@@ -345,7 +345,8 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     if (!a)
         return bkt_native_attr_get(found, args, err);
     bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers what is in it */
-    if (o->no_number || (!by_place && bkt_vobj_has_no_number(o->file->dom, obj, a)))
+    bool own      = q->loc_params.type == H5VL_OBJECT_BY_SELF;
+    if ((own && o->no_number) || (!by_place && bkt_vobj_has_no_number(o->file->dom, obj, a)))
         return describe(a, NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
         return describe(a, a->seq, q->ainfo, err);

@@ -165,8 +165,12 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
     if (o->obj->dset.written)
         return BKT_OK;
     BKT_PASS(has_no_fill(o, &none, err));
-    if (none)
-        BKT_PASS(find_space_status(o, &status, err));
+    struct bkt_err why = {.n = 0};
+    int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* it may not be asked for: then it may have been */
+        status = H5D_SPACE_STATUS_ALLOCATED;
+    else if (rc < 0)
+        return bkt_err_copy(err, rc, &why);
     return status == H5D_SPACE_STATUS_NOT_ALLOCATED ? BKT_OK : bkt_edit_written(o->file->dom, &o->obj->id, err);
 }
 

@@ -291,6 +291,46 @@ static void read_anew(void)
     close_all(d, e, NULL);
 }
 
+/* The link comes here before the flush that deletes: by a group that is read anew, and in a new group of that. */
+static void seen_meanwhile(void)
+{
+    for (int how = 0; how < 2; how++) {
+        struct bkt_id      a, b, ds, to;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+        struct bkt_id      root = *bkt_domain_root(d);
+        CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
+        unlink_it(e, &a, "data");
+        to = how ? add_group(d) : b;
+        if (how)
+            link_it(d, &root, "new", &to);
+        link_it(d, &to, "too", &ds);
+        OK(bkt_domain_flush(d, err));
+        OK(bkt_domain_refresh(e, how ? &root : &b, err));
+        OK(bkt_domain_flush(e, err));
+        CHECK(is_stored(&ds), "%d: the other's link leads to it", how);
+        CHECK(is_there(e, &ds), "%d: here, too", how);
+        close_all(d, e, NULL);
+    }
+}
+
+/* A flush that could not look at all of it deletes nothing, and the next one knows no less. */
+static void looked_at_in_two_tries(void)
+{
+    struct bkt_id      a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+    struct bkt_id      root = *bkt_domain_root(d);
+    CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
+    link_it(d, &b, "a, too", &a);
+    OK(bkt_domain_flush(d, err));
+    unlink_it(e, &root, "a");
+    with_faults(e, &(struct bkt_fault){.op = BKT_GET, .key_part = a.text + 20, .times = 1, .code = BKT_ENET}, 1);
+    FAILS(BKT_ENET, "not all of what was removed is deleted yet", bkt_domain_flush(e, err));
+    CHECK(is_stored(&a) && is_stored(&ds), "nothing is deleted");
+    OK(bkt_domain_flush(e, err));
+    CHECK(is_stored(&a) && is_stored(&ds), "it stays");
+    close_all(d, e, NULL);
+}
+
 /* With a dataset its type stays, used once as before. */
 static void its_type_stays(void)
 {
@@ -368,6 +408,8 @@ int main(void)
     a_tree_linked_meanwhile();
     changed_meanwhile();
     read_anew();
+    seen_meanwhile();
+    looked_at_in_two_tries();
     its_type_stays();
     others_cannot_be_seen();
     domains_end();
