@@ -5,6 +5,7 @@
  * Version 1: p-8-4-4-4-12 (a UUID); keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -116,6 +117,30 @@ int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out)
     if (strcmp(root.text, id->text) == 0)
         return bkt_buf_addf(out, "db/%.17s/%s", id->text + 2, k->file);
     return bkt_buf_addf(out, "db/%.17s/%c/%s/%s", id->text + 2, k->prefix, id->text + 20, k->file);
+}
+
+bool bkt_id_split_key(const struct bkt_id *root, const char *key, struct bkt_id *id, const char **rest)
+{
+    char text[BKT_ID_LEN + 1];
+    if (strncmp(key, "db/", 3) != 0 || strncmp(key + 3, root->text + 2, 17) != 0 || key[20] != '/')
+        return false;
+    key += 21;
+    if (strcmp(key, kinds[0].file) == 0) { /* the root group's */
+        *id   = *root;
+        *rest = key;
+        return true;
+    }
+    if (strlen(key) <= 20 || !kind_of_prefix(key[0]) || key[1] != '/' || key[20] != '/')
+        return false;
+    (void)snprintf(text, sizeof text, "%c-%.17s-%.18s", key[0], root->text + 2, key + 2);
+    *rest = key + 21;
+    return bkt_id_set(id, text);
+}
+
+bool bkt_id_of_key(const struct bkt_id *root, const char *key, struct bkt_id *id)
+{
+    const char *rest;
+    return bkt_id_split_key(root, key, id, &rest) && strcmp(rest, kind_of_prefix(id->text[0])->file) == 0;
 }
 
 static uint32_t partition_of(const struct bkt_layout *l, const uint64_t *coord)

@@ -330,6 +330,11 @@ bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);
 BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
 /** The storage key of an object, appended to @p out. */
 BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);
+/** v2: whose key it is, of the objects of the domain with this root, and what follows the object's folder in it, borrowed from
+ *  @p key: the name of its document, or a chunk's.  False: of none. */
+bool bkt_id_split_key(const struct bkt_id *root, const char *key, struct bkt_id *id, const char **rest);
+/** v2: whose document lies at this key, of the objects of the domain with this root.  False: none. */
+bool bkt_id_of_key(const struct bkt_id *root, const char *key, struct bkt_id *id);
 /** The storage key of a native chunk, appended. @p coord has rank entries. */
 BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layout *l, const uint64_t *coord,
                                 struct bkt_buf *out);

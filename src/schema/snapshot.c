@@ -193,29 +193,6 @@ static struct one *find(const struct bkt_snapshot *s, const struct bkt_id *id)
     return s->n ? bsearch(&key, s->v, s->n, sizeof *s->v, by_id) : NULL;
 }
 
-/* db/<half>/.group.json, db/<half>/d/<rest of the id>/.dataset.json */
-static bool id_of_key(const struct bkt_snapshot *s, const char *key, struct bkt_id *id)
-{
-    static const struct {
-        char        letter;
-        const char *name;
-    } kinds[] = {{'d', "/.dataset.json"}, {'g', "/.group.json"}, {'t', "/.datatype.json"}};
-    char text[BKT_ID_LEN + 1];
-    if (strncmp(key, "db/", 3) != 0 || strncmp(key + 3, s->root.text + 2, 17) != 0 || key[20] != '/')
-        return false;
-    key += 20;
-    if (strcmp(key, "/.group.json") == 0) {
-        *id = s->root;
-        return true;
-    }
-    for (size_t i = 0; i < BKT_COUNT(kinds); i++)
-        if (key[1] == kinds[i].letter && key[2] == '/' && strlen(key) > 21 && strcmp(key + 21, kinds[i].name) == 0) {
-            (void)snprintf(text, sizeof text, "%c-%.17s-%.18s", kinds[i].letter, s->root.text + 2, key + 3);
-            return bkt_id_set(id, text);
-        }
-    return false;
-}
-
 /* Servers differ in whether ETags have quotes in a list. */
 bool bkt_same_etag(const char *a, const char *b)
 {
@@ -231,7 +208,7 @@ int bkt_snapshot_listed(const struct bkt_listed *e, void *arg)
 {
     struct bkt_snapshot *s = arg;
     struct bkt_id        id;
-    struct one          *x = !e->is_prefix && id_of_key(s, e->key, &id) ? find(s, &id) : NULL;
+    struct one          *x = !e->is_prefix && bkt_id_of_key(&s->root, e->key, &id) ? find(s, &id) : NULL;
     if (x)
         x->current = bkt_same_etag(x->etag, e->etag);
     return BKT_OK;

@@ -67,29 +67,11 @@ static int collect_gone(struct spare *s, struct bkt_err *err)
 
 /* ---- which groups are not as they were counted ---- */
 
-/* db/<root>/.group.json, db/<root>/g/<rest of the id>/.group.json */
-static bool group_of_key(const struct bkt_id *root, const char *key, struct bkt_id *out)
-{
-    static const char file[] = "/.group.json";
-    const char       *at     = key + strlen("db/") + 17;
-    char              text[BKT_ID_LEN + 1];
-    if (strlen(key) < strlen("db/") + 17 + strlen(file))
-        return false;
-    if (strcmp(at, file) == 0) {
-        *out = *root;
-        return true;
-    }
-    if (strlen(at) != strlen("/g/") + 18 + strlen(file) || strcmp(at + strlen("/g/") + 18, file) != 0)
-        return false;
-    (void)snprintf(text, sizeof text, "g-%.17s-%.18s", root->text + 2, at + strlen("/g/"));
-    return bkt_id_set(out, text);
-}
-
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
     struct spare *s = arg;
     struct bkt_id id;
-    if (!group_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
+    if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
         !bkt_links_count_is_stale(s->d->links, &id, e->etag))
         return BKT_OK;
     return push(&s->changed, &id);

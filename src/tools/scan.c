@@ -1,7 +1,6 @@
 /* What lies in the store for a domain; see scan.h. */
 #include "scan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,7 @@
 /* ---- keys ---- */
 
 struct scan {
-    size_t        prefix;     /* length of "db/xxxxxxxx-xxxxxxxx/" */
-    char          digits[18]; /* xxxxxxxx-xxxxxxxx */
+    size_t        prefix; /* length of "db/xxxxxxxx-xxxxxxxx/" */
     struct bkt_id root;
     int (*each)(const struct bkt_scanned *s, void *arg);
     void *arg;
@@ -24,31 +22,13 @@ static bool is_chunk_name(const char *s)
     return *s && s[strspn(s, "0123456789_")] == 0 && *s != '_';
 }
 
-/* "d/xxxx-xxxxxx-xxxxxx/rest" -> id, rest; false: another form */
-static bool split(const struct scan *sc, const char *key, struct bkt_id *id, const char **rest)
-{
-    char text[64];
-    if (strlen(key) < 21 || !strchr("gdt", key[0]) || key[1] != '/')
-        return false;
-    const char *end = strchr(key + 2, '/');
-    if (!end || end - key != 20)
-        return false;
-    snprintf(text, sizeof text, "%c-%s-%.18s", key[0], sc->digits, key + 2);
-    *rest = end + 1;
-    return bkt_id_set(id, text);
-}
-
 static void classify(const struct scan *sc, const char *key, struct bkt_scanned *s)
 {
-    static const char *const names[] = {[BKT_GROUP] = ".group.json", [BKT_DATASET] = ".dataset.json", [BKT_DATATYPE] = ".datatype.json"};
     const char *rest = NULL;
     s->what          = BKT_SCAN_OTHER;
-    if (strcmp(key, ".group.json") == 0) {
+    if (bkt_id_of_key(&sc->root, key, &s->id)) {
         s->what = BKT_SCAN_OBJECT;
-        s->id   = sc->root;
-    } else if (split(sc, key, &s->id, &rest)) {
-        if (strcmp(rest, names[bkt_id_kind(&s->id)]) == 0)
-            s->what = BKT_SCAN_OBJECT;
+    } else if (bkt_id_split_key(&sc->root, key, &s->id, &rest)) {
         s->tail = rest;
         if (*rest == 'p' && strchr(rest, '/'))
             rest = strchr(rest, '/') + 1;
@@ -67,7 +47,7 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     struct bkt_scanned s  = {.entry = e};
     if (e->is_prefix || strlen(e->key) <= sc->prefix)
         return BKT_OK;
-    classify(sc, e->key + sc->prefix, &s);
+    classify(sc, e->key, &s);
     return sc->each(&s, sc->arg);
 }
 
@@ -82,7 +62,6 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const 
         BKT_NOMEM(err);
     BKT_PASS(bkt_buf_resize(&key, key.len - strlen(".group.json")));
     sc.prefix = key.len;
-    snprintf(sc.digits, sizeof sc.digits, "%.17s", root->text + 2);
     return bkt_store_list(st, bkt_buf_str(&key), "", on_listed, &sc, err);
 }
 

@@ -63,6 +63,61 @@ static void huge_coordinates_do_not_overflow_the_partition(void)
     bkt_buf_fini(&key);
 }
 
+#define DB "db/b03b24ef-69f244b6/"
+
+static const struct {
+    const char *key, *id, *rest; /* rest NULL: the key of no object's document or chunk */
+    bool        whole;           /* it is the document's key */
+} split[] = {
+    {DB ".group.json", ROOT_ID, ".group.json", true},
+    {DB "g/acd9-4df97b-37122a/.group.json", "g-b03b24ef-69f244b6-acd9-4df97b-37122a", ".group.json", true},
+    {DB "d/56e5-25125a-89ba79/.dataset.json", DSET_ID, ".dataset.json", true},
+    {DB "t/56e5-25125a-89ba79/.datatype.json", TYPE_ID, ".datatype.json", true},
+    {DB "d/56e5-25125a-89ba79/1_3", DSET_ID, "1_3", false},
+    {DB "d/56e5-25125a-89ba79/p2/1_3", DSET_ID, "p2/1_3", false},
+    {DB "d/56e5-25125a-89ba79/", DSET_ID, "", false},
+    {DB "d/56e5-25125a-89ba79/.group.json", DSET_ID, ".group.json", false},
+    {DB "d/56e5-25125a-89ba79/.dataset.json.bak", DSET_ID, ".dataset.json.bak", false},
+    {"", NULL, NULL, false},
+    {"db/", NULL, NULL, false},
+    {"db/b03b24ef", NULL, NULL, false},
+    {"db/b03b24ef-69f244b6", NULL, NULL, false},
+    {DB, NULL, NULL, false},
+    {DB ".group.jso", NULL, NULL, false},
+    {DB ".group.json/", NULL, NULL, false},
+    {DB ".h5bucket-snapshot", NULL, NULL, false},
+    {DB "d", NULL, NULL, false},
+    {DB "d/56e5-25125a-89ba7", NULL, NULL, false},
+    {DB "d/56e5-25125a-89ba79", NULL, NULL, false},
+    {DB "d/56e5-25125a-89ba7/.dataset.json", NULL, NULL, false},
+    {DB "d/56e5-25125a-89ba799/.dataset.json", NULL, NULL, false},
+    {DB "d/56e5-25125a-89ba7g/.dataset.json", NULL, NULL, false},
+    {DB "d/56e5-25125a/89ba79/.dataset.json", NULL, NULL, false},
+    {DB "d/../../../../../etc/x/.dataset.json", NULL, NULL, false},
+    {DB "d-56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
+    {DB "c/56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
+    {"db/b03b24ef-69f244b6-d/56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
+    {"db/b03b24ef-69f244b7/d/56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
+    {"dbs" DB "d/56e5-25125a-89ba79/.dataset.json", NULL, NULL, false},
+};
+
+static void a_key_tells_whose_it_is(void)
+{
+    struct bkt_id root;
+    CHECK(bkt_id_set(&root, ROOT_ID), "root");
+    for (size_t i = 0; i < BKT_COUNT(split); i++) {
+        struct bkt_id id;
+        const char   *rest = NULL;
+        bool          is   = bkt_id_split_key(&root, split[i].key, &id, &rest);
+        CHECK(is == (split[i].rest != NULL), "'%s' %s", split[i].key, is ? "was taken for an object's" : "was not recognised");
+        if (is && split[i].rest)
+            CHECK(strcmp(id.text, split[i].id) == 0 && strcmp(rest, split[i].rest) == 0, "'%s' gave %s, '%s'", split[i].key, id.text, rest);
+        is = bkt_id_of_key(&root, split[i].key, &id);
+        CHECK(is == split[i].whole, "'%s' is %s document's", split[i].key, is ? "said to be a" : "a");
+        CHECK(!is || strcmp(id.text, split[i].id) == 0, "'%s' gave %s", split[i].key, id.text);
+    }
+}
+
 static const char *const not_ids[] = {
     "",
     "g",
@@ -127,6 +182,7 @@ int main(void)
     keys_are_hsds_own();
     chunk_keys_are_hsds_own();
     huge_coordinates_do_not_overflow_the_partition();
+    a_key_tells_whose_it_is();
     what_is_no_id_is_refused();
     a_root_follows_from_any_version_2_id();
     references_become_ids();
