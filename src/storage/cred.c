@@ -15,7 +15,7 @@
 #include "trace.h"
 
 /* So that neither a program that asks again and again nor a server that refuses everything makes a source (a process, a web
- * service with limits) run more than once a second. */
+ * service with limits) run more than once a second.  Files are read whenever somebody asks. */
 #define FAILURE_MS   1000  /* a failure is reported for so long before anyone asks again */
 #define MIN_AGE_MS   1000  /* younger credentials are not fetched again on a server's word */
 #define RENEW_GAP_MS 10000 /* between renewals in the background */
@@ -32,8 +32,9 @@ struct bkt_cred {
     unsigned refs;
     struct bkt_cred_place place;
 
-    const struct bkt_creds *now; /* NULL: none */
-    bool fixed;
+    struct bkt_creds *now; /* NULL: none */
+    enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's about now: doubted, they may be right after all */
+    enum bkt_cred_from from; /* the last fetch */
     uint64_t fetched_ms, failed_ms, renewed_ms; /* when; renewed: begun in the background; 0: never */
     int fail;
     struct bkt_err *why; /* of the last failure; may be NULL */
@@ -102,23 +103,40 @@ static bool is_live(const struct bkt_creds *c, int64_t now)
     return c && (!c->expires || c->expires > now);
 }
 
-/* Under the lock.  A renewal that fails leaves the old credentials in use until their end. */
-static int publish(struct bkt_cred *p, int rc, const struct bkt_creds *fresh, bool fixed,
+static bool is_usable(const struct bkt_cred *p)
+{
+    return p->word == TRUSTED && is_live(p->now, bkt_cred_now());
+}
+
+static bool is_same(const struct bkt_creds *a, const struct bkt_creds *b)
+{
+    const char *s = a->session_token, *t = b->session_token;
+    return strcmp(a->access_key, b->access_key) == 0 && strcmp(a->secret_key, b->secret_key) == 0 &&
+           strcmp(s ? s : "", t ? t : "") == 0;
+}
+
+/* Under the lock.  A renewal that fails leaves the old credentials in use until their end, but not what was refused for sure. */
+static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from,
                    const struct bkt_err *err)
 {
+    p->rounds++;
+    p->from = from;
     if (rc == BKT_OK) {
+        fresh->fetch = p->rounds;
+        fresh->same_as = p->now && is_same(p->now, fresh) ? p->now->same_as : fresh->fetch;
         bkt_creds_unref(p->now);
         p->now = fresh;
-        p->fixed = fixed;
+        p->word = TRUSTED;
         p->fetched_ms = bkt_engine_now();
         p->failed_ms = 0;
     } else {
         store_failure(p, rc, err);
-        if (is_live(p->now, bkt_cred_now()))
+        if (p->word == DOUBTED)
+            p->word = TRUSTED;
+        if (is_usable(p))
             rc = BKT_OK;
     }
     p->fetching = false;
-    p->rounds++;
     (void)pthread_cond_broadcast(&changed);
     return rc;
 }
@@ -127,15 +145,15 @@ static void one_round(struct bkt_cred *p)
 {
     struct bkt_creds *fresh = NULL;
     struct bkt_err err = {0};
-    bool fixed = false;
-    int rc = bkt_cred_fetch(&p->place, &fresh, &fixed, &err);
+    enum bkt_cred_from from = BKT_CRED_ASKED;
+    int rc = bkt_cred_fetch(&p->place, &fresh, &from, &err);
     if (rc == BKT_OK)
         bkt_trace(BKT_TRACE_CRED, "credentials from %s, %lld s to live", fresh->source,
                   fresh->expires ? (long long)(fresh->expires - bkt_cred_now()) : -1LL);
     else
         bkt_trace(BKT_TRACE_CRED, "no credentials: %s", err.n ? err.frame[0].msg : bkt_err_text(rc));
     (void)pthread_mutex_lock(&lock);
-    rc = publish(p, rc, fresh, fixed, &err);
+    rc = publish(p, rc, fresh, from, &err);
     struct waiter *ws = p->waiters;
     p->waiters = NULL;
     (void)pthread_mutex_unlock(&lock);
@@ -185,18 +203,17 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
 /* Under the lock.  BKT_OK with a reference, BKT_CRED_LATER, or the last failure. */
 static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
 {
-    int64_t now = bkt_cred_now();
     uint64_t ms = bkt_engine_now();
-    if (is_live(p->now, now)) {
-        bool due =
-            bkt_cred_needs_renewal(p->now, now) && (!p->renewed_ms || ms - p->renewed_ms >= RENEW_GAP_MS);
+    if (is_usable(p)) {
+        bool due = bkt_cred_needs_renewal(p->now, bkt_cred_now()) &&
+                   (!p->renewed_ms || ms - p->renewed_ms >= RENEW_GAP_MS);
         if (due && begin(p, NULL) == BKT_OK)
             p->renewed_ms = ms;
-        atomic_fetch_add(&((struct bkt_creds *)p->now)->refs, 1);
+        atomic_fetch_add(&p->now->refs, 1);
         *out = p->now;
         return BKT_OK;
     }
-    if (!p->fetching && p->failed_ms && ms - p->failed_ms < FAILURE_MS)
+    if (!p->fetching && p->failed_ms && p->from != BKT_CRED_FILES && ms - p->failed_ms < FAILURE_MS)
         return bkt_err_copy(err, p->fail, p->why);
     return BKT_CRED_LATER;
 }
@@ -214,9 +231,9 @@ void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const st
     struct bkt_err err = {0};
     struct waiter *w = malloc(sizeof *w);
     (void)pthread_mutex_lock(&lock);
-    bool live = is_live(p->now, bkt_cred_now());
-    int rc = live ? BKT_OK : w ? begin(p, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
-    bool wait = !live && rc == BKT_OK;
+    bool there = is_usable(p);
+    int rc = there ? BKT_OK : w ? begin(p, &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    bool wait = !there && rc == BKT_OK;
     if (wait) {
         *w = (struct waiter){p->waiters, ready, arg};
         p->waiters = w;
@@ -239,6 +256,8 @@ int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_er
             (void)pthread_cond_wait(&changed, &lock);
         if (rc == BKT_OK)
             rc = at_hand(p, out, err);
+        if (rc == BKT_CRED_LATER && p->failed_ms)
+            rc = bkt_err_copy(err, p->fail, p->why);
     }
     if (rc == BKT_CRED_LATER) /* dropped again before this thread ran */
         rc = BKT_ERR(err, BKT_EACCES, "credentials ended as soon as they came");
@@ -246,17 +265,19 @@ int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_er
     return rc;
 }
 
-bool bkt_cred_invalidate(struct bkt_cred *p, const char *access_key)
+bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
 {
     (void)pthread_mutex_lock(&lock);
-    bool same = p->now && strcmp(p->now->access_key, access_key) == 0;
-    bool again = !same || !p->fixed;
-    /* Just fetched: the source has no others yet.  It is left to the caller's limit on tries. */
-    if (same && again && bkt_engine_now() - p->fetched_ms >= MIN_AGE_MS) {
-        bkt_trace(BKT_TRACE_CRED, "credentials from %s were refused", p->now->source);
-        bkt_creds_unref(p->now);
-        p->now = NULL;
-        p->renewed_ms = 0;
+    bool again = true;
+    if (p->now && p->now->fetch == fetch) {
+        bool cheap = p->from == BKT_CRED_FILES, young = bkt_engine_now() - p->fetched_ms < MIN_AGE_MS;
+        again = p->from != BKT_CRED_FIXED && (cheap || (sure && (!young || p->word == REFUSED)));
+        if (again && p->word == TRUSTED)
+            bkt_trace(BKT_TRACE_CRED, "credentials from %s were refused", p->now->source);
+        if (again) {
+            p->word = sure || p->word == REFUSED ? REFUSED : DOUBTED;
+            p->renewed_ms = 0;
+        }
     }
     (void)pthread_mutex_unlock(&lock);
     return again;
@@ -368,6 +389,7 @@ static void forget(struct bkt_cred *p)
     bkt_creds_unref(p->now);
     free(p->why);
     p->now = NULL;
+    p->word = TRUSTED;
     p->why = NULL;
     p->failed_ms = p->renewed_ms = p->fetched_ms = 0;
 }

@@ -23,6 +23,7 @@ struct bkt_creds {
     char       *session_token; /* NULL: none */
     int64_t     expires;       /* Unix seconds; 0: never */
     char       *source;        /* for messages: "environment variables", "profile x in /home/u/.aws/credentials", … */
+    uint64_t    fetch, same_as; /* which of the provider's fetches gave them, and which the same first; 0: none */
     atomic_uint refs;
 };
 void bkt_creds_unref(const struct bkt_creds *c); /* NULL is fine */
@@ -50,10 +51,12 @@ void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const st
  *         BKT_EUNSUP, e.g. an SSO profile; BKT_ENET, BKT_ETIME, BKT_EFORMAT, BKT_EIO, BKT_ENOMEM, BKT_ECANCEL */
 BKT_NODISCARD int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
 
-/** A server said that these are expired or unknown: forget them, unless newer ones came meanwhile.
- * @param access_key  what the refused request was signed with
- * @return whether asking again can give others (false for static keys that would be read again unchanged) */
-bool bkt_cred_invalidate(struct bkt_cred *p, const char *access_key);
+/** A server refused what was signed with the credentials of this @p fetch: have them fetched anew before the next request is
+ *  signed, unless that happened meanwhile.  Who gets the same again (same_as) need not ask the server.
+ * @param sure  they are expired or unknown.  Else it may be for another reason: only the shared files are looked at again, where
+ *              others may stand by now, and what was refused stays in use when nothing else is found
+ * @return whether that can give others: not from the environment, and not from a source that was asked within the last second */
+bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure);
 
 /** Whether they end within 5 minutes of @p now (Unix seconds). */
 bool bkt_cred_needs_renewal(const struct bkt_creds *c, int64_t now);

@@ -406,11 +406,12 @@ static int walk(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err
              bkt_buf_str(&f->looked));
 }
 
-int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, bool *fixed, struct bkt_err *err)
+int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, enum bkt_cred_from *from,
+                   struct bkt_err *err)
 {
     struct bkt_cred_fetch f = {.place = pl};
     int rc = walk(&f, out, err);
-    *fixed = f.fixed;
+    *from = f.fixed ? BKT_CRED_FIXED : f.asked ? BKT_CRED_ASKED : BKT_CRED_FILES;
     bkt_aws_config_fini(&f.config);
     bkt_buf_fini(&f.looked);
     return rc;

@@ -62,10 +62,18 @@ struct bkt_cred_fetch {
     struct bkt_aws_config        config;
     struct bkt_buf               looked; /* for the message when nothing is found */
     bool                         fixed;  /* found in the environment: asking again gives the same */
+    bool                         asked;  /* somebody was: a server or a program */
 };
 
-/** Walk the chain: as bkt_cred_get(). */
-BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, bool *fixed,
+/** What a walk rested on: how often it may be made again. */
+enum bkt_cred_from {
+    BKT_CRED_FIXED, /* the environment as it was: always gives the same */
+    BKT_CRED_FILES, /* the shared files: others may stand there at any time, and looking costs next to nothing */
+    BKT_CRED_ASKED, /* a server or a program, which may have limits */
+};
+
+/** Walk the chain: as bkt_cred_get().  @p from also for one that fails. */
+BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out, enum bkt_cred_from *from,
                                  struct bkt_err *err);
 
 /* Sources.  BKT_ENOENT, not configured here: why goes to f->looked, and the next one is asked. */

@@ -82,6 +82,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
     char source[260], said[120];
     long status;
     BKT_PASS(container_url(f, &url, err));
+    f->asked = true;
     BKT_PASS(container_token(f, &header, err));
     const char *const headers[] = {header.len ? bkt_buf_str(&header) : NULL, NULL};
     (void)snprintf(source, sizeof source, "container endpoint %.*s", (int)strcspn(bkt_buf_str(&url), "?#"),
@@ -237,6 +238,7 @@ int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct 
         BKT_PASS(bkt_cred_looked(f, "EC2 metadata (AWS_EC2_METADATA_DISABLED)"));
         return BKT_ENOENT;
     }
+    f->asked = true;
     BKT_PASS(imds_init(&m, err));
     BKT_PASS(imds_token(&m, err));
     BKT_PASS(imds_role(&m, &role, err));

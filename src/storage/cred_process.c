@@ -227,6 +227,7 @@ int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const c
     BKT_CLEANUP(bkt_freep) char **argv = NULL;
     char source[200];
     (void)snprintf(source, sizeof source, "credential_process of profile %.100s", profile);
+    f->asked = true;
     bkt_stats_add(BKT_STAT(cred_requests), 1);
     bkt_trace(BKT_TRACE_CRED, "running the %s", source);
     BKT_TRY(err, bkt_cred_split(command, &argv, err), "%s", source);

@@ -285,6 +285,7 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
     long status;
     (void)snprintf(source, sizeof source, "role %.150s%s (%.100s)", role->arn,
                    role->token_file ? " by web identity" : "", role->who);
+    f->asked = true;
     BKT_PASS(find_target(role, &t, err));
     BKT_PASS(question(role, &body, err));
     if (!role->token_file)

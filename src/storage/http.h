@@ -58,7 +58,7 @@ struct bkt_http_op {
     bool                  body_begun, complete;
     const char           *refused; /* why we stopped the transfer ourselves */
     unsigned              detours; /* redirects, changes of region */
-    unsigned              renewals; /* of credentials or clock */
+    bool                  clock_set; /* by the server's, once */
     char                 *location; /* where a redirect leads */
     const char           *if_match, *if_none_match; /* what is sent: the site may want something else than the request says */
     bool                  bare;     /* If-Match without quotes */
@@ -72,7 +72,12 @@ struct bkt_http_op {
         bool arrived;
         int  failed;                /* what to report unless it arrived; its story is in the request */
     } put;
-    char                  region[40], payload_hash[65], access_key[132]; /* S3: what this attempt was signed for and with */
+    char                  region[40], payload_hash[65]; /* S3: what this attempt was signed for */
+    struct {                        /* s3_auth.c's */
+        uint64_t fetch, same_as;    /* of the credentials that this attempt was signed with, as in struct bkt_creds; 0: none */
+        int      refused;           /* what to report if there are no others; its story is in the request */
+        bool     renewed;           /* others were tried */
+    } auth;
 };
 
 struct bkt_http_ops {

@@ -76,7 +76,7 @@ static const struct {
     {403, "SignatureDoesNotMatch", BKT_EACCES, "the secret key is wrong"},
     {403, "InvalidAccessKeyId", BKT_EACCES, "the server does not know the access key"},
     {403, NULL, BKT_EACCES, NULL}, /* denied_hint() */
-    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials"},
+    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials; a profile is read anew by the next try"},
     {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
     {301, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
     {307, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
@@ -107,7 +107,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3          *s = (struct bkt_s3 *)h;
     struct bkt_s3_error e;
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
-    if (new_region(s, op, &e) || bkt_s3_auth_refused(s->auth, op, e.code) || too_slow(op, &e))
+    if (new_region(s, op, &e) || bkt_s3_auth_late(s->auth, op, e.code) || too_slow(op, &e))
         return BKT_HTTP_AGAIN;
     if (!op->reply.request_id[0])
         memcpy(op->reply.request_id, e.request_id, sizeof op->reply.request_id);
@@ -126,7 +126,8 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
                        source, hint ? hint : "");
         hint = text;
     }
-    return bkt_http_say(op, rc, e.code, e.message, hint);
+    rc = bkt_http_say(op, rc, e.code, e.message, hint);
+    return bkt_s3_auth_refused(s->auth, op, e.code, rc) ? BKT_HTTP_AGAIN : rc;
 }
 
 static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge};

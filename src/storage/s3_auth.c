@@ -69,7 +69,6 @@ static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
                          bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||
                          (creds->session_token && bkt_http_header(op, "x-amz-security-token", creds->session_token) < 0)))
         rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
-    (void)snprintf(op->access_key, sizeof op->access_key, "%s", creds->access_key);
     bkt_sign_output_fini(&out);
     return rc;
 }
@@ -96,7 +95,16 @@ int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
         bkt_cred_want(a->cred, ready, op); /* op may be gone now */
         return BKT_HTTP_LATER;
     }
-    rc = sign_with(a, op, t, creds, extra, n);
+    rc = op->auth.refused && creds->same_as == op->auth.same_as ? op->auth.refused : BKT_OK;
+    if (rc == BKT_OK) {
+        if (op->auth.refused)
+            bkt_err_clear(op->req->err);
+        op->auth.renewed |= op->auth.refused != 0;
+        op->auth.refused = 0;
+        op->auth.fetch   = creds->fetch;
+        op->auth.same_as = creds->same_as;
+        rc = sign_with(a, op, t, creds, extra, n);
+    }
     bkt_creds_unref(creds);
     return rc;
 }
@@ -110,23 +118,27 @@ static bool clock_refused(const struct bkt_s3_auth *a, const struct bkt_http_op 
                    (!*code && op->x.status == 403 && (err > SKEW_MAX || err < -SKEW_MAX)));
 }
 
-bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code)
+bool bkt_s3_auth_late(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code)
 {
-    static const char *const stale[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired",
-                                        "InvalidAccessKeyId"};
-    if (!a->cred || op->renewals)
+    if (!a->cred || op->clock_set || !clock_refused(a, op, code))
         return false;
-    if (clock_refused(a, op, code)) {
-        op->renewals++;
-        atomic_store(&a->skew, op->reply.date - (long)time(NULL));
-        return true;
-    }
-    bool renew = !*code && op->x.status == 400;
+    op->clock_set = true;
+    atomic_store(&a->skew, op->reply.date - (long)time(NULL));
+    return true;
+}
+
+/* What is said of credentials that have expired or were replaced; some servers say no more than AccessDenied, and to a HEAD nothing. */
+bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code, int rc)
+{
+    static const char *const stale[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",
+                                        "InvalidClientTokenId", "TokenRefreshRequired", "InvalidAccessKeyId"};
+    long status = op->x.status;
+    bool sure   = !*code && status == 400;
     for (size_t i = 0; i < BKT_COUNT(stale); i++)
-        renew |= strcmp(code, stale[i]) == 0;
-    if (!renew || !bkt_cred_invalidate(a->cred, op->access_key))
+        sure |= strcmp(code, stale[i]) == 0;
+    if (!a->cred || op->auth.renewed || !(sure || status == 401 || status == 403) || !bkt_cred_refused(a->cred, op->auth.fetch, sure))
         return false;
-    op->renewals++;
+    op->auth.refused = rc;
     return true;
 }
 

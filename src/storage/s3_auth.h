@@ -22,8 +22,12 @@ struct bkt_s3_target {
  *  I/O thread only. */
 int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t);
 
-/** The server refused with @p code (S3's error code, "" unknown): true if there is a point in signing anew. */
-bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code);
+/** The server refused with @p code (S3's error code, "" unknown): true if it was for our clock, which is the server's from now on. */
+bool bkt_s3_auth_late(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code);
+
+/** The same: true if the op is to be submitted again, as there may be other credentials.  Where there are none, its next
+ *  bkt_s3_auth_sign() ends it with @p rc, what the refusal means, whose story has been recorded in the request. */
+bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code, int rc);
 
 /** Where the credentials in use came from, or "" when requests are not signed; copied to @p out. */
 void bkt_s3_auth_source(struct bkt_s3_auth *a, char *out, size_t room);

@@ -23,11 +23,11 @@ static int fetch_once(const char **what)
 {
     struct bkt_cred_place pl;
     struct bkt_creds     *c = NULL;
-    bool                  fixed;
+    enum bkt_cred_from    from;
     int                   rc = bkt_cred_place_init(&pl, &settings, NULL);
     if (rc == BKT_OK) {
         struct bkt_err err = {0};
-        rc                 = bkt_cred_fetch(&pl, &c, &fixed, &err);
+        rc                 = bkt_cred_fetch(&pl, &c, &from, &err);
         if (rc < 0 && rc != BKT_ENOMEM)
             print_message("%s\n", err.n ? err.frame[0].msg : "");
         bkt_cred_place_fini(&pl);

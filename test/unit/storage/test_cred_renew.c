@@ -284,45 +284,92 @@ static void want_fails(void **state)
 
 /* ---- refused by a server ---- */
 
-static void invalidated(void **state)
+/* Which fetch gave what is at hand; 0: nothing is. */
+static uint64_t fetch_of(struct bkt_cred *p, uint64_t *same_as)
+{
+    const struct bkt_creds *c = NULL;
+    if (bkt_cred_peek(p, &c, NULL) != BKT_OK)
+        return 0;
+    uint64_t fetch = c->fetch;
+    *same_as       = c->same_as;
+    bkt_creds_unref(c);
+    return fetch;
+}
+
+static void refused(void **state)
 {
     (void)state;
-    struct bkt_cred *p = container_provider();
+    uint64_t         same = 0, first;
+    struct bkt_cred *p    = container_provider();
     assert_string_equal(got(p), "ECS1");
-    assert_true(bkt_cred_invalidate(p, "ECS1")); /* too young: the source has no others yet */
+    first = fetch_of(p, &same);
+    assert_int_equal(same, first);
+    assert_false(bkt_cred_refused(p, first, true)); /* too young: the source has no others yet */
     let_pass(999);
-    assert_true(bkt_cred_invalidate(p, "ECS1"));
+    assert_false(bkt_cred_refused(p, first, true));
     assert_string_equal(peeked(p), "ECS1");
     let_pass(1);
-    assert_true(bkt_cred_invalidate(p, "ECS0")); /* not these */
+    assert_false(bkt_cred_refused(p, first, false)); /* for another reason, maybe: no reason to ask a server */
+    assert_true(bkt_cred_refused(p, first + 1, true)); /* not these */
     assert_string_equal(peeked(p), "ECS1");
-    assert_true(bkt_cred_invalidate(p, "ECS1"));
+    assert_true(bkt_cred_refused(p, first, true));
     assert_string_equal(peeked(p), "");
-    assert_true(bkt_cred_invalidate(p, "ECS1")); /* another request's word about the same */
+    assert_true(bkt_cred_refused(p, first, true)); /* another request's word about the same */
     assert_string_equal(got(p), "ECS2");
+    assert_true(fetch_of(p, &same) > first && same > first);
+    assert_true(bkt_cred_refused(p, first, true)); /* one that was long under way: others are there */
+    assert_string_equal(peeked(p), "ECS2");
     bkt_cred_close(p);
     (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
     (void)setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
     p = provider(NULL);
     assert_string_equal(got(p), "ENV");
     let_pass(1000);
-    assert_false(bkt_cred_invalidate(p, "ENV")); /* the environment will say the same */
+    assert_false(bkt_cred_refused(p, fetch_of(p, &same), true)); /* the environment will say the same */
     assert_string_equal(peeked(p), "ENV");
     bkt_cred_close(p);
 }
 
-/* Another program renews the file: it is read again. */
+/* Another program renews the file: it is read again, however soon, and what is the same again is known to be. */
 static void file_changes(void **state)
 {
     (void)state;
+    uint64_t same = 0, first;
     write_file("credentials", "[default]\naws_access_key_id=F1\naws_secret_access_key=x\n");
     struct bkt_cred *p = provider(NULL);
     assert_string_equal(got(p), "F1");
+    first = fetch_of(p, &same);
+    assert_true(bkt_cred_refused(p, first, true));
+    assert_string_equal(peeked(p), "");
+    assert_string_equal(got(p), "F1");
+    assert_true(fetch_of(p, &same) > first && same == first);
     write_file("credentials", "[default]\naws_access_key_id=F2\naws_secret_access_key=x\n");
     assert_string_equal(got(p), "F1");
-    let_pass(1000);
-    assert_true(bkt_cred_invalidate(p, "F1"));
+    assert_true(bkt_cred_refused(p, fetch_of(p, &same), true));
     assert_string_equal(got(p), "F2");
+    write_file("credentials", "[default]\naws_access_key_id=F2\naws_secret_access_key=y\n");
+    first = fetch_of(p, &same);
+    assert_true(bkt_cred_refused(p, first, false)); /* denied: by others, maybe; the same key with another secret is one */
+    assert_string_equal(got(p), "F2");
+    assert_true(fetch_of(p, &same) > first && same > first);
+    bkt_cred_close(p);
+}
+
+/* The file can't be read as it is being written, or is away for a while. */
+static void file_is_broken(void **state)
+{
+    (void)state;
+    uint64_t same = 0;
+    write_file("credentials", "[default]\naws_access_key_id=B1\naws_secret_access_key=x\n");
+    struct bkt_cred *p = provider(NULL);
+    assert_string_equal(got(p), "B1");
+    write_file("credentials", "[default]\naws_access_key_id=B2\n");
+    assert_true(bkt_cred_refused(p, fetch_of(p, &same), false));
+    assert_string_equal(got(p), "B1"); /* they may be right after all */
+    assert_true(bkt_cred_refused(p, fetch_of(p, &same), true));
+    assert_string_equal(got(p), "!");
+    write_file("credentials", "[default]\naws_access_key_id=B2\naws_secret_access_key=x\n");
+    assert_string_equal(got(p), "B2"); /* a failure of files is not held against them */
     bkt_cred_close(p);
 }
 
@@ -444,7 +491,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(first_use),          T(renewed_before_end),    T(renewal_fails), T(ended_while_unused), T(one_fetch_for_all),
-        T(want),               T(want_fails),            T(invalidated),   T(file_changes),       T(shared_and_apart),
+        T(want),               T(want_fails),            T(refused),       T(file_changes),       T(file_is_broken),     T(shared_and_apart),
         T(outlives_close),     T(shutdown_under_way),    T(shutdown_ends_process),
 #ifndef __SANITIZE_THREAD__
         T(forked_while_fetching),
