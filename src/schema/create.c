@@ -293,17 +293,14 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
 /* Objects found by following links, each once, in the order in which they were found. */
 struct found {
     struct bkt_map *seen;
-    struct bkt_id  *v;
-    size_t          n, cap;
+    struct bkt_ids  ids;
 };
 
 static int find_one(struct found *f, const struct bkt_id *id)
 {
     if (bkt_map_get(f->seen, id->text, BKT_ID_LEN))
         return BKT_OK;
-    if (bkt_list_room(&f->v, f->n, &f->cap, sizeof *f->v) < 0)
-        return BKT_ENOMEM;
-    f->v[f->n++] = *id;
+    BKT_PASS(bkt_ids_add(&f->ids, id));
     return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
 }
 
@@ -332,7 +329,7 @@ static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, siz
 {
     struct bkt_id ids[V1_WAVE]; /* the list may move */
     int           rc = BKT_OK;
-    memcpy(ids, f->v + first, n * sizeof *ids);
+    memcpy(ids, f->ids.v + first, n * sizeof *ids);
     bkt_objects_prefetch(d->objects, ids, n);
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         const struct bkt_object *o   = NULL;
@@ -341,7 +338,7 @@ static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, siz
         if (rc == BKT_OK && find_members(o, f) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         else if (rc == BKT_ENOENT)
-            f->v[first + i].text[0] = 0, rc = BKT_OK;
+            f->ids.v[first + i].text[0] = 0, rc = BKT_OK;
         else if (rc < 0)
             rc = bkt_err_copy(err, rc, &why);
         bkt_object_release(o);
@@ -382,7 +379,7 @@ static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t
 /* Objects *first .. to-1 of those found, and what they lead to behind them; *first becomes the first of the latter. */
 static int find_v1_level(struct bkt_domain *d, struct found *f, size_t *first, struct bkt_err *err)
 {
-    const size_t to = f->n;
+    const size_t to = f->ids.n;
     for (size_t n; *first < to; *first += n) {
         n = to - *first < V1_WAVE ? to - *first : V1_WAVE;
         BKT_PASS(find_v1_wave(d, f, *first, n, err));
@@ -394,7 +391,7 @@ static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t f
 {
     for (size_t n; from < to; from += n) {
         n = to - from < V1_WAVE ? to - from : V1_WAVE;
-        BKT_PASS(remove_v1_wave(d, f->v + from, n, err));
+        BKT_PASS(remove_v1_wave(d, f->ids.v + from, n, err));
     }
     return BKT_OK;
 }
@@ -406,17 +403,17 @@ int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_er
     struct found f      = {.seen = bkt_map_new()};
     size_t      *levels = NULL, n = 0, cap = 0, at = 0; /* the first of each distance from the root group */
     int          rc     = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    while (rc == BKT_OK && at < f.n) {
+    while (rc == BKT_OK && at < f.ids.n) {
         if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
             rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
         else
             levels[n++] = at;
         rc = rc < 0 ? rc : find_v1_level(d, &f, &at, err);
     }
-    for (size_t to = f.n; rc == BKT_OK && n-- > 0; to = levels[n])
+    for (size_t to = f.ids.n; rc == BKT_OK && n-- > 0; to = levels[n])
         rc = remove_v1_level(d, &f, levels[n], to, err);
     bkt_map_free(f.seen, NULL);
-    free(f.v);
+    bkt_ids_fini(&f.ids);
     free(levels);
     return rc;
 }

@@ -6,10 +6,13 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "edit.h"
+#include "list.h"
+#include "map.h"
 #include "md5.h"
 #include "model.h"
 
@@ -90,6 +93,32 @@ bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root)
     r.text[24] = r.text[31] = '-';
     *root = r;
     return true;
+}
+
+int bkt_ids_add(struct bkt_ids *l, const struct bkt_id *id)
+{
+    BKT_PASS(bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v));
+    l->v[l->n++] = *id;
+    return BKT_OK;
+}
+
+int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m)
+{
+    struct bkt_id id = {{0}};
+    const void   *key;
+    size_t        pos = 0, n;
+    void         *v;
+    while (bkt_map_next(m, &pos, &key, &n, &v)) {
+        memcpy(id.text, key, BKT_ID_LEN);
+        BKT_PASS(bkt_ids_add(l, &id));
+    }
+    return BKT_OK;
+}
+
+void bkt_ids_fini(struct bkt_ids *l)
+{
+    free(l->v);
+    *l = (struct bkt_ids){NULL, 0, 0};
 }
 
 /* The flat key of a version 1 id: of an object or a chunk. */

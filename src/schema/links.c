@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include "edit_impl.h"
-#include "list.h"
 
 /* Groups asked for ahead of the one that is counted, as many as there are connections.  3,000 groups take 1.49 s at 30 ms with 64,
  * 0.45 s with 256, 0.44 s with 1024. */
@@ -19,11 +18,6 @@ struct bkt_links_count {
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
     struct bkt_map *seen;   /* groups counted or queued -> a number that their version gives, in place of a pointer */
     struct bkt_map *own;    /* objects made here while not all is counted: their counts are right */
-};
-
-struct queue {
-    struct bkt_id *v;
-    size_t         n, cap;
 };
 
 struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
@@ -82,16 +76,8 @@ static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
     return *first ? set_version(c, id, UNKNOWN) : BKT_OK;
 }
 
-static int push(struct queue *q, const struct bkt_id *id)
-{
-    if (bkt_list_room(&q->v, q->n, &q->cap, sizeof *q->v) < 0)
-        return BKT_ENOMEM;
-    q->v[q->n++] = *id;
-    return BKT_OK;
-}
-
 /* Count the links of one group; groups not seen before are queued. */
-static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct queue *q)
+static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct bkt_ids *q)
 {
     (void)bkt_links_settle(&o->group.links);
     for (size_t i = 0; i < o->group.links.n; i++) {
@@ -104,7 +90,7 @@ static int count_group(struct bkt_links_count *c, const struct bkt_object *o, st
             continue;
         BKT_PASS(see(c, &l->id, &first));
         if (first)
-            BKT_PASS(push(q, &l->id));
+            BKT_PASS(bkt_ids_add(q, &l->id));
     }
     return BKT_OK;
 }
@@ -121,7 +107,7 @@ void bkt_links_count_note(const struct bkt_object *o, void *count)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct queue *q,
+static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struct bkt_id *id, struct bkt_ids *q,
                     struct bkt_err *err)
 {
     const struct bkt_object *o   = NULL;
@@ -141,23 +127,18 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
 }
 
 /* Groups that somebody holds, with nothing leading to them: what they link is no less linked. */
-static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct queue *q)
+static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct bkt_ids *q)
 {
-    const struct bkt_map *from[] = {d->edits->changes, d->edits->loose};
-    for (size_t k = 0; k < BKT_COUNT(from); k++) {
-        const void   *key;
-        size_t        pos = 0, n;
-        void         *v;
-        struct bkt_id id = {{0}};
-        while (bkt_map_next(from[k], &pos, &key, &n, &v)) {
-            bool first;
-            memcpy(id.text, key, BKT_ID_LEN);
-            if (bkt_id_kind(&id) != BKT_GROUP)
-                continue;
-            BKT_PASS(see(c, &id, &first));
-            if (first)
-                BKT_PASS(push(q, &id));
-        }
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids held = {0};
+    BKT_PASS(bkt_ids_add_keys(&held, d->edits->changes));
+    BKT_PASS(bkt_ids_add_keys(&held, d->edits->loose));
+    for (size_t i = 0; i < held.n; i++) {
+        bool first;
+        if (bkt_id_kind(&held.v[i]) != BKT_GROUP)
+            continue;
+        BKT_PASS(see(c, &held.v[i], &first));
+        if (first)
+            BKT_PASS(bkt_ids_add(q, &held.v[i]));
     }
     return BKT_OK;
 }
@@ -165,10 +146,10 @@ static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, stru
 /* Breadth first from the root; the next WAVE groups of the queue are always under way. */
 static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
-    struct queue q     = {0};
-    size_t       ahead = 0;
-    bool         first;
-    int          rc = see(c, &d->doc.root, &first) < 0 || push(&q, &d->doc.root) < 0 ? BKT_ENOMEM : push_held(d, c, &q);
+    struct bkt_ids q     = {0};
+    size_t         ahead = 0;
+    bool           first;
+    int            rc = see(c, &d->doc.root, &first) < 0 || bkt_ids_add(&q, &d->doc.root) < 0 ? BKT_ENOMEM : push_held(d, c, &q);
     for (size_t i = 0; rc == BKT_OK && i < q.n; i++) {
         size_t until = q.n < i + WAVE ? q.n : i + WAVE;
         if (ahead < until) {
@@ -178,7 +159,7 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
         struct bkt_id id = q.v[i]; /* the queue may move */
         rc               = walk_one(d, c, &id, &q, err);
     }
-    free(q.v);
+    bkt_ids_fini(&q);
     return rc;
 }
 

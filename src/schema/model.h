@@ -326,6 +326,16 @@ bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", wh
 enum bkt_kind bkt_id_kind(const struct bkt_id *id);
 /** v2: the domain's root group that an object belongs to; false for v1. */
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);
+/** Ids, each as often as it is added.  A zeroed one is empty. */
+struct bkt_ids {
+    struct bkt_id *v;
+    size_t         n, cap;
+};
+struct bkt_map;
+BKT_NODISCARD int bkt_ids_add(struct bkt_ids *l, const struct bkt_id *id); /* v may move */
+/** The keys of a map of ids.  BKT_ENOMEM: perhaps not all of them. */
+BKT_NODISCARD int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m);
+void              bkt_ids_fini(struct bkt_ids *l); /* empty afterwards */
 /** The storage key of the document of a domain or folder, appended. @p path: in the store, "" for the bucket's own. */
 BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
 /** The storage key of an object, appended to @p out. */

@@ -99,29 +99,15 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
     return BKT_OK;
 }
 
-struct ids {
-    struct bkt_id *v;
-    size_t         n;
-};
-
-static void ids_fini(struct ids *l) { free(l->v); }
-
 /* All loose ones; the map is empty afterwards. */
-static int take_loose(struct bkt_edits *e, struct ids *out)
+static int take_loose(struct bkt_edits *e, struct bkt_ids *out)
 {
     struct bkt_map *empty = bkt_map_new();
-    const void     *key;
-    size_t          pos = 0, n;
-    void           *v;
-    free(out->v);
-    out->n = 0;
-    out->v = calloc(bkt_map_count(e->loose) + 1, sizeof *out->v);
-    if (!empty || !out->v) {
+    out->n                = 0;
+    if (!empty || bkt_ids_add_keys(out, e->loose) < 0) {
         bkt_map_free(empty, NULL);
         return BKT_ENOMEM;
     }
-    while (bkt_map_next(e->loose, &pos, &key, &n, &v))
-        memcpy(out->v[out->n++].text, key, BKT_ID_LEN);
     bkt_map_free(e->loose, NULL);
     e->loose = empty;
     return BKT_OK;
@@ -136,7 +122,7 @@ static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
 }
 
 /* One round: what goes may loosen others.  Those that are held stay on the list @p held. */
-static int sweep_round(struct bkt_domain *d, const struct ids *round, struct bkt_map *held, struct bkt_err *err)
+static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map *held, struct bkt_err *err)
 {
     size_t ahead = 0;
     int    rc    = BKT_OK;
@@ -159,7 +145,7 @@ static int sweep_round(struct bkt_domain *d, const struct ids *round, struct bkt
 /* Groups within groups however deep: rounds of work, no recursion. */
 int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(ids_fini) struct ids round = {NULL, 0};
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids round = {0};
     struct bkt_edits *e  = d->edits;
     int               rc = BKT_OK;
     if (bkt_map_count(e->loose) == 0)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "edit_impl.h"
-#include "list.h"
 #include "object.h"
 #include "parse.h"
 #include "trace.h"
@@ -16,35 +15,22 @@
 #define A_PAGE   1000 /* keys in an answer of S3: where there are more groups, several lists go side by side */
 #define SHARDS   16
 
-struct ids {
-    struct bkt_id *v;
-    size_t         n, cap;
-};
-
 struct spare {
     struct bkt_domain *d;
     struct bkt_map    *gone;    /* id -> struct bkt_change of what is to be deleted */
     struct bkt_map    *unused;  /* types that stay after all -> uses that their forgotten change took away, as a negative number */
-    struct ids         changed; /* groups to be read */
-    struct ids         stays;   /* objects that were to go; nothing has been done about them before all are known */
-    struct ids         uses;    /* committed types that they use, once for each use */
+    struct bkt_ids     changed; /* groups to be read */
+    struct bkt_ids     stays;   /* objects that were to go; nothing has been done about them before all are known */
+    struct bkt_ids     uses;    /* committed types that they use, once for each use */
 };
-
-static int push(struct ids *l, const struct bkt_id *id)
-{
-    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
-        return BKT_ENOMEM;
-    l->v[l->n++] = *id;
-    return BKT_OK;
-}
 
 static void spare_fini(struct spare *s)
 {
     bkt_map_free(s->gone, NULL);
     bkt_map_free(s->unused, NULL);
-    free(s->changed.v);
-    free(s->stays.v);
-    free(s->uses.v);
+    bkt_ids_fini(&s->changed);
+    bkt_ids_fini(&s->stays);
+    bkt_ids_fini(&s->uses);
 }
 
 /* What may be known to others. */
@@ -74,7 +60,7 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
         !bkt_links_count_is_stale(s->d->links, &id, e->etag))
         return BKT_OK;
-    return push(&s->changed, &id);
+    return bkt_ids_add(&s->changed, &id);
 }
 
 static int list_groups(struct spare *s, struct bkt_err *err)
@@ -99,7 +85,7 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
     if (!bkt_map_del(s->gone, id->text, BKT_ID_LEN))
         return BKT_OK;
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, others have linked it", s->d->name, id->text);
-    return push(&s->stays, id);
+    return bkt_ids_add(&s->stays, id);
 }
 
 static bool loses(const struct bkt_change *c, const char *name)
@@ -111,18 +97,11 @@ static bool loses(const struct bkt_change *c, const char *name)
 /* Links that are here already, since their group was read anew after the object was removed. */
 static int spare_counted(struct spare *s)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_id *ids = calloc(bkt_map_count(s->gone) + 1, sizeof *ids);
-    const void *key;
-    size_t      pos = 0, len, n = 0;
-    void       *v;
-    if (!ids)
-        return BKT_ENOMEM;
-    while (bkt_map_next(s->gone, &pos, &key, &len, &v)) {
-        memcpy(ids[n].text, key, BKT_ID_LEN);
-        n += bkt_links_count_known(s->d->links, &ids[n]) > 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        BKT_PASS(spare_one(s, &ids[i]));
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
+    BKT_PASS(bkt_ids_add_keys(&ids, s->gone));
+    for (size_t i = 0; i < ids.n; i++)
+        if (bkt_links_count_known(s->d->links, &ids.v[i]) > 0)
+            BKT_PASS(spare_one(s, &ids.v[i]));
     return BKT_OK;
 }
 
@@ -142,7 +121,7 @@ static int use_type(struct spare *s, const struct bkt_type *t)
     if (!t || !t->committed.text[0])
         return BKT_OK;
     BKT_PASS(spare_one(s, &t->committed));
-    return push(&s->uses, &t->committed);
+    return bkt_ids_add(&s->uses, &t->committed);
 }
 
 /* An object that stays: its types and, of a group, its members. */
@@ -198,7 +177,7 @@ static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_obj
 }
 
 /* All of a list, which may grow meanwhile. */
-static int read_all(struct spare *s, const struct ids *l, on_object *fn, struct bkt_err *err)
+static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
 {
     for (size_t i = 0, n; i < l->n; i += n) {
         n = l->n - i < WAVE ? l->n - i : WAVE;

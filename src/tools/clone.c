@@ -12,7 +12,6 @@
 #include "dsetio.h"
 #include "edit.h"
 #include "interrupt.h"
-#include "list.h"
 #include "reroot.h"
 #include "scan.h"
 #include "snapshot.h"
@@ -36,22 +35,12 @@ struct job {
     struct item             v[BKT_TOOL_BATCH];
     size_t                  n;
     uint64_t                bytes; /* of v */
-    struct bkt_id          *last;  /* groups, copied after all else */
-    size_t                  n_last, cap_last;
-    struct bkt_id          *refs;  /* datasets whose values name objects */
-    size_t                  n_refs, cap_refs;
+    struct bkt_ids          last;  /* groups, copied after all else */
+    struct bkt_ids          refs;  /* datasets whose values name objects */
     struct bkt_err         *err;
 };
 
 static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of memory"); }
-
-static int ids_add(struct bkt_id **v, size_t *n, size_t *cap, const struct bkt_id *id)
-{
-    if (bkt_list_room(v, *n, cap, sizeof **v) < 0)
-        return BKT_ENOMEM;
-    (*v)[(*n)++] = *id;
-    return BKT_OK;
-}
 
 /* ---- a batch ---- */
 
@@ -149,8 +138,8 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
 
 static bool is_refs(const struct job *j, const struct bkt_id *id)
 {
-    for (size_t i = 0; i < j->n_refs; i++)
-        if (strcmp(j->refs[i].text, id->text) == 0)
+    for (size_t i = 0; i < j->refs.n; i++)
+        if (strcmp(j->refs.v[i].text, id->text) == 0)
             return true;
     return false;
 }
@@ -168,7 +157,7 @@ static int look(const struct bkt_reached *r, void *arg)
     j->c->n_refs += linked;
     j->c->n_raw += r->obj->dset.layout.external;
     if (j->rerooted && !linked && cls != BKT_D_NONE && bkt_reroot_needs(r->obj->dset.type) &&
-        ids_add(&j->refs, &j->n_refs, &j->cap_refs, &r->id) < 0)
+        bkt_ids_add(&j->refs, &r->id) < 0)
         return no_memory(j);
     return BKT_OK;
 }
@@ -182,7 +171,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     if (s->what == BKT_SCAN_CHUNK && is_refs(j, &s->id))
         return BKT_OK;
     if (s->what == BKT_SCAN_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
-        return ids_add(&j->last, &j->n_last, &j->cap_last, &s->id) < 0 ? no_memory(j) : BKT_OK;
+        return bkt_ids_add(&j->last, &s->id) < 0 ? no_memory(j) : BKT_OK;
     return add(j, &s->id, s->entry->key, s->what == BKT_SCAN_CHUNK ? s->tail : NULL, s->entry->size);
 }
 
@@ -227,7 +216,7 @@ static int on_reached(const struct bkt_reached *r, void *arg)
     if (!r->obj)
         return bkt_err_copy(j->err, r->why->code, r->why);
     if (r->obj->kind == BKT_GROUP)
-        return ids_add(&j->last, &j->n_last, &j->cap_last, &r->id) < 0 ? no_memory(j) : BKT_OK;
+        return bkt_ids_add(&j->last, &r->id) < 0 ? no_memory(j) : BKT_OK;
     if (bkt_id_key(&r->id, &key) < 0)
         return no_memory(j);
     BKT_PASS(add(j, &r->id, bkt_buf_str(&key), NULL, r->obj->json_bytes));
@@ -239,13 +228,13 @@ static int copy_groups(struct job *j)
 {
     const struct bkt_id *root = bkt_domain_root(j->src);
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < j->n_last; i++) {
+        for (size_t i = 0; i < j->last.n; i++) {
             BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-            if ((strcmp(j->last[i].text, root->text) == 0) != (pass == 1))
+            if ((strcmp(j->last.v[i].text, root->text) == 0) != (pass == 1))
                 continue;
-            if (bkt_id_key(&j->last[i], &key) < 0)
+            if (bkt_id_key(&j->last.v[i], &key) < 0)
                 return no_memory(j);
-            BKT_PASS(add(j, &j->last[i], bkt_buf_str(&key), NULL, 4096));
+            BKT_PASS(add(j, &j->last.v[i], bkt_buf_str(&key), NULL, 4096));
         }
         BKT_PASS(flush(j));
     }
@@ -378,7 +367,7 @@ static int copy_references(const struct job *j)
 {
     BKT_CLEANUP(bkt_freep) char *path = NULL, *name = NULL;
     struct bkt_domain           *dst  = NULL;
-    if (!j->n_refs)
+    if (!j->refs.n)
         return BKT_OK;
     if (asprintf(&path, "%s.part-%.8s", j->place->path, j->map.to.text + 2) < 0) {
         path = NULL;
@@ -389,8 +378,8 @@ static int copy_references(const struct job *j)
     struct bkt_settings set = *bkt_domain_settings(j->src);
     set.user                = NULL; /* whether the copy may be made was asked before */
     int rc = name ? bkt_domain_open(name, &set, &dst, j->err) : BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
-    for (size_t i = 0; rc == BKT_OK && i < j->n_refs; i++)
-        rc = rewrite_one(j, dst, &j->refs[i]);
+    for (size_t i = 0; rc == BKT_OK && i < j->refs.n; i++)
+        rc = rewrite_one(j, dst, &j->refs.v[i]);
     bkt_domain_close(dst);
     int gone = del_doc(j, path);
     return rc < 0 ? rc : gone;
@@ -465,8 +454,8 @@ int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clo
     if (rc < 0 && j->map.to.text[0]) /* nobody else knows these objects */
         (void)!bkt_remove_tree(j->to, &j->map.to, NULL);
     items_clear(j);
-    free(j->last);
-    free(j->refs);
+    bkt_ids_fini(&j->last);
+    bkt_ids_fini(&j->refs);
     free(j);
     return rc;
 }

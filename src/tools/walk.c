@@ -12,20 +12,6 @@
  * with 128, 512, 1024, 2048; with 4096 it would be more than a prefetch takes (schema/objects.c), and the rest came one by one. */
 #define AHEAD 1024
 
-struct ids {
-    struct bkt_id *v;
-    size_t         n, cap;
-};
-
-static int ids_add(struct ids *l, const struct bkt_id *id)
-{
-    if (bkt_list_room(&l->v, l->n, &l->cap, sizeof *l->v) < 0)
-        return BKT_ENOMEM;
-    l->v[l->n++] = *id;
-    return BKT_OK;
-}
-static void ids_fini(struct ids *l) { free(l->v); }
-
 /* 1: new, 0: was there, negative: memory */
 static int note(struct bkt_map *m, const struct bkt_id *id, void *value)
 {
@@ -45,7 +31,7 @@ static void ask(struct bkt_domain *d, const struct bkt_id *v, size_t i, size_t n
         bkt_domain_prefetch(d, v + i + AHEAD, n - i - AHEAD < AHEAD ? n - i - AHEAD : AHEAD);
 }
 
-static int add_members(const struct bkt_object *o, struct bkt_map *seen, struct ids *to)
+static int add_members(const struct bkt_object *o, struct bkt_map *seen, struct bkt_ids *to)
 {
     for (size_t i = 0; o->kind == BKT_GROUP && i < o->group.links.n; i++) {
         const struct bkt_link *l = &o->group.links.v[i];
@@ -53,7 +39,7 @@ static int add_members(const struct bkt_object *o, struct bkt_map *seen, struct 
             continue;
         int rc = note(seen, &l->id, seen);
         if (rc > 0)
-            rc = ids_add(to, &l->id);
+            rc = bkt_ids_add(to, &l->id);
         if (rc < 0)
             return rc;
     }
@@ -75,11 +61,11 @@ struct walk {
  * three quarters, 16,347 with nine tenths. */
 static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
 {
-    BKT_CLEANUP(ids_fini) struct ids a = {0}, b = {0};
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids a = {0}, b = {0};
     uint64_t left = bkt_domain_settings(w->d)->meta_cache / 2;
     bkt_map_free(w->warm, NULL);
     w->warm = bkt_map_new();
-    if (!w->warm || note(w->warm, start, w) < 0 || ids_add(&a, start) < 0)
+    if (!w->warm || note(w->warm, start, w) < 0 || bkt_ids_add(&a, start) < 0)
         return BKT_ENOMEM;
     for (bool full = false; a.n && !full && levels > 0; levels--) {
         b.n = 0;
@@ -96,9 +82,9 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
             if (rc < 0)
                 return rc;
         }
-        struct ids t = a;
-        a            = b;
-        b            = t;
+        struct bkt_ids t = a;
+        a                = b;
+        b                = t;
     }
     bkt_domain_prefetch(w->d, a.v, a.n < AHEAD ? a.n : AHEAD);
     return BKT_OK;
@@ -208,7 +194,7 @@ struct wait { /* an object to be visited: who needs it, by what path */
 };
 struct reach {
     struct bkt_map *seen;
-    struct ids      now, next;
+    struct bkt_ids  now, next;
     struct wait    *now_by, *next_by; /* beside the ids */
     size_t          next_cap;
     const struct bkt_object *from;
@@ -223,7 +209,7 @@ static int push(struct reach *r, const struct bkt_id *id, const struct bkt_id *f
     if (bkt_list_room(&r->next_by, r->next.n, &r->next_cap, sizeof *r->next_by) < 0)
         return BKT_ENOMEM;
     char *copy = strdup(path);
-    if (!copy || ids_add(&r->next, id) < 0) {
+    if (!copy || bkt_ids_add(&r->next, id) < 0) {
         free(copy);
         return BKT_ENOMEM;
     }
@@ -290,8 +276,8 @@ static void reach_fini(struct reach *r)
         free(r->now_by[i].path);
     for (size_t i = 0; r->next_by && i < r->next.n; i++)
         free(r->next_by[i].path);
-    free(r->now.v);
-    free(r->next.v);
+    bkt_ids_fini(&r->now);
+    bkt_ids_fini(&r->next);
     free(r->now_by);
     free(r->next_by);
     bkt_map_free(r->seen, NULL);
@@ -304,10 +290,10 @@ int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, voi
     if (!r.seen || push(&r, bkt_domain_root(d), &nobody, "/") < 0)
         BKT_NOMEM(err);
     while (r.next.n) {
-        free(r.now.v);
+        bkt_ids_fini(&r.now);
         free(r.now_by);
         r.now = r.next, r.now_by = r.next_by;
-        r.next     = (struct ids){0};
+        r.next     = (struct bkt_ids){0};
         r.next_by  = NULL;
         r.next_cap = 0;
         for (size_t i = 0; i < r.now.n; i++) {
