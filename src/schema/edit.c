@@ -174,13 +174,13 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
 
 /* ---- committed types count what is of them ---- */
 
-int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct bkt_err *err)
+int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err)
 {
     struct bkt_change *c;
     struct bkt_err     why = {.n = 0};
-    if (!t || !t->committed.text[0])
+    if (!type->text[0])
         return BKT_OK;
-    int rc = bkt_change_of(d, &t->committed, &c, &why);
+    int rc = bkt_change_of(d, type, &c, &why);
     if (rc == BKT_ENOENT) /* it is gone; what is of it holds a copy */
         return BKT_OK;
     if (rc < 0)
@@ -190,16 +190,15 @@ int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct 
     BKT_PASS(sign_counts(d, c, err));
     c->obj->uses += by;
     c->uses += by;
-    return by < 0 ? bkt_edit_loosen(d, &t->committed, err) : BKT_OK;
+    return by < 0 ? bkt_edit_loosen(d, type, err) : BKT_OK;
 }
 
 int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)
 {
-    if (o->kind == BKT_DATASET)
-        BKT_PASS(bkt_edit_use(d, o->dset.type, by, err));
-    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
-    for (size_t i = 0; i < a->n; i++)
-        BKT_PASS(bkt_edit_use(d, a->v[i].type, by, err));
+    const struct bkt_id *type;
+    size_t               pos = 0;
+    while ((type = bkt_object_next_type(o, &pos)))
+        BKT_PASS(bkt_edit_use(d, type, by, err));
     return BKT_OK;
 }
 
@@ -378,7 +377,7 @@ static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr 
         BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", a->name);
     if (a->created <= 0)
         a->created = bkt_edit_now(d->edits);
-    BKT_PASS(bkt_edit_use(d, a->type, 1, err));
+    BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
     enum bkt_delta was = noted(c->attrs, a->name);
     if (note(c, &c->attrs, a->name, BKT_DELTA_ADD) < 0)
         BKT_NOMEM(err);
@@ -394,8 +393,8 @@ static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_a
     if (!old)
         BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", a->name);
     if (strcmp(old->type->committed.text, a->type->committed.text) != 0) {
-        BKT_PASS(bkt_edit_use(d, a->type, 1, err));
-        BKT_PASS(bkt_edit_use(d, old->type, -1, err));
+        BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
+        BKT_PASS(bkt_edit_use(d, &old->type->committed, -1, err));
     }
     if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
         BKT_NOMEM(err);
@@ -448,7 +447,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_NOMEM(err);
     }
     c->numbers |= c->obj->attr_track_order & 1;
-    int rc = bkt_edit_use(d, out.type, -1, err);
+    int rc = bkt_edit_use(d, &out.type->committed, -1, err);
     bkt_attr_fini(&out);
     BKT_PASS(rc);
     return bkt_edit_sweep(d, err);

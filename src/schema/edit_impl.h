@@ -102,8 +102,8 @@ BKT_NODISCARD int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err);
 /** The count of an object may have come down to nothing: to be looked at. */
 BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
 
-/** Something of type @p t is made (@p by 1) or goes (-1): a committed type counts that. */
-BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_type *t, int by, struct bkt_err *err);
+/** Something of a committed type is made (@p by 1) or goes (-1): the type counts that.  @p type may be "", a type that isn't committed. */
+BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err);
 /** The same for all types that an object and its attributes have. */
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
 

@@ -214,6 +214,18 @@ void bkt_object_free(struct bkt_object *o)
 }
 
 /* Constant for everybody else; the count is not part of what they see. */
+const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    while (*pos <= a->n) {
+        size_t                 i = (*pos)++;
+        const struct bkt_type *t = i ? a->v[i - 1].type : o->kind == BKT_DATASET ? o->dset.type : NULL;
+        if (t && t->committed.text[0])
+            return &t->committed;
+    }
+    return NULL;
+}
+
 static struct counted *counted_of(const struct bkt_object *o) { return (struct counted *)(uintptr_t)o; }
 
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o)

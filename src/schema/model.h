@@ -284,6 +284,10 @@ struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
 /** Bytes of memory that it takes, as the allocator rounds them (size.c): what it counts in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
+/** The committed types that a dataset and the attributes of an object are of, one after the other, one as often as it is used; borrowed.
+ *  NULL: that was the last.
+ * @param pos  0 at the beginning */
+const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);

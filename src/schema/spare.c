@@ -116,22 +116,15 @@ static int spare_members(struct spare *s, const struct bkt_object *o)
     return BKT_OK;
 }
 
-static int use_type(struct spare *s, const struct bkt_type *t)
-{
-    if (!t || !t->committed.text[0])
-        return BKT_OK;
-    BKT_PASS(spare_one(s, &t->committed));
-    return bkt_ids_add(&s->uses, &t->committed);
-}
-
 /* An object that stays: its types and, of a group, its members. */
 static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
 {
-    if (o->kind == BKT_DATASET)
-        BKT_PASS(use_type(s, o->dset.type));
-    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
-    for (size_t i = 0; i < a->n; i++)
-        BKT_PASS(use_type(s, a->v[i].type));
+    const struct bkt_id *type;
+    size_t               pos = 0;
+    while ((type = bkt_object_next_type(o, &pos))) {
+        BKT_PASS(spare_one(s, type));
+        BKT_PASS(bkt_ids_add(&s->uses, type));
+    }
     return o->kind == BKT_GROUP ? spare_members(s, o) : BKT_OK;
 }
 
@@ -212,10 +205,9 @@ static void put_back(struct spare *s)
 /* Removing an object took away a use: in a change of the type's, or in one that is forgotten. */
 static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
 {
-    const struct bkt_type t = {.committed = *type};
-    intptr_t              n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
+    intptr_t n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
     if (!n)
-        return bkt_edit_use(s->d, &t, 1, err);
+        return bkt_edit_use(s->d, type, 1, err);
     if (set_unused(s, type, n + 1) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -228,10 +220,10 @@ static int use_less(struct spare *s, struct bkt_err *err)
     size_t      pos = 0, n;
     void       *v;
     while (bkt_map_next(s->unused, &pos, &key, &n, &v)) {
-        struct bkt_type t = {.size = 0};
-        memcpy(t.committed.text, key, BKT_ID_LEN);
+        struct bkt_id type = {{0}};
+        memcpy(type.text, key, BKT_ID_LEN);
         if (v)
-            BKT_PASS(bkt_edit_use(s->d, &t, (int)(intptr_t)v, err));
+            BKT_PASS(bkt_edit_use(s->d, &type, (int)(intptr_t)v, err));
     }
     return BKT_OK;
 }
