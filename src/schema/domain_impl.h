@@ -69,8 +69,9 @@ BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct
 BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
 /** What is counted of a group's links is what its version @p etag has, with what was changed here since; "" or NULL: not known. */
 void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
-/** Whether it is that version. */
-bool bkt_links_count_has(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** A group has become version @p to.  If it was counted as version @p from it is counted as that one now; if it wasn't, there may be
+ *  links of others between. */
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to);
 /** Whether a group that is stored as version @p etag may have links that aren't counted: another version was, or all groups were once
  *  and not this one. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);

@@ -158,8 +158,9 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
 /** BKT_OK without names, else BKT_EEXIST or BKT_ENOENT with the story. */
 BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
 
-/** The object in memory becomes what is in c->text: what was written, with what others had put there. */
-BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err);
+/** The object in memory becomes what is in c->text: what was written, or read, as version @p etag, with what others had put there.  Its
+ *  own ETag is the caller's to set. */
+BKT_NODISCARD int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err);
 /** Whether the store says that the domain is there, and the object isn't; false also where it says nothing. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 /** Folders and the document of a new domain. */

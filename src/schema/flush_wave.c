@@ -191,7 +191,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
+int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
@@ -199,6 +199,7 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, struct bkt_err 
         bkt_object_release(o);
         BKT_NOMEM(err);
     }
+    bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_object_swap(c->obj, o);
     bkt_object_release(o);
     return BKT_OK;
@@ -214,23 +215,23 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
     while (bkt_map_next(c->links, &pos, &key, &n, &v))
         if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD)
             (void)bkt_map_del(c->links, key, n); /* the entry is emptied in place, the walk goes on */
-    bool counted = !c->foreign && bkt_links_count_has(d->links, &c->id, c->obj->etag);
+    if (!c->foreign)
+        bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_buf_fini(&c->obj->stored);
     if (bkt_object_set_etag(c->obj, c->foreign ? "" : etag) == BKT_OK && !c->foreign && *etag)
         bkt_buf_move(&c->obj->stored, &c->text);
-    if (counted)
-        bkt_links_count_version(d->links, &c->id, etag);
 }
 
 /* It is stored, and no shortage of memory makes that undone: what can't be noted is read again for the next change. */
 static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
-    bool counted = (c->is_new && !c->foreign) || bkt_links_count_has(d->links, &c->id, c->obj->etag);
     c->done = true;
-    if (c->foreign && bkt_change_adopt(d, c, NULL) < 0)
-        etag = "";
-    if (counted)
+    if (c->foreign)
+        etag = bkt_change_adopt(d, c, etag, NULL) < 0 ? "" : etag;
+    else if (c->is_new)
         bkt_links_count_version(d->links, &c->id, etag);
+    else
+        bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)

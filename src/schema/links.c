@@ -258,13 +258,13 @@ void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *gro
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-bool bkt_links_count_has(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)
+void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to)
 {
-    uintptr_t number = number_of(etag);
+    uintptr_t number = number_of(from);
     (void)pthread_mutex_lock(&c->lock);
-    bool is = number != UNKNOWN && (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN) == number;
+    if (number != UNKNOWN && (uintptr_t)bkt_map_get(c->seen, group->text, BKT_ID_LEN) == number)
+        (void)set_version(c, group, number_of(to));
     (void)pthread_mutex_unlock(&c->lock);
-    return is;
 }
 
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag)

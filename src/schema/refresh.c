@@ -14,10 +14,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), false, &clash, err));
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
-    bool counted = bkt_links_count_has(d->links, &c->id, c->obj->etag);
-    BKT_PASS(bkt_change_adopt(d, c, err));
-    if (counted)
-        bkt_links_count_version(d->links, &c->id, r->etag);
+    BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
     bkt_buf_fini(&c->text);
     bkt_buf_fini(&c->obj->stored);
     if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
