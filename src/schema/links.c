@@ -56,11 +56,10 @@ static int add_some(struct bkt_links_count *c, const struct bkt_id *id, int by)
 
 #define UNKNOWN 1 /* in place of a version's number */
 
-/* Servers differ in whether a list has quotes around it. */
 static uintptr_t number_of(const char *etag)
 {
-    const char *bare = etag ? etag + strspn(etag, "\"") : "";
-    size_t      n    = strcspn(bare, "\"");
+    size_t      n;
+    const char *bare = bkt_etag_bare(etag ? etag : "", &n);
     return n ? (uintptr_t)XXH3_64bits(bare, n) | 2 : UNKNOWN; /* never 0, nor UNKNOWN */
 }
 

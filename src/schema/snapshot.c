@@ -193,24 +193,13 @@ static struct one *find(const struct bkt_snapshot *s, const struct bkt_id *id)
     return s->n ? bsearch(&key, s->v, s->n, sizeof *s->v, by_id) : NULL;
 }
 
-/* Servers differ in whether ETags have quotes in a list. */
-bool bkt_same_etag(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    if (n > 1 && *a == '"')
-        a++, n -= 2;
-    if (m > 1 && *b == '"')
-        b++, m -= 2;
-    return n && n == m && memcmp(a, b, n) == 0;
-}
-
 int bkt_snapshot_listed(const struct bkt_listed *e, void *arg)
 {
     struct bkt_snapshot *s = arg;
     struct bkt_id        id;
     struct one          *x = !e->is_prefix && bkt_id_of_key(&s->root, e->key, &id) ? find(s, &id) : NULL;
     if (x)
-        x->current = bkt_same_etag(x->etag, e->etag);
+        x->current = bkt_etag_same(x->etag, e->etag);
     return BKT_OK;
 }
 

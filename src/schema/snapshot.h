@@ -55,9 +55,6 @@ bool bkt_snapshot_pays(uint64_t objects, uint64_t keys);
 BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trust, const struct bkt_snapshot_hint *hint,
                                     const atomic_bool *stop, struct bkt_snapshot **out, struct bkt_err *err);
 
-/** ETags as GET and as a list show them. */
-bool bkt_same_etag(const char *a, const char *b);
-
 /* ---- making one ---- */
 
 /** From now on remember what is stored in the domain: its JSON, BKT_SNAPSHOT_MAX of it at most. */

@@ -70,13 +70,13 @@ static int add_conditions(struct bkt_http_op *op)
         return bkt_http_header(op, "If-Match", op->etag);
     if (op->put.looking)
         return BKT_OK;
-    char   match[BKT_ETAG_MAX] = "";
-    size_t n                   = op->if_match ? strlen(op->if_match) : 0;
-    bool   strip               = op->bare && n > 2 && op->if_match[0] == '"' && op->if_match[n - 1] == '"';
-    if (op->if_match)
-        (void)snprintf(match, sizeof match, "%.*s", (int)(n - 2 * (size_t)strip), op->if_match + strip);
-    if (op->if_match)
-        BKT_PASS(bkt_http_header(op, "If-Match", match));
+    if (op->if_match) {
+        char        text[BKT_ETAG_MAX];
+        size_t      n     = strlen(op->if_match);
+        const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
+        (void)snprintf(text, sizeof text, "%.*s", (int)n, match);
+        BKT_PASS(bkt_http_header(op, "If-Match", text));
+    }
     if (op->if_none_match)
         BKT_PASS(bkt_http_header(op, "If-None-Match", op->if_none_match));
     return BKT_OK;
@@ -411,7 +411,7 @@ static int end_get(struct bkt_http_op *op)
         start_over(op); /* no body at all, or another object's rest */
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
-    if (op->if_match && !op->query && r->etag[0] && !bkt_http_same_etag(op->if_match, r->etag))
+    if (op->if_match && !op->query && r->etag[0] && !bkt_etag_same(op->if_match, r->etag))
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
                             op->http->base.uri, req->key);
     memcpy(req->etag, r->etag, sizeof req->etag);

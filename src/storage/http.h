@@ -139,8 +139,6 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: not any more */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
-/** Whether two ETags name one version, quotes and weakness aside; "" is none. */
-bool bkt_http_same_etag(const char *a, const char *b);
 /** Take ETag, time and size over from the answer's headers. */
 int bkt_http_take(struct bkt_http_op *op);
 

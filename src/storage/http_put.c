@@ -57,7 +57,7 @@ static bool is_ours(const struct bkt_http_op *op)
         return false;
     for (size_t i = 0; i < 16; i++)
         (void)snprintf(hex + 2 * i, 3, "%02x", md[i]);
-    return bkt_http_same_etag(op->reply.etag, hex);
+    return bkt_etag_same(op->reply.etag, hex);
 }
 
 static int lost(struct bkt_http_op *op, const char *how)
@@ -81,7 +81,7 @@ static int seen(struct bkt_http_op *op, bool exists)
         return BKT_OK;
     if (op->if_match && !exists)
         return lost(op, "is gone");
-    if (op->if_match && strcmp(op->if_match, "*") != 0 && !bkt_http_same_etag(op->reply.etag, op->if_match))
+    if (op->if_match && strcmp(op->if_match, "*") != 0 && !bkt_etag_same(op->reply.etag, op->if_match))
         return lost(op, "has changed");
     if (op->if_none_match && exists)
         return lost(op, "exists");

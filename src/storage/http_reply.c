@@ -96,21 +96,3 @@ int bkt_http_shown(const char *url)
     n                = at ? from : n;
     return (int)(n < 200 ? n : 200);
 }
-
-/* Quotes and weakness aside. */
-static void bare(const char *etag, char out[BKT_ETAG_MAX])
-{
-    if (strncmp(etag, "W/", 2) == 0)
-        etag += 2;
-    etag += *etag == '"';
-    (void)snprintf(out, BKT_ETAG_MAX, "%s", etag);
-    out[strcspn(out, "\"")] = 0;
-}
-
-bool bkt_http_same_etag(const char *a, const char *b)
-{
-    char x[BKT_ETAG_MAX], y[BKT_ETAG_MAX];
-    bare(a, x);
-    bare(b, y);
-    return *x && strcmp(x, y) == 0;
-}

@@ -251,18 +251,12 @@ static void answered(struct bkt_req *req)
         judge(p);
 }
 
-/* Without its quotes. */
-static void bare(char *out, const char *etag)
-{
-    size_t n = strlen(etag);
-    bool   q = n > 2 && etag[0] == '"' && etag[n - 1] == '"';
-    (void)snprintf(out, BKT_ETAG_MAX, "%.*s", (int)(q ? n - 2 : n), etag + q);
-}
-
 static void send(struct probe *p, enum step k)
 {
     struct ask     *a = &p->ask[k];
     struct scratch *x = &p->scratch[steps[k].object];
+    size_t          n;
+    const char     *bare = bkt_etag_bare(x->etag, &n);
     a->p = p;
     switch (steps[k].match) {
         case QUOTED:
@@ -272,7 +266,7 @@ static void send(struct probe *p, enum step k)
             (void)snprintf(a->match, sizeof a->match, "\"00000000000000000000000000000000\"");
             break;
         case BARE:
-            bare(a->match, x->etag);
+            (void)snprintf(a->match, sizeof a->match, "%.*s", (int)n, bare);
             break;
         case NEW:
         default:

@@ -15,7 +15,6 @@
 #include "cred.h"
 #include "engine.h"
 #include "file_impl.h"
-#include "http_reply.h"
 #include "num.h"
 #include "pool.h"
 #include "s3.h"
@@ -278,6 +277,21 @@ static void note(const struct bkt_store *st, const struct bkt_req *req)
                   req->op == BKT_PUT ? (uint64_t)req->put_len : req->n);
 }
 
+const char *bkt_etag_bare(const char *etag, size_t *n)
+{
+    etag += strncmp(etag, "W/", 2) == 0 ? 2 : 0;
+    etag += *etag == '"';
+    *n = strcspn(etag, "\"");
+    return etag;
+}
+
+bool bkt_etag_same(const char *a, const char *b)
+{
+    size_t      n, m;
+    const char *x = bkt_etag_bare(a, &n), *y = bkt_etag_bare(b, &m);
+    return n && n == m && memcmp(x, y, n) == 0;
+}
+
 bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out)
 {
     bkt_state_lock();
@@ -297,7 +311,7 @@ void bkt_version_forget(struct bkt_version *v)
 static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
 {
     if (v->etag[0] && req->etag[0])
-        return bkt_http_same_etag(v->etag, req->etag);
+        return bkt_etag_same(v->etag, req->etag);
     return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
            (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);
 }

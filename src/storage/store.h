@@ -40,6 +40,13 @@ struct bkt_version {
     char     etag[BKT_ETAG_MAX];
 };
 
+/** What of an ETag names a version: without quotes, which some servers leave out in lists, and the mark of a weak one.
+ * @param n  gets its length; 0: none
+ * @return borrowed; not ended by a 0 */
+const char *bkt_etag_bare(const char *etag, size_t *n);
+/** Whether two ETags name one version; "" is none. */
+bool bkt_etag_same(const char *a, const char *b);
+
 struct bkt_batch; /* store_impl.h */
 struct bkt_store; /* opaque; see store_impl.h */
 

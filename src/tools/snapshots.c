@@ -44,7 +44,7 @@ static int read_batch(struct gather *g)
 /* From what we stored ourselves, or from the snapshot that there is, if the list shows that version. */
 static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json, size_t *n)
 {
-    if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) && bkt_same_etag(*etag, s->entry->etag))
+    if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) && bkt_etag_same(*etag, s->entry->etag))
         return true;
     return g->old && bkt_snapshot_listed(s->entry, g->old) == BKT_OK && bkt_snapshot_take(g->old, &s->id, json, n, etag);
 }

@@ -40,7 +40,7 @@ static void snapshot(const void *p, size_t n)
     (void)bkt_snapshot_listed(&e, s);
     if (bkt_snapshot_count(s, &current) < current)
         abort();
-    if (bkt_snapshot_take(s, &member, &json, &n_json, &etag) && (n_json > (size_t)BKT_SNAPSHOT_MAX || !bkt_same_etag(etag, e.etag)))
+    if (bkt_snapshot_take(s, &member, &json, &n_json, &etag) && (n_json > (size_t)BKT_SNAPSHOT_MAX || !bkt_etag_same(etag, e.etag)))
         abort(); /* of another version */
     bkt_snapshot_free(s);
 }

@@ -54,6 +54,36 @@ static void headers(void)
               strcmp(r.request_id, "R") == 0, "headers");
 }
 
+/* As GET, a list, a proxy and If-Match show them. */
+static void etags(void)
+{
+    static const struct {
+        const char *a, *b;
+        bool        same;
+    } cases[] = {
+        {"\"x\"", "\"x\"", true},
+        {"\"x\"", "x", true},
+        {"W/\"x\"", "\"x\"", true},
+        {"W/\"x\"", "x", true},
+        {"\"x\"", "\"y\"", false},
+        {"W/\"x\"", "W/\"y\"", false},
+        {"\"x\"", "\"xy\"", false},
+        {"x", "W", false},
+        {"W/x", "x", true},
+        {"", "", false},
+        {"\"\"", "\"\"", false},
+        {"\"", "\"", false},
+        {"W/", "W/", false},
+        {"\"x", "x", true},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++)
+        CHECK(bkt_etag_same(cases[i].a, cases[i].b) == cases[i].same && bkt_etag_same(cases[i].b, cases[i].a) == cases[i].same, "%s %s",
+              cases[i].a, cases[i].b);
+    size_t      n;
+    const char *bare = bkt_etag_bare("W/\"0f-3\"", &n);
+    CHECK(n == 4 && strncmp(bare, "0f-3", n) == 0, "%zu of %s", n, bare);
+}
+
 static void addresses(void)
 {
     static const struct {
@@ -206,6 +236,7 @@ int main(void)
     uploads_that_go_on();
     content_range();
     headers();
+    etags();
     addresses();
     xml();
     return failures != 0;
