@@ -91,7 +91,7 @@ static bool is_in(enum phase p, enum phase own, const struct bkt_change *c, bool
 }
 
 /* The changes as a list, sorted by phase; the caller's, free().  Those with a part of theirs in an earlier phase stand in both. */
-static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *n_all)
+static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *starts, size_t *n_all, struct bkt_err *err)
 {
     size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0, losing = 0;
     struct bkt_change **all = calloc(n + 1, sizeof(void *)), **v = calloc(2 * n + 1, sizeof(void *));
@@ -114,10 +114,11 @@ static struct bkt_change **sorted(struct bkt_domain *d, size_t *starts, size_t *
     free(all);
     if (!ok) {
         free(v);
-        return NULL;
+        BKT_NOMEM(err);
     }
+    *out   = v;
     *n_all = at;
-    return v;
+    return BKT_OK;
 }
 
 static int flush_phases(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, struct bkt_clash *clash, struct bkt_err *err)
@@ -180,14 +181,6 @@ static int sweep(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_PASS(loosen_unlinked(d, err));
     return bkt_edit_sweep(d, err);
-}
-
-/* What there is to do; the caller's, free(). */
-static int list_changes(struct bkt_domain *d, struct bkt_change ***v, size_t *starts, size_t *n, struct bkt_err *err)
-{
-    if (!(*v = sorted(d, starts, n)))
-        BKT_NOMEM(err);
-    return BKT_OK;
 }
 
 int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)

@@ -43,6 +43,16 @@ static int to_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* The same, as if the walk had begun there: the path counts from it, and no mount led to it. */
+static int to_own_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
+{
+    BKT_PASS(to_root(w, f, err));
+    bkt_buf_clear(&w->path);
+    w->path_known = true;
+    w->by_mount   = false;
+    return BKT_OK;
+}
+
 static int spend_link(struct walk *w, const char *name, struct bkt_err *err)
 {
     if (w->links_left-- == 0) {
@@ -84,10 +94,7 @@ static int follow_external(struct walk *w, const struct bkt_link *l, size_t in, 
         w->obj = NULL;
         return BKT_OK;
     }
-    BKT_PASS(to_root(w, child, err));
-    bkt_buf_clear(&w->path);
-    w->path_known = true;
-    w->by_mount   = false;
+    BKT_PASS(to_own_root(w, child, err));
     return walk_path(w, l->path ? l->path : "/", err);
 }
 
@@ -156,11 +163,7 @@ static int absolute(struct walk *w, struct bkt_err *err)
     struct bkt_file *f = w->f;
     for (struct bkt_file *p = bkt_file_parent(f); p; p = bkt_file_parent(p))
         f = p;
-    BKT_PASS(to_root(w, f, err));
-    bkt_buf_clear(&w->path);
-    w->path_known = true;
-    w->by_mount   = false;
-    return BKT_OK;
+    return to_own_root(w, f, err);
 }
 
 /* In a plain HDF5 file HDF5 walks what is left of the path. */

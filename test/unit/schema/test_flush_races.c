@@ -193,12 +193,19 @@ static void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const ch
     OK(bkt_edit_unlink(d, group, of, err));
 }
 
+/* Another who has the domain open, and has counted the links, one to this object. */
+static struct bkt_domain *counted(const struct bkt_id *id)
+{
+    struct bkt_domain *e = open_other(name);
+    CHECK(count(e, id) == 1, "%d links", (int)count(e, id));
+    return e;
+}
+
 /* e counts the links, then d makes one more. */
 static void linked_meanwhile(void)
 {
     struct bkt_id      a, b, ds;
-    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
-    CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
     link_it(d, &b, "too", &ds);
     OK(bkt_domain_flush(d, err));
     unlink_it(e, &a, "data");
@@ -217,9 +224,8 @@ static void moved_meanwhile(void)
 {
     for (int how = 0; how < 2; how++) {
         struct bkt_id      a, b, ds, to;
-        struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
         struct bkt_id      root = *bkt_domain_root(d);
-        CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
         to = how ? root : add_group(d);
         if (!how)
             link_it(d, &root, "new", &to);
@@ -247,8 +253,7 @@ static void a_tree_linked_meanwhile(void)
     link_it(d, &root, "other", &other);
     let_go();
     OK(bkt_domain_flush(d, err));
-    e = open_other(name);
-    CHECK(count(e, &deep) == 1, "counted");
+    e = counted(&deep);
     link_it(d, &b, "a, too", &a);
     OK(bkt_domain_flush(d, err));
     unlink_it(e, &root, "a");
@@ -263,8 +268,7 @@ static void a_tree_linked_meanwhile(void)
 static void changed_meanwhile(void)
 {
     struct bkt_id      a, b, ds;
-    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
-    CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
     link_it(d, &a, "b", &b);
     OK(bkt_domain_flush(d, err));
     unlink_it(e, &a, "data");
@@ -277,8 +281,7 @@ static void changed_meanwhile(void)
 static void read_anew(void)
 {
     struct bkt_id      a, b, ds;
-    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
-    CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
     link_it(d, &b, "too", &ds);
     OK(bkt_domain_flush(d, err));
     let_go();
@@ -296,9 +299,8 @@ static void seen_meanwhile(void)
 {
     for (int how = 0; how < 2; how++) {
         struct bkt_id      a, b, ds, to;
-        struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
         struct bkt_id      root = *bkt_domain_root(d);
-        CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
         unlink_it(e, &a, "data");
         to = how ? add_group(d) : b;
         if (how)
@@ -317,9 +319,8 @@ static void seen_meanwhile(void)
 static void looked_at_in_two_tries(void)
 {
     struct bkt_id      a, b, ds;
-    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
     struct bkt_id      root = *bkt_domain_root(d);
-    CHECK(count(e, &ds) == 1, "%d links", (int)count(e, &ds));
     link_it(d, &b, "a, too", &a);
     OK(bkt_domain_flush(d, err));
     unlink_it(e, &root, "a");
@@ -352,8 +353,7 @@ static void its_type_stays(void)
             unlink_it(d, &root, "type");
         OK(bkt_domain_flush(d, err));
         CHECK(is_stored(&type), "used");
-        e = open_other(name);
-        CHECK(count(e, &of) == 1, "counted");
+        e = counted(&of);
         int64_t uses = fresh_look(&type, &f)->uses;
         bkt_domain_close(f);
         link_it(d, &b, "of, too", &of);
