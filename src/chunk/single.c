@@ -52,34 +52,28 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
 static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
                    struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
-    BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
-    int                                    rc   = BKT_OK;
-    if (!reqs || !keys)
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    if (bkt_reqs_init(&reqs, n) < 0)
         BKT_NOMEM(err);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &keys[i]) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        reqs[i] = (struct bkt_req){.op = op, .key = bkt_buf_str(&keys[i])};
-        if (op == BKT_GET)
-            reqs[i].len = BKT_STORED_HEAD, reqs[i].may_be_short = reqs[i].small = true;
-    }
-    if (rc == BKT_OK)
-        (void)bkt_store_run(bkt_domain_store(io->dom), reqs, n, NULL);
     for (size_t i = 0; i < n; i++) {
-        const struct bkt_req *q = &reqs[i];
+        struct bkt_req *q = &reqs.v[i];
+        *q                = (struct bkt_req){.op = op};
+        if (op == BKT_GET)
+            q->len = BKT_STORED_HEAD, q->may_be_short = q->small = true;
+        if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
+    }
+    bkt_reqs_run(bkt_domain_store(io->dom), &reqs);
+    for (size_t i = 0; i < n; i++) {
+        const struct bkt_req *q = &reqs.v[i];
+        if (q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
+            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s", bkt_chunk_label(io, coords + i * io->rank).text);
         info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
-        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE) {
-            rc = bkt_err_copy(err, q->rc, q->err);
-            (void)BKT_ERR(err, rc, "%s", bkt_chunk_label(io, coords + i * io->rank).text);
-        }
         if (q->size != UINT64_MAX)
             info[i].size = q->size;
         info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
-        bkt_req_fini(&reqs[i]);
-        bkt_buf_fini(&keys[i]);
     }
-    return rc;
+    return BKT_OK;
 }
 
 static enum bkt_op op_of(const struct bkt_dsetio *io) { return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD; }

@@ -8,7 +8,6 @@
  *
  * [R1] When the smaller extent can't be stored nothing has changed.  Once it is, the shrink has happened: what can't be
  *      deleted then is tried again by the next flush, which tells, and before the dataset grows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "dirty.h"
@@ -143,27 +142,24 @@ static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, 
 /* Requests for the chunks whose coordinates are given, all at once. */
 static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
-    BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
-    int                                    rc   = BKT_OK;
-    if (!reqs || !keys)
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    if (bkt_reqs_init(&reqs, n) < 0)
         BKT_NOMEM(err);
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint64_t coord[BKT_MAX_RANK];
         memcpy(coord, coords + i * one_coord(r), one_coord(r));
-        if (bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &keys[i]) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        reqs[i] = (struct bkt_req){.op = op, .key = bkt_buf_str(&keys[i])};
+        reqs.v[i].op = op;
+        if (bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
     }
-    if (rc == BKT_OK)
-        (void)bkt_store_run(bkt_domain_store(r->io->dom), reqs, n, NULL);
+    bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
+    int rc = BKT_OK;
     for (size_t i = 0; i < n; i++) {
-        if (rc == BKT_OK && reqs[i].rc < 0 && reqs[i].rc != BKT_ENOENT)
-            rc = bkt_err_copy(err, reqs[i].rc, reqs[i].err);
+        const struct bkt_req *q = &reqs.v[i];
+        if (rc == BKT_OK && q->rc < 0 && q->rc != BKT_ENOENT)
+            rc = bkt_err_copy(err, q->rc, q->err);
         if (there)
-            there[i] = reqs[i].rc == BKT_OK;
-        bkt_req_fini(&reqs[i]);
-        bkt_buf_fini(&keys[i]);
+            there[i] = q->rc == BKT_OK;
     }
     return rc;
 }

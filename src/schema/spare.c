@@ -3,7 +3,6 @@
  * What this program knows of a group's links may be hours old.  One LIST of the domain's groups tells by their ETags which are not
  * as they were counted (links.c); these are read, and an object that one of them leads to is removed no more, nor what only that
  * leads to.  What somebody links between this look and the end of the flush is not seen. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "edit_impl.h"
@@ -148,25 +147,20 @@ static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_re
 /* As they are stored: the cache has what is removed no more. */
 static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
-    BKT_CLEANUP(bkt_freep) struct bkt_buf *keys = calloc(n, sizeof *keys);
-    BKT_CLEANUP(bkt_freep) struct bkt_id  *own  = calloc(n, sizeof *own); /* the list that they are of may grow and move */
-    int rc = reqs && keys && own ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    for (size_t i = 0; rc == BKT_OK && i < n; i++) {
-        own[i] = ids[i];
-        if (bkt_id_key(&own[i], &keys[i]) < 0)
-            rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_WHOLE};
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    struct bkt_id own[WAVE]; /* the list that they are of may grow and move */
+    if (bkt_reqs_init(&reqs, n) < 0)
+        BKT_NOMEM(err);
+    for (size_t i = 0; i < n; i++) {
+        own[i]    = ids[i];
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        if (bkt_id_key(&own[i], &reqs.keys[i]) < 0)
+            BKT_NOMEM(err);
     }
-    if (rc == BKT_OK)
-        (void)bkt_store_run(s->d->store, reqs, n, NULL);
-    for (size_t i = 0; reqs && keys && own && i < n; i++) {
-        if (rc == BKT_OK)
-            rc = look_at(s, &own[i], &reqs[i], fn, err);
-        bkt_req_fini(&reqs[i]);
-        bkt_buf_fini(&keys[i]);
-    }
-    return rc;
+    bkt_reqs_run(s->d->store, &reqs);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(look_at(s, &own[i], &reqs.v[i], fn, err));
+    return BKT_OK;
 }
 
 /* All of a list, which may grow meanwhile. */

@@ -142,6 +142,18 @@ int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void
 /** Release what came back; the request's inputs are the caller's. */
 void bkt_req_fini(struct bkt_req *req);
 
+/** Requests with keys of their own.  A zeroed one is empty. */
+struct bkt_reqs {
+    struct bkt_req *v;
+    struct bkt_buf *keys; /* each request's: v[i].key is set to it when they are made */
+    size_t          n;
+};
+/** @p n of them, zeroed, to be filled in.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_reqs_init(struct bkt_reqs *r, size_t n);
+/** Make all at once and wait for them; each one's rc says how it fared. */
+void bkt_reqs_run(struct bkt_store *st, struct bkt_reqs *r);
+void bkt_reqs_fini(struct bkt_reqs *r);
+
 /** What is known of it: copied to @p out, so that it can be looked at while answers come.  false: nothing yet. */
 bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out);
 /** The next answer's version counts, whichever it is: what was read before is void. */

@@ -71,6 +71,33 @@ int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void
     return BKT_OK;
 }
 
+int bkt_reqs_init(struct bkt_reqs *r, size_t n)
+{
+    *r = (struct bkt_reqs){.v = calloc(n ? n : 1, sizeof *r->v), .keys = calloc(n ? n : 1, sizeof *r->keys)};
+    if (!r->v || !r->keys)
+        return BKT_ENOMEM;
+    r->n = n;
+    return BKT_OK;
+}
+
+void bkt_reqs_run(struct bkt_store *st, struct bkt_reqs *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        r->v[i].key = bkt_buf_str(&r->keys[i]);
+    (void)bkt_store_run(st, r->v, r->n, NULL);
+}
+
+void bkt_reqs_fini(struct bkt_reqs *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        bkt_req_fini(&r->v[i]);
+        bkt_buf_fini(&r->keys[i]);
+    }
+    free(r->v);
+    free(r->keys);
+    *r = (struct bkt_reqs){NULL, NULL, 0};
+}
+
 static void req_finip(struct bkt_req *req) { bkt_req_fini(req); }
 
 int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len, struct bkt_buf *out,

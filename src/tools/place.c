@@ -224,28 +224,20 @@ static void take(struct bkt_req *req, struct bkt_doc *d)
 
 void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out)
 {
-    struct bkt_req *reqs = calloc(n ? n : 1, sizeof *reqs);
-    struct bkt_buf *keys = calloc(n ? n : 1, sizeof *keys);
-    bool            fits = reqs && keys;
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
+    bool fits = bkt_reqs_init(&reqs, n) == BKT_OK;
     memset(out, 0, n * sizeof *out);
     for (size_t i = 0; fits && i < n; i++) {
-        fits    = bkt_domain_doc_key(paths[i], &keys[i]) == BKT_OK;
-        reqs[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&keys[i]), .len = BKT_WHOLE};
+        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
+        fits      = bkt_domain_doc_key(paths[i], &reqs.keys[i]) == BKT_OK;
     }
     if (fits)
-        (void)bkt_store_run(st, reqs, n, NULL);
-    for (size_t i = 0; i < n; i++) {
+        bkt_reqs_run(st, &reqs);
+    for (size_t i = 0; i < n; i++)
         if (fits)
-            take(&reqs[i], &out[i]);
+            take(&reqs.v[i], &out[i]);
         else
             out[i].rc = BKT_ERR(&out[i].why, BKT_ENOMEM, "out of memory");
-        if (reqs)
-            bkt_req_fini(&reqs[i]);
-        if (keys)
-            bkt_buf_fini(&keys[i]);
-    }
-    free(reqs);
-    free(keys);
 }
 
 static int on_key(const struct bkt_listed *e, void *arg)
