@@ -13,6 +13,9 @@
 #define WORLD_ROOT "g-00000001-00000002-8888-888988-88888a"
 #define WORLD_DB "db/00000001-00000002"
 #define WORLD_FILL (-7)
+/* What put_dataset() takes as a layout, and as creation properties that lead into a file. */
+#define CHUNKED(dims) "{\"class\":\"H5D_CHUNKED\",\"dims\":" dims "}"
+#define REF(cls, file, rest) "\"layout\":{\"class\":\"H5D_" cls "\",\"file_uri\":\"" file "\"," rest "}"
 #define I32 "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"}"
 
 struct world {
@@ -124,6 +127,17 @@ static inline void put_dataset(struct world *w, unsigned n, const char *type, un
     free(key);
     free(ds);
     free(shape);
+}
+
+/* All elements of a dataset. */
+static inline struct bkt_sel all_of(unsigned rank, const uint64_t *dims)
+{
+    struct bkt_sel s = {.kind = BKT_SEL_ALL, .rank = rank, .n_elems = 1};
+    for (unsigned d = 0; d < rank; d++) {
+        s.dims[d] = dims[d];
+        s.n_elems *= dims[d];
+    }
+    return s;
 }
 
 static inline struct bkt_dsetio *open_io(struct world *w, unsigned n)
