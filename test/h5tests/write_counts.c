@@ -1,5 +1,5 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep|filled|emptied N: writes a
- * new file (emptied: the one of filled) in one of some ways, as a program that knows nothing of connectors would. */
+/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep|filled|emptied|bulk|
+ * bulk_deflate N: writes a new file (emptied: the one of filled) in one of some ways, as a program that knows nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,49 @@ static int deflate(hid_t file, long n)
     return chunks(file, n);
 }
 
-/* The same, 1,024 elements at a time */
+/* In MiB, since the program began: getrusage() tells also what the one was that started it. */
+static long most_memory(void)
+{
+    char  line[200];
+    long  kib = -1;
+    FILE *f   = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtol(line + 6, NULL, 10);
+    if (f)
+        (void)fclose(f);
+    return kib / 1024;
+}
+
+/* n chunks of 1 MiB, one after the other; says how much memory that took at most, in MiB */
+static int bulk(hid_t file, long n)
+{
+    const hsize_t step = 4 * CHUNK;
+    hid_t         s, d, m = H5Screate_simple(1, &step, NULL);
+    int          *v = calloc(step, sizeof *v);
+    MUST(d = dataset(file, "x", (hsize_t)n * step, step, &s));
+    for (hsize_t at = 0; v && at < (hsize_t)n * step; at += step) {
+        for (hsize_t i = 0; i < step; i++)
+            v[i] = (int)(at + i);
+        MUST(H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &step, NULL));
+        MUST(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+    }
+    MUST(H5Dclose(d));
+    MUST(H5Fflush(file, H5F_SCOPE_LOCAL));
+    printf("%ld\n", most_memory());
+    H5Sclose(s);
+    H5Sclose(m);
+    free(v);
+    return 0;
+}
+
+static int bulk_deflate(hid_t file, long n)
+{
+    level = 1;
+    return bulk(file, n);
+}
+
+/* Whole chunks, 1,024 elements at a time */
 static int partial(hid_t file, long n)
 {
     hid_t         s, d, m;
@@ -213,7 +255,7 @@ int main(int argc, char **argv)
                 {"chunks", chunks}, {"partial", partial},       {"append", append},
                 {"deflate", deflate}, {"large", chunks},       {"refused", refused},
                 {"external", external}, {"deep", deep},         {"filled", filled},
-                {"emptied", emptied}};
+                {"emptied", emptied},   {"bulk", bulk},         {"bulk_deflate", bulk_deflate}};
     if (argc != 4)
         return 2;
     hid_t file = strcmp(argv[2], "emptied") == 0 ? H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT)

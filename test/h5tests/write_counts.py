@@ -119,7 +119,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Tests:
     def __init__(self, args, server):
-        self.args, self.failed, self.server = args, 0, server
+        self.args, self.failed, self.server, self.said = args, 0, server, b""
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HDF5_", "H5BUCKET_", "HS_"))}
         self.env.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", H5BUCKET_STATS="1", AWS_ACCESS_KEY_ID="a",
                         AWS_SECRET_ACCESS_KEY="b", AWS_ENDPOINT_URL=f"http://127.0.0.1:{server.server_address[1]}",
@@ -150,6 +150,7 @@ class Tests:
         if done.returncode or not stats:
             self.check(False, f"{way} gave {done.returncode}: {done.stderr.decode()[-600:]}")
             return []
+        self.said = done.stdout
         counts = collections.Counter(entry[0] for entry in log)
         print(f"     {way}: " + " ".join(f"{op} {counts[op]}" for op in sorted(counts)))
         for number, op in enumerate(("GET", "HEAD", "PUT", "DELETE", "LIST"), 1):
@@ -179,6 +180,16 @@ class Tests:
         held = [i for i, entry in enumerate(log) if entry[0] == "PUT" and re.search(r"/\d+$", entry[1])]
         first = min((i for i, entry in enumerate(log) if entry[1].endswith(".dataset.json")), default=len(log))
         self.check(held and first < held[0], f"{way}: no chunk had to be answered before that")
+
+    def bounded(self, way, mib):
+        """Data written in pieces stay in memory as far as the settings let them, and no PUT is made but those of the chunks."""
+        log = self.run(way, mib, H5BUCKET_WRITE_CACHE="16M", H5BUCKET_IN_FLIGHT="16M")
+        memory = int(self.said or 0)
+        puts = [entry for entry in log if entry[0] == "PUT"]
+        chunks = [entry for entry in puts if re.search(r"/\d+$", entry[1])]
+        self.check(len(chunks) == mib and len(puts) == mib + 3, f"{way}: {len(chunks)} chunks and {len(puts) - len(chunks)} others")
+        if not os.environ.get("BKT_PRELOAD"):  # a sanitizer takes memory of its own
+            self.check(0 < memory <= 16 + 160, f"{way}: {memory} MiB of memory at most, for {mib} MiB")
 
     def append(self, rows):
         """A flush every 100 rows stores the chunks that changed, and the dataset for its extent: little more than the rows."""
@@ -258,13 +269,15 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tests = Tests(args, server)
     # beside what is said here: the root group and .domain.json
-    tests.objects_once("groups", 2000, 2000 + 2)
-    tests.objects_once("attributes", 2000, 2)
+    tests.objects_once("groups", 10000, 10000 + 2)
+    tests.objects_once("attributes", 10000, 2)
     tests.objects_once("datasets", 200, 200 + 200 + 2)
     tests.objects_once("chunks", 16, 16 + 1 + 2)
     tests.objects_once("partial", 16, 16 + 1 + 2)
     tests.objects_once("deflate", 16, 16 + 1 + 2)
     tests.objects_once("large", 160, 160 + 1 + 2)
+    tests.bounded("bulk", 256)
+    tests.bounded("bulk_deflate", 256)
     tests.beside("chunks", 16)
     tests.beside("large", 32)
     tests.append(1000)
