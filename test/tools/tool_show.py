@@ -128,8 +128,9 @@ def test_pointer_to_a_relative_path(b):
         for cwd in b.tmp, b.tmp + "/p/q":
             got = ok(b.run_any("sh", "-c", 'cd "$1" && "$2" ls "$3"', "sh", cwd, b.tool, os.path.relpath(f"{b.tmp}/p/{name}", cwd)))
             assert got.count("\n") == want.count("\n") > 3, (name, cwd, got)
-            r = b.hdf5("h5ls", f"{b.tmp}/p/{name}", user="")
-            assert r.returncode == 0 and "links" in r.stdout, (r.stdout, r.stderr)
+            if b.bin:
+                r = b.hdf5("h5ls", f"{b.tmp}/p/{name}", user="")
+                assert r.returncode == 0 and "links" in r.stdout, (r.stdout, r.stderr)
     assert b.json("pointer", "-b", "somewhere", "home/x.h5", b.tmp + "/p/c.nc")["domain"] == "home/x.h5"
 
 
