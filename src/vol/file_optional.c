@@ -13,6 +13,18 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
             other->no_attrs_hint = on;
 }
 
+/* Versions of a file format: told again by the access lists of all who have the domain open.  HDF5 takes what makes no sense, too, which
+ * a list doesn't. */
+static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_set_libver_bounds_t *a, struct bkt_err *err)
+{
+    if (a->low > a->high || a->high == H5F_LIBVER_EARLIEST)
+        return BKT_OK;
+    for (struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other))
+        if (other->dom == f->dom)
+            BKT_PASS(PASS_ON(err, H5Pset_libver_bounds(other->fapl, a->low, a->high), "H5Fset_libver_bounds"));
+    return BKT_OK;
+}
+
 /* What SWMR promises holds for every domain: who reads beside the writer finds what H5Dflush() stored, after H5Drefresh(). */
 static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
@@ -68,11 +80,12 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
         case H5VL_NATIVE_FILE_GET_MDC_IMAGE_INFO:
             fill_mdc_image(&a->get_mdc_image_info);
             return BKT_OK;
+        case H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS:
+            return set_libver_bounds(o->file, &a->set_libver_bounds, err);
         case H5VL_NATIVE_FILE_START_SWMR_WRITE:
             return start_swmr(o->file, err);
         case H5VL_NATIVE_FILE_CLEAR_ELINK_CACHE: /* files behind external links stay open for as long as this one */
         case H5VL_NATIVE_FILE_RESET_MDC_HIT_RATE:
-        case H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS: /* versions of a file format */
         case H5VL_NATIVE_FILE_FORMAT_CONVERT:
             return BKT_OK;
         default:

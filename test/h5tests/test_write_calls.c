@@ -242,6 +242,14 @@ static void write_asking(hid_t f, struct out *o)
     say_result(o, "H5Fget_mdc_image_info", H5Fget_mdc_image_info(f, &addr, &size));
     say_result(o, "H5Fclear_elink_file_cache", H5Fclear_elink_file_cache(f));
     say_result(o, "H5Fset_libver_bounds", H5Fset_libver_bounds(f, H5F_LIBVER_V110, H5F_LIBVER_LATEST));
+    for (int i = 0; i < 2; i++) { /* told by the other id, too */
+        H5F_libver_t low = H5F_LIBVER_ERROR, high = H5F_LIBVER_ERROR;
+        hid_t        id = i ? H5Freopen(f) : H5Iget_file_id(f), fapl = H5Fget_access_plist(id);
+        H5Pget_libver_bounds(fapl, &low, &high);
+        say(o, "versions from %d to %d", low, high);
+        H5Pclose(fapl);
+        H5Fclose(id);
+    }
     say_result(o, "H5Fset_libver_bounds, wrong", H5Fset_libver_bounds(f, H5F_LIBVER_LATEST, H5F_LIBVER_EARLIEST));
     say_result(o, "H5Fget_free_sections", H5Fget_free_sections(f, H5FD_MEM_DEFAULT, 0, NULL));
     say_result(o, "H5Fformat_convert", H5Fformat_convert(f));
