@@ -457,6 +457,98 @@ static void zeros_again(hid_t f, struct out *o)
     H5Tclose(wide);
 }
 
+/* ---- datasets of several files in one call, which HDF5 refuses of its own ---- */
+
+enum { FILES = 3, EACH = 10 };
+
+static hid_t numbers(hid_t f, int first)
+{
+    const hsize_t n = EACH, chunk = 4;
+    int           v[EACH];
+    hid_t         s = H5Screate_simple(1, &n, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(p, 1, &chunk);
+    hid_t d = H5Dcreate2(f, "numbers", H5T_STD_I32BE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    for (int i = 0; i < EACH; i++)
+        v[i] = first + i;
+    CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0, "%s", error_text());
+    H5Pclose(p);
+    H5Sclose(s);
+    return d;
+}
+
+static void check_numbers(hid_t d, int first, const char *when)
+{
+    int v[EACH] = {0};
+    CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0, "%s: %s", when, error_text());
+    for (int i = 0; i < EACH; i++)
+        CHECK(v[i] == first + i, "%s: number %d is %d, not %d", when, i, v[i], first + i);
+}
+
+/* The same dataset twice: the later one's elements are there. */
+static void twice_in_one(hid_t d)
+{
+    const hsize_t n = 6, at[] = {2, 4};
+    int           v[2][6] = {{100, 101, 102, 103, 104, 105}, {200, 201, 202, 203, 204, 205}}, got[EACH] = {0};
+    hid_t         m = H5Screate_simple(1, &n, NULL), s[2], ds[] = {d, d}, ms[] = {m, m}, types[] = {H5T_NATIVE_INT, H5T_NATIVE_INT};
+    const void   *from[] = {v[0], v[1]};
+    for (int k = 0; k < 2; k++) {
+        s[k] = H5Dget_space(d);
+        H5Sselect_hyperslab(s[k], H5S_SELECT_SET, &at[k], NULL, &n, NULL);
+    }
+    CHECK(H5Dwrite_multi(2, ds, types, ms, s, H5P_DEFAULT, from) >= 0, "%s", error_text());
+    CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) >= 0, "%s", error_text());
+    CHECK(got[2] == 100 && got[3] == 101 && got[4] == 200 && got[9] == 205, "%d %d %d %d", got[2], got[3], got[4], got[9]);
+    H5Sclose(s[0]);
+    H5Sclose(s[1]);
+    H5Sclose(m);
+}
+
+static void several_files(const struct out *o)
+{
+    struct out  plain = {.ours = false};
+    char        names[FILES][8500];
+    hid_t       f[FILES], d[FILES], fapl = new_fapl(o), all[FILES] = {H5S_ALL, H5S_ALL, H5S_ALL};
+    hid_t       types[] = {H5T_NATIVE_INT, H5T_NATIVE_INT, H5T_NATIVE_INT}, wrong[] = {H5T_NATIVE_INT, H5T_C_S1};
+    int         v[FILES][EACH], got[FILES][EACH] = {{0}};
+    const void *from[FILES];
+    void       *to[FILES];
+    snprintf(names[0], sizeof names[0], "%s", new_name(o, "first.h5"));
+    snprintf(names[1], sizeof names[1], "native:%s", new_name(&plain, "plain.h5"));
+    snprintf(names[2], sizeof names[2], "%s", new_name(o, "second.h5"));
+    for (int k = 0; k < FILES; k++) {
+        f[k] = H5Fcreate(names[k], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        CHECK(f[k] >= 0, "%s: %s", names[k], error_text());
+        d[k]    = numbers(f[k], 100 * k);
+        from[k] = v[k];
+        to[k]   = got[k];
+        for (int i = 0; i < EACH; i++)
+            v[k][i] = 1000 * (k + 1) + i;
+    }
+    hid_t domains[] = {d[0], d[2]};
+    CHECK(H5Dwrite_multi(2, domains, wrong, all, all, H5P_DEFAULT, from) < 0, "numbers as strings");
+    for (int k = 0; k < FILES; k++)
+        check_numbers(d[k], 100 * k, "one of them can't be converted");
+    CHECK(H5Dread_multi(FILES, d, types, all, all, H5P_DEFAULT, to) >= 0, "%s", error_text());
+    for (int k = 0; k < FILES; k++)
+        CHECK(got[k][0] == 100 * k && got[k][EACH - 1] == 100 * k + EACH - 1, "%d .. %d", got[k][0], got[k][EACH - 1]);
+    CHECK(H5Dwrite_multi(FILES, d, types, all, all, H5P_DEFAULT, from) >= 0, "%s", error_text());
+    for (int k = 0; k < FILES; k++) {
+        H5Dclose(d[k]);
+        H5Fclose(f[k]);
+        f[k] = H5Fopen(names[k], H5F_ACC_RDWR, fapl);
+        d[k] = H5Dopen2(f[k], "numbers", H5P_DEFAULT);
+        check_numbers(d[k], 1000 * (k + 1), names[k]);
+    }
+    twice_in_one(d[0]);
+    for (int k = 0; k < FILES; k++) {
+        H5Dclose(d[k]);
+        H5Fclose(f[k]);
+        H5Fdelete(names[k], fapl);
+    }
+    H5Pclose(fapl);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 static const struct write_case cases[] = {
     {"the rest of the 1.8 and 1.10 API", old_calls, NULL},
     {"the rest of the asynchronous forms", asynchronous, NULL},
@@ -468,4 +560,9 @@ static const struct write_case cases[] = {
     {"zeros that are no value, or look different", zeros, zeros_again},
 };
 
-int main(void) { return compare_write_main(cases, COUNT(cases)); }
+int main(void)
+{
+    struct out o = {.ours = true};
+    compare_write_extra(several_files, &o);
+    return compare_write_main(cases, COUNT(cases));
+}
