@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include <curl/curl.h>
 
@@ -507,6 +508,8 @@ static void on_done(struct bkt_xfer *x)
         bkt_trace(BKT_TRACE_HTTP, "%s %s/%s: HTTP %ld, %" PRIu64 " bytes in place, try %u%s%s%s%s", x->method,
                   op->http->base.uri, op->req->key, x->status, op->got, op->retry.tries + 1, *x->why ? ", " : "", x->why,
                   op->reply.request_id[0] ? ", request id " : "", op->reply.request_id);
+    if (op->reply.date)
+        atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
     int rc = judge(op);
     if (rc == BKT_HTTP_AGAIN)
         return;
@@ -585,5 +588,7 @@ void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per
     *first_byte_s            = (double)atomic_load(&p->first_us) / 1e6;
     *bytes_per_s             = (double)atomic_load(&p->bytes_per_s);
 }
+
+int64_t bkt_http_ahead(struct bkt_store *st) { return atomic_load(&((struct bkt_http *)st)->ahead); }
 
 void bkt_http_fini(struct bkt_http *h) { bkt_net_fini(&h->net); }

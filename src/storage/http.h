@@ -98,6 +98,7 @@ struct bkt_http {
     struct bkt_net             net;
     struct bkt_retry_policy    policy;
     uint64_t                   max_body;
+    _Atomic int64_t            ahead; /* as bkt_store_ahead() */
 };
 
 /** The part that S3 and plain servers share; bkt_http_fini().  BKT_ENOMEM. */
@@ -112,6 +113,8 @@ void bkt_http_fini(struct bkt_http *h);
 void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
 /** As bkt_store_ops.pace. */
 void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
+/** As bkt_store_ops.ahead. */
+int64_t bkt_http_ahead(struct bkt_store *st);
 /** As bkt_store_ops.start. */
 void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
 /** For prepare() that answered BKT_HTTP_LATER. */

@@ -77,7 +77,7 @@ static void plain_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops plain_ops = {
-    .name = "http", .readonly = true, .pace = bkt_http_pace, .start = bkt_http_start_object, .close = plain_close};
+    .name = "http", .readonly = true, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = bkt_http_start_object, .close = plain_close};
 
 int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                    struct bkt_err *err)

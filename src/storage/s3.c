@@ -144,8 +144,8 @@ static void s3_close(struct bkt_store *st)
 }
 
 static const struct bkt_store_ops s3_ops = {
-    .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .start = bkt_s3_start, .delete_many = bkt_s3_delete,
-    .list = bkt_s3_list, .list_parts = bkt_s3_list_parts, .list_each = bkt_s3_list_each,
+    .name = "s3", .will_write = bkt_s3_will_write, .pace = bkt_http_pace, .ahead = bkt_http_ahead, .start = bkt_s3_start,
+    .delete_many = bkt_s3_delete, .list = bkt_s3_list, .list_parts = bkt_s3_list_parts, .list_each = bkt_s3_list_each,
     .uploads = bkt_s3_uploads, .abort = bkt_s3_abort, .close = s3_close};
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)

@@ -438,6 +438,8 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
         st->ops->pace(st, first_byte_s, bytes_per_s);
 }
 
+int64_t bkt_store_ahead(struct bkt_store *st) { return st->ops->ahead ? st->ops->ahead(st) : 0; }
+
 void        bkt_store_cancelled(void) { bkt_engine_cancelled(); }
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }

@@ -122,6 +122,10 @@ BKT_NODISCARD int bkt_store_may_put(struct bkt_store *st, const char *key, struc
 /** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
 void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
 
+/** By how many seconds the server's clock was ahead of ours at its last answer; 0 of a directory, and where nothing was asked.  What
+ *  its objects' mtime is compared with is our time and this. */
+int64_t bkt_store_ahead(struct bkt_store *st);
+
 /** Objects like @p key will be written: what there is to be found out about the store before (how it takes conditions) is begun
  *  now.  Doesn't wait; changes no object but scratch ones, which it deletes. */
 void bkt_store_will_write(struct bkt_store *st, const char *key);

@@ -38,6 +38,8 @@ struct bkt_store_ops {
     void (*will_write)(struct bkt_store *st, const char *key);
     /** As bkt_store_pace().  NULL: nothing is known. */
     void (*pace)(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
+    /** As bkt_store_ahead().  NULL: it has our clock. */
+    int64_t (*ahead)(struct bkt_store *st);
     /** Free all but what bkt_store_init() made; nothing is under way. */
     void (*close)(struct bkt_store *st);
 };

@@ -72,6 +72,8 @@ int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Object trees of the bucket that no domain has (verify_bucket.c). */
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_place *p);
+/** Whether what was stored at @p mtime, by the store's own clock, may be of a writer at work. */
+bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime);
 /** An orphan was told of, and what became of it: it counts, and in JSON this ends the object that tells of it.
  * @param modified  when the youngest part of it was stored */
 void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bool removed);

@@ -64,7 +64,7 @@ static int tell(struct roots *r, const char *digits)
     char               prefix[40];
     snprintf(prefix, sizeof prefix, "db/%.*s/", BKT_TREE, digits);
     BKT_PASS(bkt_store_list(r->st, prefix, "", on_object, &a, v->err));
-    bool fresh = bkt_now() - a.newest < v->min_age, removed = false;
+    bool fresh = bkt_verify_is_fresh(v, r->st, a.newest), removed = false;
     if (v->repair && !fresh) {
         BKT_PASS(bkt_verify_delete(v, r->st, prefix, &fresh));
         removed = !fresh;

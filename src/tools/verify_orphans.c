@@ -87,6 +87,13 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 
 /* ---- removing ---- */
 
+/* Who has a wrong clock would take what was just stored for old.  0: whatever its age, also what the server, which tells whole
+ * seconds, seems to have stored in the future. */
+bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime)
+{
+    return v->min_age > 0 && bkt_now() + (double)bkt_store_ahead(st) - mtime < v->min_age;
+}
+
 struct removal {
     struct bkt_verify *v;
     struct bkt_store  *st;
@@ -97,7 +104,7 @@ struct removal {
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
     struct removal *r = arg;
-    if (bkt_now() - e->mtime < r->v->min_age) {
+    if (bkt_verify_is_fresh(r->v, r->st, e->mtime)) {
         r->fresh = true;
         return BKT_ECANCEL;
     }
@@ -136,7 +143,7 @@ void bkt_verify_end_orphan(struct bkt_verify *v, double modified, bool fresh, bo
 static int tell(struct bkt_verify *v, const struct bkt_id *id, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    bool fresh = bkt_now() - l->newest < v->min_age, removed = false;
+    bool fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), l->newest), removed = false;
     if (bkt_id_key(id, &key) < 0)
         return BKT_ERR(v->err, BKT_ENOMEM, "out of memory");
     while (key.len && key.ptr[key.len - 1] != '/')
@@ -233,7 +240,7 @@ int bkt_verify_sizes(struct bkt_verify *v)
 static int tell_stray(struct bkt_verify *v, const struct stray *s)
 {
     const char *chunk = strrchr(s->key, '/');
-    bool        fresh = bkt_now() - s->mtime < v->min_age, removed = v->repair && !fresh;
+    bool        fresh = bkt_verify_is_fresh(v, bkt_domain_store(v->d), s->mtime), removed = v->repair && !fresh;
     const char *one   = s->key;
     chunk             = chunk ? chunk + 1 : s->key;
     if (removed)

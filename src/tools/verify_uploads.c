@@ -50,7 +50,7 @@ int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const ch
 
 static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload *u)
 {
-    bool fresh = bkt_now() - u->begun < v->min_age || (u->begun <= 0 && v->min_age > 0), removed = v->repair && !fresh;
+    bool fresh = bkt_verify_is_fresh(v, st, u->begun) || (u->begun <= 0 && v->min_age > 0), removed = v->repair && !fresh;
     if (removed)
         BKT_PASS(bkt_store_abort(st, u->key, u->id, v->err));
     if (v->t->json) {

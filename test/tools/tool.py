@@ -22,6 +22,7 @@ def main():
     p.add_argument("--two-refs", help="the program two_refs.c")
     p.add_argument("--sparse", help="the program make_sparse.c")
     p.add_argument("--no-delete", help="the library no_delete.c")
+    p.add_argument("--other-day", help="the library other_day.c")
     args = p.parse_args()
     bad = n = 0
     shared = None

@@ -87,6 +87,18 @@ def test_verify_repairs_orphans_that_are_old_enough(b):
     assert b.json("verify", "--min-age=0", s)[0]["n_orphans"] == 0
 
 
+@s3_only
+def test_verify_goes_by_the_server_s_clock(b):
+    if not b.other_day:
+        return
+    s = b.copy("special.h5")
+    for days in "2", "-2":
+        got = b.json("verify", "--repair", s, env={"LD_PRELOAD": b.other_day, "BKT_TEST_DAYS": days})[0]
+        assert got["n_removed"] == 0 and got["n_fresh"] == 2, (days, got)
+        got = b.json("verify", "--min-age=0", s, rc=1, env={"LD_PRELOAD": b.other_day, "BKT_TEST_DAYS": days})[0]
+        assert got["n_orphans"] == 2, (days, got)
+
+
 @own_bucket
 def test_verify_finds_chunks_outside_and_trees_without_domain(b):
     d = b.copy("groups.h5")
