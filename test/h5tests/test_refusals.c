@@ -49,7 +49,8 @@ static void change_everything(hid_t f)
     hid_t         s = H5Screate(H5S_SCALAR), t = H5Tcopy(H5T_NATIVE_INT), d, g;
     int           one    = 1;
     const hsize_t dims[] = {9}, at[] = {0};
-    hid_t         many   = H5Pcreate(H5P_LINK_CREATE);
+    hid_t         many   = H5Pcreate(H5P_LINK_CREATE), type = H5T_NATIVE_INT, all = H5S_ALL;
+    const void   *from   = &one;
     H5Pset_create_intermediate_group(many, 1);
     H5Lregister(&user_class);
     refused("creating a group", H5Gcreate2(f, "new", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -80,6 +81,7 @@ static void change_everything(hid_t f)
     d = H5Dopen2(f, "/a/ds1", H5P_DEFAULT);
     CHECK(d >= 0, "/a/ds1 does not open");
     refused("writing", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &one));
+    refused("writing several", H5Dwrite_multi(1, &d, &type, &all, &all, H5P_DEFAULT, &from));
     refused("an extent", H5Dset_extent(d, dims));
     refused("a chunk", H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, sizeof one, &one));
     H5Dclose(d);
