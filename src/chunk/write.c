@@ -143,23 +143,30 @@ const unsigned char *bkt_wplan_whole(const struct bkt_wplan *p, uint64_t k)
     return (const unsigned char *)p->w->src + (size_t)off * p->io->elem_size;
 }
 
-/* All of it: no need for what is there. */
-static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+/* What the request makes of a chunk, all of it.  Without the lock: page faults and the copy take 0.4 ms for a MiB, and a program that
+ * writes chunk after chunk would have it nearly all the time, while the I/O thread waits for it to report what is stored, and sends
+ * nothing.  256 MiB by 256 calls to a server on this machine took 0.19 s with the lock held, and take 0.165 s (medians of 11 runs). */
+static int make_whole(const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = p->io;
-    bool                     full = bkt_chunk_reach(io, c->coord) == io->chunk_elems;
+    bool                     full = bkt_chunk_reach(io, coord) == io->chunk_elems;
     if (!full) /* before what is there is given up */
-        BKT_PASS(bkt_fill_check(io, c->coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
-    bool               ours = c->e && atomic_load(&c->e->refs) == 1 && c->e->len == io->chunk_bytes;
-    struct bkt_centry *e    = ours ? c->e : bkt_centry_scratch(io->chunk_bytes);
+        BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
+    struct bkt_centry *e = bkt_centry_scratch(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
     if (!full)
-        bkt_fill_run(io, c->coord, 0, io->chunk_elems, e->data);
+        bkt_fill_run(io, coord, 0, io->chunk_elems, e->data);
     bkt_wplan_gather(p, k, e->data);
-    if (!ours)
-        bkt_centry_release(c->e);
-    c->e = e;
+    *out = e;
+    return BKT_OK;
+}
+
+/* No need for what is there. */
+static void put_whole(struct bkt_dchunk *c, struct bkt_centry *e)
+{
+    bkt_centry_release(c->e);
+    c->e = bkt_centry_retain(e);
     free(c->mask);
     c->mask     = NULL;
     c->n_dirty  = 0;
@@ -167,7 +174,6 @@ static int put_whole(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, stru
     c->complete = true;
     bkt_buf_fini(&c->raw);
     c->is_raw = false;
-    return BKT_OK;
 }
 
 static int put_part(struct bkt_dchunk *c, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
@@ -200,20 +206,48 @@ int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dc
     return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
 }
 
-static int put_chunk(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
+/* @p whole: its elements, where all are written; else NULL.  The lock is held. */
+static int put_chunk(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry *whole, struct bkt_err *err)
 {
-    uint64_t           coord[BKT_MAX_RANK];
     struct bkt_dchunk *c;
-    bkt_grid_coord(&p->grid, k, coord);
+    int                rc = BKT_OK;
     BKT_PASS(bkt_dchunk_reserve(p->ws, coord, &c, err));
-    int rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err)
-                        : bkt_wplan_covers(p, k, coord) ? put_whole(c, p, k, err) : put_part(c, p, k, err);
+    if (whole)
+        put_whole(c, whole);
+    else
+        rc = p->io->var ? bkt_dchunk_put_var(c, p, k, err) : put_part(c, p, k, err);
     bkt_dchunk_note(c, BKT_OK, NULL);
     bkt_dchunk_settle(c);
     if (rc < 0)
         BKT_FAIL(err, rc, "%s", bkt_chunk_label(p->io, coord).text);
-    bkt_dirty_push(d);
+    bkt_dirty_push(c->ws->dirty);
     return BKT_OK;
+}
+
+/* Memory for it, which is that of what is let go of for its sake. */
+static int begin_whole(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
+{
+    struct bkt_dirty  *d = p->ws->dirty;
+    struct bkt_dchunk *c;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = bkt_dchunk_reserve(p->ws, coord, &c, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    BKT_PASS(rc);
+    BKT_TRY(err, make_whole(p, k, coord, out, err), "%s", bkt_chunk_label(p->io, coord).text);
+    return BKT_OK;
+}
+
+static int put_cached(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool all, struct bkt_err *err)
+{
+    struct bkt_dirty  *d     = p->ws->dirty;
+    struct bkt_centry *whole = NULL;
+    if (all)
+        BKT_PASS(begin_whole(p, k, coord, &whole, err));
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = put_chunk(p, k, coord, whole, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    bkt_centry_release(whole);
+    return rc;
 }
 
 void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
@@ -246,14 +280,6 @@ static bool is_large(const struct bkt_dirty *d, const struct bkt_wplan *p)
     return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > d->limit / 2);
 }
 
-static int put_cached(struct bkt_dirty *d, struct bkt_wplan *p, uint64_t k, struct bkt_err *err)
-{
-    (void)pthread_mutex_lock(&d->lock);
-    int rc = put_chunk(d, p, k, err);
-    (void)pthread_mutex_unlock(&d->lock);
-    return rc;
-}
-
 static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct *direct, struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
@@ -272,10 +298,11 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
     for (uint64_t k = 0; rc == BKT_OK && k < p->grid.n_chunks && !atomic_load(&direct->cancel); k++) {
         bool started = false;
         bkt_grid_coord(&p->grid, k, coord);
-        if (large && bkt_wplan_covers(p, k, coord))
+        bool all = !p->io->var && bkt_wplan_covers(p, k, coord);
+        if (large && all)
             rc = bkt_direct_start(direct, p, k, coord, &started, err);
         if (rc == BKT_OK && !started)
-            rc = put_cached(d, p, k, err);
+            rc = put_cached(p, k, coord, all, err);
     }
     return rc;
 }
