@@ -75,6 +75,8 @@ static const struct {
     {403, "RequestTimeTooSkewed", BKT_EACCES, "this machine's clock is wrong"},
     {403, "SignatureDoesNotMatch", BKT_EACCES, "the secret key is wrong"},
     {403, "InvalidAccessKeyId", BKT_EACCES, "the server does not know the access key"},
+    {403, "QuotaExceeded", BKT_EACCES, "the quota of the bucket or of its owner is used up"},
+    {403, "InvalidObjectState", BKT_EACCES, "the object lies in an archive: restore it first"},
     {403, NULL, BKT_EACCES, NULL}, /* denied_hint() */
     {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials; a profile is read anew by the next try"},
     {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
@@ -82,6 +84,7 @@ static const struct {
     {307, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
     {400, "AuthorizationHeaderMalformed", BKT_EINVAL, "set region (AWS_REGION) to the bucket's"},
     {409, NULL, BKT_EPRECOND, NULL},
+    {507, NULL, BKT_ENET, "the store has no room left"},
     {501, NULL, BKT_EUNSUP, "the server does not know this kind of request; setting writers=one sends no conditions"},
 };
 
