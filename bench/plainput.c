@@ -1,6 +1,7 @@
-/* plainput URL LIST CONNECTIONS: PUT files in parallel; what a writer is measured by.
- * LIST has lines "key path"; all files are read into memory first.  Prints the seconds that the PUTs took, and
- * their CPU seconds. */
+/* plainput URL LIST CONNECTIONS [copy]: PUT files in parallel; what a writer is measured by.
+ * LIST has lines "key path"; all files are read into memory first.  "copy": each is copied before it is sent, as it must be where
+ * it was handed over by a call whose buffer is the caller's again.  Prints the seconds that the PUTs took, and their CPU
+ * seconds. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,19 +10,20 @@
 
 struct object {
     struct plain_job job;
-    char            *data;
+    char            *data, *sent; /* the same, or a copy */
 };
 
 static struct object *objects;
 static size_t         n_objects, next_object;
 static const char    *base;
+static bool           copies;
 
 static size_t give(char *p, size_t size, size_t n, void *ctx)
 {
     struct object *o = ctx;
     n *= size;
     n = n < o->job.size - o->job.done ? n : o->job.size - o->job.done;
-    memcpy(p, o->data + o->job.done, n);
+    memcpy(p, o->sent + o->job.done, n);
     o->job.done += n;
     return n;
 }
@@ -34,10 +36,17 @@ static size_t ignore(char *p, size_t size, size_t n, void *ctx)
 
 static bool start(CURLM *multi, CURL *easy)
 {
+    struct object *before = NULL;
+    char           url[2048];
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &before);
+    if (before && copies)
+        free(before->sent);
     if (next_object == n_objects)
         return false;
     struct object *o = &objects[next_object++];
-    char           url[2048];
+    o->sent          = copies ? malloc(o->job.size + 1) : o->data;
+    if (copies)
+        memcpy(o->sent, o->data, o->job.size);
     snprintf(url, sizeof url, "%s/%s", base, o->job.key);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
@@ -67,7 +76,7 @@ static void read_list(const char *name)
         objects          = realloc(objects, (n_objects + 1) * sizeof *objects);
         struct object *o = &objects[n_objects++];
         (void)fseek(in, 0, SEEK_END);
-        *o = (struct object){{strdup(key), (size_t)ftell(in), 0}, NULL};
+        *o = (struct object){{strdup(key), (size_t)ftell(in), 0}, NULL, NULL};
         rewind(in);
         o->data = malloc(o->job.size + 1);
         if (fread(o->data, 1, o->job.size, in) != o->job.size)
@@ -86,9 +95,10 @@ static double seconds(const struct timespec *from, const struct timespec *to)
 int main(int argc, char **argv)
 {
     struct timespec a, b, worked, work;
-    if (argc != 4)
-        return fprintf(stderr, "usage: plainput URL LIST CONNECTIONS\n"), 2;
-    base = argv[1];
+    if (argc != 4 && (argc != 5 || strcmp(argv[4], "copy") != 0))
+        return fprintf(stderr, "usage: plainput URL LIST CONNECTIONS [copy]\n"), 2;
+    base   = argv[1];
+    copies = argc == 5;
     read_list(argv[2]);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &worked);

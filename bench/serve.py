@@ -31,6 +31,12 @@ http {{
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
         location = /bucket {{ content_by_lua_block {{ ngx.sleep({delay}) list_bucket() }} }}
     }}
+    server {{ # none waits
+        listen 127.0.0.1:{near} backlog=4096;
+        open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
+        location / {{ access_by_lua_block {{ ngx.sleep(0) }} root {dir}; }}
+        location = /bucket {{ content_by_lua_block {{ list_bucket() }} }}
+    }}
     limit_conn_zone $server_port zone=all:1m; limit_conn_status 503;
     server {{ # bears 16 requests at once
         listen 127.0.0.1:{busy} backlog=4096; limit_conn all 16; limit_conn_log_level info;
@@ -79,7 +85,7 @@ for folder; do rm -rf -- "$folder"; done
 
 
 MODULES = "/usr/lib/nginx/modules"
-SERVERS = ("port", "late", "late_same", "stuck", "busy", "far", "making")
+SERVERS = ("port", "near", "late", "late_same", "stuck", "busy", "far", "making")
 
 
 def program():
