@@ -74,7 +74,7 @@ def main():
     env.pop("HDF5_VOL_CONNECTOR", None)
     rc, out, err = run(a.program, env, 600)
     native = results(out)
-    if rc != 0 or sum(r == "PASSED" for r in native.values()) < 1000:
+    if rc != 0 or sum(r == "PASSED" for r in native.values()) < 1070:  # 1,073 names in 1.14.5
         sys.exit(f"with HDF5's own files the suite ends with {rc}:\n{out[-2000:]}{err[-2000:]}")
 
     env.update(HDF5_VOL_CONNECTOR="bucket", HDF5_PLUGIN_PATH=a.plugin, HDF5_API_TEST_PATH_PREFIX=a.prefix + f"api{os.getpid()}-" if a.prefix else "")
