@@ -111,6 +111,9 @@ osd_class_dir = $class_dir
 osd_max_scrubs = 0
 osd_class_update_on_start = false
 osd_crush_update_on_start = false
+# 0.8 of this is a read lease, by default 16 s: an OSD that did not run for so long, on an overloaded or suspended machine,
+# can come to hold back all reads for ever
+osd_heartbeat_grace = 3600
 memstore_device_bytes = 8589934592
 bluestore_block_size = 10737418240
 [client.rgw]
