@@ -34,7 +34,7 @@ struct bkt_cred {
 
     struct bkt_creds *now; /* NULL: none */
     enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's about now: doubted, they may be right after all */
-    enum bkt_cred_from from; /* the last fetch */
+    enum bkt_cred_from from, fail_from; /* of now; of the last failure */
     uint64_t fetched_ms, failed_ms, renewed_ms; /* when; renewed: begun in the background; 0: never */
     int fail;
     struct bkt_err *why; /* of the last failure; may be NULL */
@@ -115,13 +115,22 @@ static bool is_same(const struct bkt_creds *a, const struct bkt_creds *b)
            strcmp(s ? s : "", t ? t : "") == 0;
 }
 
+/* Keys from a file that may be right after all aren't changed for those of another source, only because the file is away for a moment. */
+static bool is_unwanted(const struct bkt_cred *p, enum bkt_cred_from from)
+{
+    return p->word == DOUBTED && from == BKT_CRED_ASKED && is_live(p->now, bkt_cred_now());
+}
+
 /* Under the lock.  A renewal that fails leaves the old credentials in use until their end, but not what was refused for sure. */
-static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from,
-                   const struct bkt_err *err)
+static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from, struct bkt_err *err)
 {
     p->rounds++;
-    p->from = from;
+    if (rc == BKT_OK && is_unwanted(p, from)) {
+        rc = BKT_ERR(err, BKT_EACCES, "the files that had the credentials have none any more");
+        bkt_creds_unref(fresh);
+    }
     if (rc == BKT_OK) {
+        p->from = from;
         fresh->fetch = p->rounds;
         fresh->same_as = p->now && is_same(p->now, fresh) ? p->now->same_as : fresh->fetch;
         bkt_creds_unref(p->now);
@@ -130,6 +139,7 @@ static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt
         p->fetched_ms = bkt_engine_now();
         p->failed_ms = 0;
     } else {
+        p->fail_from = from;
         store_failure(p, rc, err);
         if (p->word == DOUBTED)
             p->word = TRUSTED;
@@ -213,7 +223,7 @@ static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_
         *out = p->now;
         return BKT_OK;
     }
-    if (!p->fetching && p->failed_ms && p->from != BKT_CRED_FILES && ms - p->failed_ms < FAILURE_MS)
+    if (!p->fetching && p->failed_ms && p->fail_from != BKT_CRED_FILES && ms - p->failed_ms < FAILURE_MS)
         return bkt_err_copy(err, p->fail, p->why);
     return BKT_CRED_LATER;
 }
@@ -270,8 +280,10 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
     (void)pthread_mutex_lock(&lock);
     bool again = true;
     if (p->now && p->now->fetch == fetch) {
-        bool cheap = p->from == BKT_CRED_FILES, young = bkt_engine_now() - p->fetched_ms < MIN_AGE_MS;
-        again = p->from != BKT_CRED_FIXED && (cheap || (sure && (!young || p->word == REFUSED)));
+        uint64_t ms    = bkt_engine_now();
+        bool     spent = p->failed_ms && p->fail_from != BKT_CRED_FILES && ms - p->failed_ms < FAILURE_MS;
+        bool     cheap = p->from == BKT_CRED_FILES && !spent, young = ms - p->fetched_ms < MIN_AGE_MS;
+        again = p->from != BKT_CRED_FIXED && (cheap || p->word == REFUSED || (sure && !young));
         if (again && p->word == TRUSTED)
             bkt_trace(BKT_TRACE_CRED, "credentials from %s were refused", p->now->source);
         if (again) {

@@ -1,5 +1,7 @@
 /* Keys in a profile's file that expire, or are replaced by others, while a store is open: what a server says then, in all its ways,
  * has the file read again, and the request sent again if others stand there. */
+#include <unistd.h>
+
 #include "check.h"
 #include "server.h"
 
@@ -8,8 +10,27 @@ static const char    *good;   /* what the server takes */
 static int            status; /* and what it answers to all else */
 static const char    *code;
 
+static const char    *role;   /* that the machine has; NULL: none */
+
+/* A machine's own credentials. */
+static void handle_metadata(const struct seen *r, struct answer *a)
+{
+    static const char keys[] = "{\"Code\":\"Success\",\"AccessKeyId\":\"ROLE\",\"SecretAccessKey\":\"z\",\"Token\":\"t\","
+                               "\"Expiration\":\"2100-01-01T00:00:00Z\"}";
+    const char       *text   = strcmp(r->method, "PUT") == 0 ? "token" : strstr(r->target, role ? role : "/") ? keys : role;
+    a->body = text;
+    a->len  = strlen(text);
+}
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
+    if (strncmp(r->target, "/latest/", 8) == 0) {
+        if (role)
+            handle_metadata(r, a);
+        else
+            answer_error(a, 404, "", NULL);
+        return;
+    }
     static char  upload[] = "<?xml version=\"1.0\"?><InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>";
     static char  done[]   = "<?xml version=\"1.0\"?><CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>";
     const char  *text     = strstr(r->target, "uploads=") ? upload : strcmp(r->method, "POST") == 0 ? done : body;
@@ -118,6 +139,37 @@ static void the_same_keys_are_not_tried_again(void)
     server_stop(s);
 }
 
+/* Who replaces the file has it away for a moment.  What is found then, nothing or the machine's own role, is not what the keys are
+ * given up for, if they were only doubted; and the file is looked at again. */
+static void the_file_is_away(void)
+{
+    struct server *s = server_start(handle, NULL);
+    (void)setenv("AWS_EC2_METADATA_DISABLED", "false", 1);
+    (void)setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server_url(s), 1);
+    for (unsigned k = 0; k < 2; k++) {
+        struct bkt_err    err = {0};
+        struct bkt_store *st  = open_s3(s);
+        keys("OLD", "x");
+        good   = "OLD";
+        status = 403, code = "AccessDenied";
+        role = k ? "some-role" : NULL;
+        CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "%s", first_line(&err));
+        CHECK(unlink(file) == 0, "the file can't be removed");
+        good = "NEW";
+        CHECK(run(st, BKT_GET, 0, &err) == BKT_EACCES && strstr(first_line(&err), "AccessDenied") && err.n == 1, "%s", first_line(&err));
+        bkt_err_clear(&err);
+        good = "OLD"; /* it was for another reason */
+        CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "role %u: %s", k, first_line(&err));
+        keys("NEW", "y");
+        good = "NEW";
+        (void)usleep(1100000); /* whoever was asked is asked once a second */
+        CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "role %u: %s", k, first_line(&err));
+        bkt_store_close(st);
+    }
+    (void)setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    server_stop(s);
+}
+
 int main(void)
 {
     char cmd[100];
@@ -133,6 +185,7 @@ int main(void)
     (void)unsetenv("AWS_PROFILE");
     replaced_keys_are_found();
     the_same_keys_are_not_tried_again();
+    the_file_is_away();
     bkt_store_shutdown();
     (void)snprintf(cmd, sizeof cmd, "rm -r '%s'", dir);
     return system(cmd) != 0 || failures != 0;
