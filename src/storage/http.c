@@ -76,6 +76,8 @@ static int add_conditions(struct bkt_http_op *op)
         size_t      n     = strlen(op->if_match);
         const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
         (void)snprintf(text, sizeof text, "%.*s", (int)n, match);
+        if (!n) /* a header without content isn't sent, and there would be no condition */
+            (void)snprintf(text, sizeof text, "%s", op->if_match);
         BKT_PASS(bkt_http_header(op, "If-Match", text));
     }
     if (op->if_none_match)
