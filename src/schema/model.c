@@ -213,7 +213,6 @@ void bkt_object_free(struct bkt_object *o)
     free(o);
 }
 
-/* Constant for everybody else; the count is not part of what they see. */
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos)
 {
     const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
@@ -226,6 +225,7 @@ const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *po
     return NULL;
 }
 
+/* Constant for everybody else; the count is not part of what they see. */
 static struct counted *counted_of(const struct bkt_object *o) { return (struct counted *)(uintptr_t)o; }
 
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o)

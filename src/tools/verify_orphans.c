@@ -87,11 +87,13 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 
 /* ---- removing ---- */
 
-/* Who has a wrong clock would take what was just stored for old.  0: whatever its age, also what the server, which tells whole
- * seconds, seems to have stored in the future. */
+/* Who has a clock that is ahead would take what was just stored for old.  What is ahead may be the answer's Date, too, where a proxy
+ * makes it: so the earlier of both counts.  0: whatever its age, also what the server, which tells whole seconds, seems to have
+ * stored in the future. */
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime)
 {
-    return v->min_age > 0 && bkt_now() + (double)bkt_store_ahead(st) - mtime < v->min_age;
+    int64_t ahead = bkt_store_ahead(st);
+    return v->min_age > 0 && bkt_now() + (double)(ahead < 0 ? ahead : 0) - mtime < v->min_age;
 }
 
 struct removal {
