@@ -13,7 +13,7 @@
 
 static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
 static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
-static struct bkt_job *head, *tail;
+static struct bkt_jobs queue;
 static pthread_t       threads[MAX_THREADS];
 static size_t          n_threads, want_threads, n_idle, n_queued, n_cores;
 static bool            stopping, fork_hooked;
@@ -23,11 +23,27 @@ static _Thread_local bool is_worker;
 
 bool bkt_pool_is_worker(void) { return is_worker; }
 
+void bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job)
+{
+    job->next = NULL;
+    if (l->tail)
+        l->tail->next = job;
+    else
+        l->head = job;
+    l->tail = job;
+}
+
+struct bkt_job *bkt_jobs_take(struct bkt_jobs *l)
+{
+    struct bkt_job *job = l->head;
+    if (job && !(l->head = job->next))
+        l->tail = NULL;
+    return job;
+}
+
 static struct bkt_job *take(void)
 {
-    struct bkt_job *job = head;
-    if (job && !(head = job->next))
-        tail = NULL;
+    struct bkt_job *job = bkt_jobs_take(&queue);
     n_queued -= job != NULL;
     return job;
 }
@@ -66,7 +82,7 @@ static void before_fork(void) { (void)pthread_mutex_lock(&lock); }
 static void after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
 static void after_fork_child(void)
 {
-    head = tail = NULL;
+    queue     = (struct bkt_jobs){NULL, NULL};
     n_threads = n_idle = n_queued = n_small = 0;
     stopping = called = false;
     lock               = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -131,13 +147,8 @@ static void submit(struct bkt_job *job, bool small)
         job->run(job);
         return;
     }
-    job->next  = NULL;
     job->small = small;
-    if (tail)
-        tail->next = job;
-    else
-        head = job;
-    tail = job;
+    bkt_jobs_add(&queue, job);
     n_queued++;
     called |= small;
     if (wake)

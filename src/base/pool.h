@@ -15,6 +15,13 @@ struct bkt_job {
     bool            small; /* the pool's */
 };
 
+/** Jobs in a row, first in first out; guarded by whoever has it. */
+struct bkt_jobs {
+    struct bkt_job *head, *tail;
+};
+void            bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job);
+struct bkt_job *bkt_jobs_take(struct bkt_jobs *l); /* NULL: there is none */
+
 /** How many threads the pool gets when it starts; 0: one per processor, at most 16. */
 void bkt_pool_size(size_t n_threads);
 

@@ -37,8 +37,8 @@ struct bkt_sel {
 /* ---- datasets opened for input ---- */
 struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
 
-/** Find code for a filter that we don't decode ourselves; called on the opening thread only, once per filter.
- *  NULL: none.  (vol asks HDF5's plugin path.) */
+/** Find code for a filter that we don't decode ourselves; called on the program's thread only.
+ *  NULL: none.  (vol asks HDF5 and its plugin path.) */
 typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 
 /** Prepare to read one dataset.
@@ -49,6 +49,9 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
                                   struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
+
+/** Look again for filters that had no code when the dataset was opened: the program may have registered them since. */
+void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
 
 /** Bytes of one element in memory that bkt_read_run delivers for fixed-size types: the packed stored element. */
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io);

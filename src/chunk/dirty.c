@@ -100,6 +100,7 @@ static void forget_parent(struct bkt_dirty *d)
         memset(d->list, 0, sizeof d->list);
         d->used = d->n_dirty = d->in_flight = 0;
         d->n_tasks = 0;
+        d->mine    = (struct bkt_jobs){NULL, NULL};
         d->is_letting_go = false;
         d->pid     = getpid();
     }

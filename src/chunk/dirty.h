@@ -90,6 +90,7 @@ struct bkt_dlist { /* written longest ago first */
 struct bkt_dirty {
     pthread_mutex_t    lock;
     pthread_cond_t     wake;
+    struct bkt_jobs    mine;     /* for the program's thread (struct bkt_pipeline, by_caller) */
     struct bkt_domain *dom;      /* not retained: it outlives us */
     struct bkt_cache  *cache;
     struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */

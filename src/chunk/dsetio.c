@@ -179,5 +179,17 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     free(io);
 }
 
+void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
+{
+    for (unsigned i = 0; i < io->pipe.n; i++) {
+        struct bkt_filter *f  = &io->pipe.f[i];
+        bkt_filter_fn     *fn = f->fn || bkt_filter_builtin(f->id) ? NULL : find(f->id, f->name, arg);
+        if (!fn)
+            continue;
+        bkt_ahead_forget(io);
+        bkt_filter_set(&io->pipe, f, fn);
+    }
+}
+
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io) { return io->elem_size; }
 bool   bkt_dsetio_is_var(const struct bkt_dsetio *io) { return io->var; }

@@ -49,7 +49,7 @@ static int copy_pipeline(const struct bkt_pipeline *from, struct bkt_pipeline *t
     for (unsigned i = 0; i < from->n; i++) {
         const struct bkt_filter *f = &from->f[i];
         BKT_PASS(bkt_pipeline_add(to, f->id, f->flags, f->cd, f->n_cd, f->name, err));
-        to->f[i].fn = f->fn;
+        bkt_filter_set(to, &to->f[i], f->fn);
     }
     return BKT_OK;
 }

@@ -39,8 +39,8 @@ static int plugin_encode(const struct bkt_filter *f, struct bkt_span in, struct 
 
 static int no_encoder(const struct bkt_filter *f, struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to HDF5_PLUGIN_PATH; "
-             "one that the program registers itself (H5Zregister) can't be called", f->id, f->name);
+    BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no encoder here: install HDF5's plugin for it and add its folder to HDF5_PLUGIN_PATH, or "
+             "have the program register it (H5Zregister)", f->id, f->name);
 }
 
 static int apply(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)

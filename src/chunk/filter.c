@@ -3,7 +3,6 @@
  * buffer and no stage may produce more than what is wanted.
  *
  * Memory between the stages comes from the process's pool (scratch.h). */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,19 +88,22 @@ int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsig
     return BKT_OK;
 }
 
-/* A plugin takes over a malloc'ed buffer and may replace it. */
+void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn *fn)
+{
+    f->fn = fn;
+    p->by_caller |= fn != NULL;
+}
+
+/* The filter takes over a malloc'ed buffer and may replace it. */
 int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n, struct bkt_err *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    size_t                 size = in.n;
-    *out                        = malloc(in.n ? in.n : 1);
+    size_t size = in.n;
+    *out        = malloc(in.n ? in.n : 1);
     if (!*out)
         BKT_NOMEM(err);
     if (in.n)
         memcpy(*out, in.p, in.n);
-    (void)pthread_mutex_lock(&lock);
     *n = f->fn(flags, f->n_cd, f->cd, in.n, &size, out);
-    (void)pthread_mutex_unlock(&lock);
     return BKT_OK;
 }
 
@@ -149,7 +151,7 @@ static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *
     const struct row *row = find(f->id);
     if (!row && !f->fn)
         BKT_FAIL(err, BKT_EUNSUP, "filter %d (%s) has no decoder here: install HDF5's plugin for it and add its folder to "
-                 "HDF5_PLUGIN_PATH", f->id, f->name);
+                 "HDF5_PLUGIN_PATH, or have the program register it (H5Zregister)", f->id, f->name);
     if (row && row->is_noop && row->is_noop(f))
         return BKT_OK;
     struct stage *s = &r->s[r->n++];

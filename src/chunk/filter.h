@@ -28,8 +28,8 @@ enum bkt_filter_id {
     BKT_FILTER_ZSTD        = 32015,
 };
 
-/** A filter loaded from one of HDF5's filter plugins by vol: H5Z_func_t's shape (H5Zdevelop.h), without its
- *  header.  Called with H5Z_FLAG_REVERSE; *buf is malloc'ed and may be replaced; gives the new length, 0 on failure. */
+/** A filter of one of HDF5's plugins, or one that the program registered, found by vol: H5Z_func_t's shape (H5Zdevelop.h), without its
+ *  header.  Called with H5Z_FLAG_REVERSE to decode; *buf is malloc'ed and may be replaced; gives the new length, 0 on failure. */
 typedef size_t bkt_filter_fn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n_bytes, size_t *buf_size,
                              void **buf);
 
@@ -39,7 +39,7 @@ struct bkt_filter {
     unsigned      *cd;    /* client data values as HDF5 stores them; owned by the pipeline */
     size_t         n_cd;
     char           name[48];
-    bkt_filter_fn *fn;    /* for ids we have no decoder for; NULL otherwise.  Serialised by a lock: plugins need not be thread-safe */
+    bkt_filter_fn *fn;    /* for ids we have no code for; NULL otherwise */
 };
 
 #define BKT_PIPELINE_MAX 32 /* H5Z_MAX_NFILTERS */
@@ -47,7 +47,14 @@ struct bkt_pipeline {
     struct bkt_filter f[BKT_PIPELINE_MAX]; /* in the order in which they are applied when writing */
     unsigned          n;
     size_t            elem_size;           /* bytes of one stored element; shuffle's fallback when cd is absent */
+    /* A filter of it is a plugin's or the program's (fn).  Such need not be thread-safe, and may call HDF5: to allocate, or to say what
+     * is wrong.  Where HDF5 is thread-safe that waits for its lock, which the program's thread has while it waits for us.  So only that
+     * one calls them: chunks with such filters are not decoded or encoded by workers, but by whoever waits for them. */
+    bool              by_caller;
 };
+
+/** Give a filter of the pipeline its code; NULL: none. */
+void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn *fn);
 
 /** Release what the filters hold; it is empty then. */
 void bkt_pipeline_fini(struct bkt_pipeline *p);

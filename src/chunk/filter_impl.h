@@ -67,7 +67,7 @@ BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the default. */
 BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
                                        struct bkt_buf *out, struct bkt_err *err);
-/** HDF5's own plugin for a filter, one call at a time: plugins need not be thread-safe.
+/** A filter that isn't ours (fn); by the program's thread only, see struct bkt_pipeline.
  * @param out  what came of it, the caller's (free()), also where @p n is 0 */
 BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
                                   struct bkt_err *err);

@@ -133,7 +133,7 @@ int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_
         BKT_PASS(add(ds, f, chunk_elems, out, err));
         struct bkt_filter *added = &out->f[out->n - 1];
         if (!bkt_filter_builtin(f->id) && find)
-            added->fn = find(f->id, added->name, arg);
+            bkt_filter_set(out, added, find(f->id, added->name, arg));
     }
     return BKT_OK;
 }

@@ -53,6 +53,18 @@ void bkt_run_end(struct bkt_run_state *run, uint64_t cost)
     (void)pthread_mutex_unlock(&run->lock);
 }
 
+void bkt_run_submit(struct bkt_run_state *run, const struct bkt_dsetio *io, struct bkt_job *job)
+{
+    if (!io->pipe.by_caller) {
+        bkt_pool_submit(job);
+        return;
+    }
+    (void)pthread_mutex_lock(&run->lock);
+    bkt_jobs_add(&run->mine, job);
+    (void)pthread_cond_signal(&run->wake);
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
 void bkt_task_end(struct bkt_task *k)
 {
     struct bkt_run_state *run  = k->run;

@@ -18,7 +18,8 @@ struct bkt_populate {
 /** One bkt_read_run(). */
 struct bkt_run_state {
     pthread_mutex_t lock; /* guards what follows up to `own_cancel` */
-    pthread_cond_t  wake; /* all tasks have ended, or there is room again for a caller that wants it */
+    pthread_cond_t  wake; /* all tasks have ended, there is room again for a caller that wants it, or a job for the caller */
+    struct bkt_jobs mine; /* that the caller has to run itself (struct bkt_pipeline, by_caller) */
     int             rc;   /* of the first failure, with its story in `err` */
     uint64_t        in_flight, limit; /* bytes */
     size_t          n_tasks;
@@ -116,6 +117,8 @@ void bkt_task_leave(struct bkt_task *k); /* one user of the arrived bytes less *
 void bkt_task_end(struct bkt_task *k);
 /** One of the run's tasks has ended and gives back what it counted for. */
 void bkt_run_end(struct bkt_run_state *run, uint64_t cost);
+/** Have a job run that decodes chunks of the dataset: by a worker, or by the run's caller, if its filters must be. */
+void bkt_run_submit(struct bkt_run_state *run, const struct bkt_dsetio *io, struct bkt_job *job);
 
 /* ---- pour.c ---- */
 /** Whether a body of these @p n segments can go straight to the rows that it is for: one after the other in the file, each

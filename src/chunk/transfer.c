@@ -35,14 +35,23 @@
  * 50 MB/s a request take 0.111 s in 16 requests of 256 KiB, 0.120 s in 4 of 1 MiB, 0.140 s in 2; at 30 ms it makes no difference. */
 #define MERGE_MIN (1u << 20)
 
+/* The lock is held.  @return whether anything was done */
+static bool help(struct bkt_run_state *run)
+{
+    struct bkt_job *mine = bkt_jobs_take(&run->mine);
+    (void)pthread_mutex_unlock(&run->lock);
+    if (mine)
+        mine->run(mine);
+    bool helped = mine || bkt_pool_help() || bkt_populate_step(&run->populate);
+    (void)pthread_mutex_lock(&run->lock);
+    return helped || run->mine.head;
+}
+
 static void wait_for(struct bkt_run_state *run, uint64_t cost)
 {
     (void)pthread_mutex_lock(&run->lock);
     while (run->n_tasks && (!cost || run->in_flight > run->limit - bkt_min_u64(cost, run->limit))) {
-        (void)pthread_mutex_unlock(&run->lock);
-        bool helped = bkt_pool_help() || bkt_populate_step(&run->populate);
-        (void)pthread_mutex_lock(&run->lock);
-        if (helped)
+        if (help(run))
             continue;
         if (!run->n_tasks || (cost && run->in_flight <= run->limit - bkt_min_u64(cost, run->limit)))
             break;

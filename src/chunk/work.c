@@ -160,7 +160,7 @@ static void piece_job(struct bkt_job *job)
 void bkt_work_piece(struct bkt_task_piece *p)
 {
     p->job.run = piece_job;
-    bkt_pool_submit(&p->job);
+    bkt_run_submit(p->task->run, p->seg->t->io, &p->job);
 }
 
 static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
@@ -258,25 +258,26 @@ void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, 
 
 /* ---- from the store's thread ---- */
 
-static void submit(struct bkt_task *k, void (*job)(struct bkt_job *), uint64_t bytes)
+static void submit(struct bkt_task *k, const struct bkt_dsetio *io, void (*job)(struct bkt_job *), uint64_t bytes)
 {
     k->job.run = job;
     if (bytes <= INLINE_MAX)
         job(&k->job);
     else
-        bkt_pool_submit(&k->job);
+        bkt_run_submit(k->run, io, &k->job);
 }
 
 /* The bytes are there. */
 void bkt_task_ready(struct bkt_task *k)
 {
     if (k->is_native) {
-        bool idle = k->plain && (k->direct || k->pours) && !k->missing && !k->keep;
+        const struct bkt_dsetio *io   = k->native.t->io;
+        bool                     idle = k->plain && (k->direct || k->pours) && !k->missing && !k->keep;
         atomic_store(&k->users, 1);
         if (idle)
             bkt_task_leave(k);
         else
-            submit(k, native_job, k->plain || k->missing ? k->native.t->io->chunk_bytes : UINT64_MAX);
+            submit(k, io, native_job, k->plain || k->missing ? io->chunk_bytes : UINT64_MAX);
         return;
     }
     size_t n = k->n_segs, n_filtered = 0, at = 0;
@@ -295,6 +296,6 @@ void bkt_task_ready(struct bkt_task *k)
         bkt_work_piece(p);
     }
     if (raw)
-        submit(k, raw_job, k->len);
+        submit(k, k->segs[0].t->io, raw_job, k->len);
     bkt_task_leave(k);
 }

@@ -76,7 +76,7 @@ static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, st
 {
     BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, NULL, p, err));
     for (unsigned i = 0; i < p->n && i < io->pipe.n; i++)
-        p->f[i].fn = io->pipe.f[i].fn;
+        bkt_filter_set(p, &p->f[i], io->pipe.f[i].fn);
     return BKT_OK;
 }
 

@@ -256,7 +256,10 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
         return BKT_OK;
     }
     wait_for(r, t->cost, io->set->in_flight);
-    bkt_pool_submit(&t->job);
+    if (io->pipe.by_caller)
+        task_job(&t->job);
+    else
+        bkt_pool_submit(&t->job);
     return BKT_OK;
 }
 

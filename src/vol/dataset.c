@@ -19,6 +19,8 @@ static const char *name_of(const struct bkt_vobj *o)
 
 int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
 {
+    if (o->io)
+        bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
     if (!o->io) {
         BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
         int rc = bkt_chunk_locator_run(o, o->io, err);

@@ -1,7 +1,9 @@
-/* HDF5's filter plugins, used without HDF5: their decoding function is called on worker threads.
+/* The functions of filters that aren't ours.
  *
- * HDF5 has no call that gives a filter's function, so its search path is walked as HDF5 does: every shared library in it
- * that says it is a filter plugin, until one has the id. */
+ * HDF5 has no public call that gives them.  Its libraries have a function H5Z_find() that does, of which no header that is installed
+ * knows: it is looked for while running, and what it answers is believed only where it makes sense.  It knows the filters that the
+ * program has registered (h5py's and PyTables' packages of filters do so) and the plugins that HDF5 has loaded.  Beside it HDF5's
+ * search path for plugins is walked as HDF5 does: every shared library in it that says it is a filter plugin, until one has the id. */
 #include "plugin.h"
 
 #include <hdf5.h>
@@ -14,6 +16,27 @@
 #include <string.h>
 
 #include "trace.h"
+
+/* ---- in HDF5's table ---- */
+
+/* As of 1.14.4.  What came before takes the id alone and gives the class: so called it looks for id 1, `true`, and leaves *cls alone. */
+typedef herr_t find_fn(bool optional, H5Z_filter_t id, const H5Z_class2_t **cls);
+
+static bkt_filter_fn *registered(int id)
+{
+    static const H5Z_class2_t untouched;
+    const H5Z_class2_t       *cls = &untouched;
+    find_fn                  *find;
+    void                     *p = dlsym(RTLD_DEFAULT, "H5Z_find");
+    if (!p)
+        return NULL;
+    memcpy(&find, &p, sizeof find); /* ISO C has no cast from object to function pointers */
+    if (find(true, id, &cls) < 0 || !cls || cls == &untouched)
+        return NULL;
+    return cls->version == H5Z_CLASS_T_VERS && cls->id == id ? cls->filter : NULL;
+}
+
+/* ---- in plugins ---- */
 
 /* Filled and read under HDF5's own lock: bkt_dsetio_open() runs in callbacks only. */
 static struct plugin {
@@ -42,7 +65,7 @@ static const H5Z_class2_t *filter_class(void *handle)
     void *t = dlsym(handle, "H5PLget_plugin_type"), *i = dlsym(handle, "H5PLget_plugin_info");
     if (!t || !i)
         return NULL;
-    memcpy(&type, &t, sizeof type); /* ISO C has no cast from object to function pointers */
+    memcpy(&type, &t, sizeof type);
     memcpy(&info, &i, sizeof info);
     return type() == H5PL_TYPE_FILTER ? info() : NULL;
 }
@@ -117,10 +140,11 @@ static void walk(void)
 
 bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
 {
-    unsigned mask = 0;
+    unsigned       mask = 0;
+    bkt_filter_fn *fn   = id > 0 ? registered(id) : NULL;
     (void)name, (void)arg;
-    if (id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
-        return NULL;
+    if (fn || id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
+        return fn;
     walk();
     for (const struct plugin *p = plugins; p; p = p->next)
         if (p->cls->id == id)

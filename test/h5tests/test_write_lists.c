@@ -392,50 +392,7 @@ static const struct write_case cases[] = {
     {"large partial chunks without filters", edges_large, NULL},
 };
 
-/* ---- a filter of the program's own, which no connector can call: not compared ---- */
-
-static size_t turn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, size_t *size, void **buf)
-{
-    (void)flags, (void)n_cd, (void)cd, (void)size;
-    for (size_t i = 0; i < n; i++)
-        ((unsigned char *)*buf)[i] ^= 0x55;
-    return n;
-}
-
-static void own_filter(const struct out *o)
-{
-    const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, 305, 1, 1, "turned", NULL, NULL, turn};
-    const hsize_t      n = 4, at = 0;
-    int                v[4] = {1, 2, 3, 4}, back[4] = {0}, raw[4] = {0};
-    hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "own_filter.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), s = H5Screate_simple(1, &n, NULL);
-    CHECK(H5Zregister(&filter) >= 0, "H5Zregister");
-    for (unsigned optional = 0; optional < 2; optional++) {
-        hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
-        H5Pset_chunk(dcpl, 1, &n);
-        H5Pset_filter(dcpl, 305, optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY, 0, NULL);
-        hid_t d = H5Dcreate2(f, optional ? "optional" : "mandatory", H5T_NATIVE_INT, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-        CHECK(d >= 0, "a dataset with it: %s", error_text());
-        if (optional)
-            CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0, "without it: %s", error_text());
-        else
-            FAILS(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "H5Zregister");
-        if (!optional) /* chunks that the program has encoded itself are stored as they are */
-            CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, sizeof raw, raw) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
-        herr_t rc = H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back);
-        CHECK(optional ? rc >= 0 && memcmp(v, back, sizeof v) == 0 : rc < 0, "reading with an optional %u: %d", optional, rc);
-        H5Eclear2(H5E_DEFAULT);
-        H5Dclose(d);
-        H5Pclose(dcpl);
-    }
-    CHECK(H5Fclose(f) >= 0, "what was written is stored: %s", error_text());
-    CHECK(H5Zunregister(305) >= 0, "H5Zunregister");
-    H5Fdelete(new_name(o, "own_filter.h5"), fapl);
-    H5Sclose(s);
-    H5Pclose(fapl);
-}
-
 int main(void)
 {
-    compare_write_extra(own_filter, &(struct out){.ours = true});
     return compare_write_main(cases, COUNT(cases));
 }
