@@ -53,6 +53,14 @@ static const struct row *find(int id)
 
 bool bkt_filter_builtin(int id) { return find(id) != NULL; }
 
+bool bkt_pipeline_builtin(const struct bkt_pipeline *p)
+{
+    bool all = true;
+    for (unsigned i = 0; i < p->n; i++)
+        all = all && bkt_filter_builtin(p->f[i].id);
+    return all;
+}
+
 const char *bkt_filter_name(int id)
 {
     const struct row *r = find(id);

@@ -65,6 +65,8 @@ BKT_NODISCARD int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flag
 
 /** Whether this build decodes the filter without a plugin. */
 bool bkt_filter_builtin(int id);
+/** Whether it does so with all of them. */
+bool bkt_pipeline_builtin(const struct bkt_pipeline *p);
 /** "deflate", "shuffle", …; NULL when unknown. */
 const char *bkt_filter_name(int id);
 

@@ -16,6 +16,15 @@ const char *new_name(const struct out *o, const char *leaf)
 
 hid_t new_fapl(const struct out *o) { return o->ours ? fapl_ours(NULL) : fapl_native(); }
 
+void chunk_key(hid_t d, char *out, size_t n)
+{
+    H5O_info2_t info;
+    char       *id = NULL;
+    CHECK(H5Oget_info3(d, &info, H5O_INFO_BASIC) >= 0 && H5Otoken_to_str(d, &info.token, &id) >= 0, "no id: %s", error_text());
+    snprintf(out, n, "db/%.17s/d/%.18s/0", id ? id + 2 : "", id ? id + 20 : "");
+    H5free_memory(id);
+}
+
 void say_result(struct out *o, const char *call, long long result)
 {
     say(o, "%s %s", call, result < 0 ? "fails" : "succeeds");

@@ -20,6 +20,9 @@ const char *new_name(const struct out *o, const char *leaf);
 /** An access list for that side; H5Pclose(). */
 hid_t new_fapl(const struct out *o);
 
+/** The key of the one chunk object of a dataset, which is as good a file of other bytes as any. */
+void chunk_key(hid_t d, char *out, size_t n);
+
 /** How a call that should fail did: its name and "fails" or "succeeds"; HDF5's error stack is cleared. */
 void say_result(struct out *o, const char *call, long long result);
 /** All links, objects, attributes and values. */

@@ -19,16 +19,6 @@ static hid_t new_pieces(hid_t f, const char *name, const char *const raw[3], hsi
     return d;
 }
 
-/* The key of the one chunk object of a dataset, which is as good a raw file as any. */
-static void chunk_key(hid_t d, char *out, size_t n)
-{
-    H5O_info2_t info;
-    char       *id = NULL;
-    CHECK(H5Oget_info3(d, &info, H5O_INFO_BASIC) >= 0 && H5Otoken_to_str(d, &info.token, &id) >= 0, "no id: %s", error_text());
-    snprintf(out, n, "db/%.17s/d/%.18s/0", id ? id + 2 : "", id ? id + 20 : "");
-    H5free_memory(id);
-}
-
 static void refused(hid_t f, const char *name, const char *raw, const char *beside, const char *why)
 {
     int         got[20];

@@ -315,33 +315,65 @@ static void loses_a_race(hid_t f, const char *name)
     H5Dclose(d);
 }
 
-/* A file of HDF5's with such chunks, referred to. */
-static void referred_to(const struct out *o)
+/* A file of HDF5's with such chunks. */
+static void make_plain(const char *name)
 {
-    const char *tool = getenv("BKT_TOOL");
-    struct out  twin = {.text = NULL}, here = {.text = NULL};
-    char        cmd[20000];
-    hid_t       fapl = fapl_native(), f = H5Fcreate(new_name(&twin, "plain.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    hid_t       d = make(f, "d", H5Z_FLAG_MANDATORY, true);
-    write_box(&here, d, 0, 0, 200, 500, 9);
+    struct out o    = {.text = NULL};
+    hid_t      fapl = fapl_native(), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d = make(f, "d", H5Z_FLAG_MANDATORY, true);
+    write_box(&o, d, 0, 0, 200, 500, 9);
+    free(o.text);
     H5Dclose(d);
     H5Fclose(f);
     H5Pclose(fapl);
-    snprintf(cmd, sizeof cmd, "'%s' load --link '%s' '%s'", tool, new_name(&twin, "plain.h5"), new_name(o, "referring.h5"));
+}
+
+/* Its bytes become the one chunk object of a dataset in the bucket. */
+static void put_plain(const struct out *o, const char *name, char *uri, size_t n_uri)
+{
+    static unsigned char bytes[1 << 20];
+    const char          *bucket = getenv("BKT_H5_WRITE");
+    FILE                *in     = fopen(name, "rb");
+    hsize_t              n      = in ? fread(bytes, 1, sizeof bytes, in) : 0;
+    char                 key[100];
+    hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "bytes.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), s = H5Screate_simple(1, &n, NULL);
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(p, 1, &n);
+    hid_t d = H5Dcreate2(f, "bytes", H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    CHECK(in && n && n < sizeof bytes && H5Dwrite(d, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0, "%s", error_text());
+    chunk_key(d, key, sizeof key);
+    snprintf(uri, n_uri, "%.*s/%s", (int)strcspn(bucket + 5, "/") + 5, bucket, key);
+    if (in)
+        fclose(in);
+    H5Dclose(d);
+    H5Pclose(p);
+    H5Sclose(s);
+    CHECK(H5Fclose(f) >= 0, "%s", error_text());
+    H5Pclose(fapl);
+}
+
+/* Chunks in a file that is referred to; several of them come in one range. */
+static void referred_to(const struct out *o)
+{
+    const char *tool = getenv("BKT_TOOL"), *to = new_name(o, "referring.h5"), *plain = new_name(&(struct out){.ours = false}, "plain.h5");
+    char        cmd[20000], from[9000];
+    make_plain(plain);
+    snprintf(from, sizeof from, "%s", plain);
+    if (strncmp(to, "s3:", 3) == 0)
+        put_plain(o, plain, from, sizeof from);
+    snprintf(cmd, sizeof cmd, "'%s' load --link '%s' '%s'", tool, from, to);
     CHECK(tool && system(cmd) == 0, "%s", cmd);
-    fapl = fapl_ours("allow=file:///");
-    f    = H5Fopen(new_name(o, "referring.h5"), H5F_ACC_RDONLY, fapl);
-    d    = H5Dopen2(f, "d", H5P_DEFAULT);
-    int *v = must(calloc(12 * CHUNK, sizeof *v));
+    hid_t fapl = fapl_ours("allow=file:///"), f = H5Fopen(to, H5F_ACC_RDONLY, fapl), d = H5Dopen2(f, "d", H5P_DEFAULT);
+    int  *v    = must(calloc(12 * CHUNK, sizeof *v));
     CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0, "%s", error_text());
     CHECK(v[0] == 9 && v[499] == 508 && v[3 * chunk[1]] == 509, "values referred to: %d %d %d", v[0], v[499], v[3 * chunk[1]]);
     free(v);
-    free(here.text);
     H5Dclose(d);
     H5Fclose(f);
-    H5Fdelete(new_name(o, "referring.h5"), fapl);
+    H5Fdelete(to, fapl);
+    H5Fdelete(new_name(o, "bytes.h5"), fapl);
+    H5Eclear2(H5E_DEFAULT);
     H5Pclose(fapl);
-    unlink(new_name(&twin, "plain.h5"));
+    unlink(plain);
 }
 
 static void alone(const struct out *o)
@@ -354,10 +386,7 @@ static void alone(const struct out *o)
     registered_late(name);
     H5Fdelete(name, fapl);
     H5Pclose(fapl);
-    if (strncmp(name, "s3:", 3) == 0)
-        printf("referring to a file is left out: a domain in S3 can't refer to one of this machine\n");
-    else
-        referred_to(o);
+    referred_to(o);
 }
 
 int main(void)
