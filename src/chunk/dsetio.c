@@ -179,6 +179,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     free(io);
 }
 
+/* cppcheck-suppress funcArgOrderDifferent ; as above */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
 {
     for (unsigned i = 0; i < io->pipe.n; i++) {
