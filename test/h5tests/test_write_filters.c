@@ -43,7 +43,7 @@ static size_t complain(const char *what)
 /* 8 bytes in front, and each byte turned; by memory of HDF5's. */
 static size_t turn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, size_t *size, void **buf)
 {
-    static const unsigned char head[8] = "turned\r\n";
+    static const unsigned char head[] = {'t', 'u', 'r', 'n', 'e', 'd', '\r', '\n'};
     bool     back = flags & H5Z_FLAG_REVERSE;
     unsigned first;
     elsewhere += !pthread_equal(pthread_self(), program);
