@@ -77,6 +77,7 @@ struct bkt_read {
     struct bkt_slice     *slices;
     void                 *impl;
     bool                  internal; /* not the program's: nothing is learned from it */
+    bool                  unchecked; /* HDF5's checksums are not compared (H5Pset_edc_check); nothing is kept then */
     uint64_t              of; /* a piece of a selection of so many elements, of which each chunk is in one piece; 0: no piece */
     atomic_bool          *cancel;   /* may be NULL; once true, nothing more is begun and what comes is thrown away */
 };

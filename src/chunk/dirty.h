@@ -179,8 +179,9 @@ BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const ui
 /* ---- stored.c: what a chunk object holds ---- */
 /** Whether the bytes are the elements. */
 bool bkt_stored_is_plain(const struct bkt_dsetio *io);
-/** Fixed-size elements, chunk_bytes of them. */
-BKT_NODISCARD int bkt_stored_decode(const struct bkt_dsetio *io, const void *in, size_t n, void *dst, struct bkt_err *err);
+/** Fixed-size elements, chunk_bytes of them.  @p pipe: the dataset's own filters, or a copy of them. */
+BKT_NODISCARD int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
+                                    struct bkt_err *err);
 /** Elements of either kind; @p stored may be taken over. */
 BKT_NODISCARD int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err);
 /** @p n bytes of elements (for fixed-size types chunk_bytes) into what is stored, appended to @p out. */

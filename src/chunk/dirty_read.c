@@ -27,7 +27,7 @@ int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
     struct bkt_centry *e = bkt_centry_new(c->ws->io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    int rc = bkt_stored_decode(c->ws->io, c->raw.ptr, c->raw.len, e->data, err);
+    int rc = bkt_stored_decode(c->ws->io, &c->ws->io->pipe, c->raw.ptr, c->raw.len, e->data, err);
     if (rc < 0) {
         bkt_centry_release(e);
         return rc;

@@ -145,6 +145,7 @@ struct stage {
 struct run {
     struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without those that do nothing */
     unsigned        n, last; /* the stage that decodes into the caller's buffer */
+    bool            unchecked;
     bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
     size_t          elem_size;
     size_t          limit;  /* for stages whose length is not known: a chunk and what compressors and checksums add to one that gets no
@@ -212,7 +213,7 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
         /* a reference may give the size without the checksum (HSDS never looks at it): then there is none to check */
         if (s->want && r->now.n == s->want)
             return BKT_OK;
-        if (bkt_fletcher32_check(r->now, err) < 0)
+        if ((!r->unchecked || r->now.n < 4) && bkt_fletcher32_check(r->now, err) < 0)
             return BKT_EFORMAT;
         r->now.n -= 4;
     } else if (!s->want) {
@@ -249,6 +250,7 @@ static int run_pipeline(const struct bkt_pipeline *p, uint32_t mask, const void 
     BKT_CLEANUP(run_fini) struct run r;
     r.n         = 0;
     r.checksum  = false;
+    r.unchecked = p->unchecked;
     r.elem_size = p->elem_size;
     r.limit     = n_dst <= SIZE_MAX / 4 ? n_dst + n_dst / 2 + 65536 : n_dst;
     r.stored    = n_dst;

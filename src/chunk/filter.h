@@ -51,6 +51,7 @@ struct bkt_pipeline {
      * is wrong.  Where HDF5 is thread-safe that waits for its lock, which the program's thread has while it waits for us.  So only that
      * one calls them: chunks with such filters are not decoded or encoded by workers, but by whoever waits for them. */
     bool              by_caller;
+    bool              unchecked; /* checksums are left unread (H5Pset_edc_check) */
 };
 
 /** Give a filter of the pipeline its code; NULL: none. */

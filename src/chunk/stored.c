@@ -48,13 +48,14 @@ bool bkt_stored_is_plain(const struct bkt_dsetio *io)
 
 /* ---- decode ---- */
 
-int bkt_stored_decode(const struct bkt_dsetio *io, const void *in, size_t n, void *dst, struct bkt_err *err)
+int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
+                      struct bkt_err *err)
 {
     if (!io->hdf5)
         return bkt_hsds_decode(&io->codec, in, n, dst, io->chunk_bytes, err);
     uint32_t mask;
-    size_t   head = io->pipe.n ? bkt_stored_head(in, n, &mask) : 0;
-    return bkt_pipeline_decode(&io->pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst, io->chunk_bytes, err);
+    size_t   head = pipe->n ? bkt_stored_head(in, n, &mask) : 0;
+    return bkt_pipeline_decode(pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst, io->chunk_bytes, err);
 }
 
 int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err)
@@ -70,7 +71,7 @@ int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct 
     struct bkt_centry *e = bkt_centry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    int rc = bkt_stored_decode(io, stored->ptr, stored->len, e->data, err);
+    int rc = bkt_stored_decode(io, &io->pipe, stored->ptr, stored->len, e->data, err);
     if (rc < 0) {
         bkt_centry_release(e);
         return rc;

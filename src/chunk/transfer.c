@@ -335,6 +335,8 @@ static bool fits_cache(const struct bkt_run_state *run)
     for (size_t i = 0; i < run->n; i++) {
         const struct bkt_target *t   = &run->t[i];
         bool                     raw = by_reference(t) && !t->io->filtered;
+        if (t->rd->unchecked)
+            return false;
         if (!t->grid.n_chunks)
             continue;
         kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&

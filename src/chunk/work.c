@@ -31,21 +31,34 @@ static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, 
     bkt_centry_release(e);
 }
 
+/* @param own  for a copy, where checksums are to be left unread */
+static const struct bkt_pipeline *pipe_of(const struct bkt_target *t, struct bkt_pipeline *own)
+{
+    if (!t->rd->unchecked)
+        return &t->io->pipe;
+    *own           = t->io->pipe;
+    own->unchecked = true;
+    return own;
+}
+
 /* @p planes: may be left true, when the elements are still to be unshuffled; NULL: they must not be. */
 typedef int decode_fn(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err);
 
 static int decode_native(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
+    struct bkt_pipeline own;
     (void)planes;
-    return bkt_stored_decode(s->t->io, in, n, dst, err);
+    return bkt_stored_decode(s->t->io, pipe_of(s->t, &own), in, n, dst, err);
 }
 
 static int decode_ref(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
 {
-    const struct bkt_dsetio *io = s->t->io;
-    if (planes && io->elem_size == io->pipe.elem_size)
-        return bkt_pipeline_decode_planes(&io->pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
-    return bkt_pipeline_decode(&io->pipe, s->mask, in, n, dst, io->chunk_bytes, err);
+    const struct bkt_dsetio   *io = s->t->io;
+    struct bkt_pipeline        own;
+    const struct bkt_pipeline *pipe = pipe_of(s->t, &own);
+    if (planes && io->elem_size == pipe->elem_size)
+        return bkt_pipeline_decode_planes(pipe, s->mask, in, n, dst, io->chunk_bytes, planes, err);
+    return bkt_pipeline_decode(pipe, s->mask, in, n, dst, io->chunk_bytes, err);
 }
 
 /* The stored bytes @p in, n_in of them. */

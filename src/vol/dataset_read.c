@@ -34,6 +34,7 @@ struct job {
     unsigned char   *buf;
     enum way         way;
     bool             transform; /* H5Pset_data_transform */
+    bool             unchecked; /* H5Pset_edc_check */
     bool             unwritten; /* nothing was ever written, and there is no fill value: zeros, not what they become */
     struct bkt_conv  conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
@@ -171,7 +172,7 @@ static void givep(unsigned char **p) { bkt_scratch_give(*p); }
 
 static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_chunks, uint64_t first, struct bkt_err *err)
 {
-    struct bkt_read read = {.io = j->o->io, .file = piece, .of = whole_chunks ? j->sel.file.n_elems : 0};
+    struct bkt_read read = {.io = j->o->io, .unchecked = j->unchecked, .file = piece, .of = whole_chunks ? j->sel.file.n_elems : 0};
     size_t          n = (size_t)piece->n_elems, bytes = 0;
     BKT_CLEANUP(givep) unsigned char *tmp = NULL;
 
@@ -228,6 +229,7 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
     memset(read, 0, sizeof *read);
     read->io   = j->o->io;
     read->file = &j->sel.file;
+    read->unchecked = j->unchecked;
     if (j->way != STAGED) {
         read->mem = j->sel.flat ? NULL : &j->sel.mem;
         read->dst = j->buf + (j->sel.flat ? j->sel.flat_at * j->conv.dst : 0);
@@ -284,10 +286,15 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
     return rc;
 }
 
+static bool leaves_checksums(hid_t dxpl)
+{
+    return dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT && H5Pget_edc_check(dxpl) == H5Z_DISABLE_EDC;
+}
+
 int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_types[], const hid_t mem_spaces[],
                      const hid_t file_spaces[], hid_t dxpl, void *bufs[], struct bkt_err *err)
 {
-    bool transform = bkt_dsel_has_transform(dxpl);
+    bool transform = bkt_dsel_has_transform(dxpl), unchecked = leaves_checksums(dxpl);
     struct job *jobs = calloc(count ? count : 1, sizeof *jobs);
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -299,6 +306,7 @@ int bkt_dataset_read(size_t count, struct bkt_vobj *dsets[], const hid_t mem_typ
         j->dxpl      = dxpl;
         j->buf       = bufs[n];
         j->transform = transform;
+        j->unchecked = unchecked;
         rc           = job_init(&jobs[n], mem_spaces[n], file_spaces[n], err);
     }
     if (rc == BKT_OK && count > 0)

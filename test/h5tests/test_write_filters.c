@@ -211,6 +211,40 @@ static void garbage(hid_t f, struct out *o)
     H5Dclose(d);
 }
 
+/* A checksum that is wrong, and one that isn't asked for. */
+static void corrupt(hid_t f, struct out *o)
+{
+    const hsize_t dims[] = {2 * chunk[0], chunk[1]}, at[] = {0, 0};
+    unsigned char raw[CHUNK * sizeof(int) + 4];
+    uint32_t      mask = 0;
+    hid_t         s = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE), x = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_chunk(p, 2, chunk);
+    H5Pset_shuffle(p);
+    H5Pset_fletcher32(p);
+    hid_t d = H5Dcreate2(f, "corrupt", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    write_box(o, d, 0, 0, dims[0], dims[1], 1);
+    H5Fflush(f, H5F_SCOPE_LOCAL);
+    say_result(o, "reading a chunk", H5Dread_chunk(d, H5P_DEFAULT, at, &mask, raw));
+    raw[5] ^= 0x10;
+    say_result(o, "storing it with another bit", H5Dwrite_chunk(d, H5P_DEFAULT, mask, at, sizeof raw, raw));
+    H5Dclose(d);
+    say_result(o, "flushing", H5Fflush(f, H5F_SCOPE_LOCAL));
+    d      = H5Dopen2(f, "corrupt", H5P_DEFAULT);
+    int *v = must(calloc(2 * CHUNK, sizeof *v));
+    say_result(o, "reading", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    H5Pset_edc_check(x, H5Z_DISABLE_EDC);
+    say_result(o, "reading it unchecked", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, x, v));
+    say_bytes(o, "values", v, 2 * CHUNK * sizeof *v);
+    if (o->ours) /* HDF5's chunk cache has it now */
+        FAILS(H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "fletcher32");
+    free(v);
+    H5Dclose(d);
+    say_result(o, "unlinking", H5Ldelete(f, "corrupt", H5P_DEFAULT));
+    H5Pclose(x);
+    H5Pclose(p);
+    H5Sclose(s);
+}
+
 /* More than is kept, twice: whole chunks pass the cache, others are put over what is stored. */
 static void many(hid_t f, struct out *o)
 {
@@ -229,6 +263,7 @@ static const struct write_case cases[] = {
     {"chunks through a filter of the program's", changes, chunks_stored},
     {"one that is optional", optional, NULL},
     {"what it can't decode", garbage, NULL},
+    {"a wrong checksum", corrupt, NULL},
     {"more than is kept in memory", many, NULL},
 };
 
