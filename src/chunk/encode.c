@@ -94,7 +94,8 @@ int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_i
             continue;
         }
         if (rc < 0) {
-            (void)bkt_err_copy(err, rc, &why);
+            if (rc != BKT_ERANGE || why.n)
+                (void)bkt_err_copy(err, rc, &why);
             BKT_FAIL(err, rc == BKT_ERANGE ? BKT_EUNSUP : rc, "filter %s can't be applied to the chunk", f->name);
         }
         struct bkt_buf swap = *out;

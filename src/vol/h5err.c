@@ -55,8 +55,19 @@ static void push(const struct bkt_frame *f, int code, int number)
         (void)H5Epush2(H5E_DEFAULT, f->file, f->func, (unsigned)f->line, cls, major, minor_of(code), "%s", f->msg);
 }
 
+#define OTHERS 4 /* entries */
+
+/* A filter of the program's tells of each chunk that it can't encode, and HDF5's stack has 32 places: ours and HDF5's need some. */
+static void keep_first(void)
+{
+    ssize_t n = H5Eget_num(H5E_DEFAULT);
+    if (n > OTHERS)
+        (void)H5Epop(H5E_DEFAULT, (size_t)n - OTHERS);
+}
+
 static herr_t publish(const struct bkt_err *err, int number)
 {
+    keep_first();
     /* HDF5's tools clear its stack before they say that a file can't be opened */
     bkt_trace(BKT_TRACE_VOL, "error: %s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
     if (err->n == 0)
