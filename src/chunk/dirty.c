@@ -173,11 +173,24 @@ static void trim_sets(struct bkt_dirty *d, uint64_t each)
     d->trim_at = bkt_max_u64(least, (count - gone) + (count - gone) / 4);
 }
 
+void bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io)
+{
+    struct bkt_pipeline       *to   = &ws->io->pipe;
+    const struct bkt_pipeline *from = &io->pipe;
+    for (unsigned i = 0; i < to->n && i < from->n; i++)
+        if (to->f[i].fn != from->f[i].fn) {
+            bkt_wset_wait(ws);
+            bkt_filter_set(to, &to->f[i], from->f[i].fn);
+        }
+}
+
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
 {
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
-    if (ws)
+    if (ws) {
         ws->serial = ++d->n_asked;
+        bkt_wset_follow(ws, io);
+    }
     if (ws || !(ws = calloc(1, sizeof *ws)))
         return ws;
     ws->dirty  = d;

@@ -118,6 +118,9 @@ struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
 struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
 
+/** The functions of others' filters as the dataset, opened anew, has them: the program registers and unregisters them as it likes;
+ *  lock held, let go where there are tasks to wait for. */
+void             bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io);
 void             bkt_wset_respace(struct bkt_wset *ws); /* what was cached of it is no longer found */
 void             bkt_wset_wait(struct bkt_wset *ws); /* for what is under way; lock held */
 void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
@@ -149,8 +152,10 @@ void bkt_dchunk_settle(struct bkt_dchunk *c);
 BKT_NODISCARD int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err);
 /** Elements off .. off+n-1 are written. */
 BKT_NODISCARD int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** What the program encoded becomes elements. */
-BKT_NODISCARD int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err); /* beside it */
+/** Decode what the program encoded, and keep that beside it.  Lock held, let go of while others' filters are called: then no task may be
+ *  at work on the chunk. */
+BKT_NODISCARD int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err);
+/** What the program encoded becomes elements; lock held, let go of where that takes waiting or others' filters. */
 BKT_NODISCARD int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err);
 /** Whether the elements that nobody wrote, in a chunk that isn't stored, have a value.  Rows of a chunk table that was to be made
  *  at the first read have none, but those beyond its extent don't matter. */

@@ -10,6 +10,9 @@
 
 int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
 {
+    /* one that stores what was there before; after a lost race it takes what the program encoded, too */
+    while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_wtask_is_raw(c->task)))
+        bkt_dirty_wait(c->ws->dirty);
     if (!c->is_raw)
         return BKT_OK;
     BKT_PASS(bkt_dchunk_decode_raw(c, err));
@@ -24,10 +27,16 @@ int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
 
 int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
 {
-    struct bkt_centry *e = bkt_centry_new(c->ws->io->chunk_bytes);
+    const struct bkt_dsetio *io   = c->ws->io;
+    pthread_mutex_t         *lock = &c->ws->dirty->lock;
+    struct bkt_centry       *e    = bkt_centry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    int rc = bkt_stored_decode(c->ws->io, &c->ws->io->pipe, c->raw.ptr, c->raw.len, e->data, err);
+    if (io->pipe.by_caller) /* it may call HDF5, and so ask us */
+        (void)pthread_mutex_unlock(lock);
+    int rc = bkt_stored_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
+    if (io->pipe.by_caller)
+        (void)pthread_mutex_lock(lock);
     if (rc < 0) {
         bkt_centry_release(e);
         return rc;
@@ -109,8 +118,10 @@ int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err)
         return BKT_OK;
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_find(d, &t->io->obj->id);
-    if (ws)
+    if (ws) {
+        bkt_wset_follow(ws, t->io);
         rc = prepare(ws, t, err);
+    }
     (void)pthread_mutex_unlock(&d->lock);
     return rc;
 }

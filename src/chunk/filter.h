@@ -49,7 +49,8 @@ struct bkt_pipeline {
     size_t            elem_size;           /* bytes of one stored element; shuffle's fallback when cd is absent */
     /* A filter of it is a plugin's or the program's (fn).  Such need not be thread-safe, and may call HDF5: to allocate, or to say what
      * is wrong.  Where HDF5 is thread-safe that waits for its lock, which the program's thread has while it waits for us.  So only that
-     * one calls them: chunks with such filters are not decoded or encoded by workers, but by whoever waits for them. */
+     * one calls them, with no lock of ours: chunks with such filters are not decoded or encoded by workers, but by whoever waits for
+     * them. */
     bool              by_caller;
     bool              unchecked; /* checksums are left unread (H5Pset_edc_check) */
 };

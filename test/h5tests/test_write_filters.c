@@ -19,7 +19,9 @@ static void *must(void *p)
 
 static pthread_t program;
 static unsigned  elsewhere; /* calls on other threads */
+static unsigned  calls, calls_again;
 static bool      broken;    /* nothing can be encoded */
+static hid_t     asked = H5I_INVALID_HID; /* a dataset of one element that the filter reads each time */
 
 /* The type's size and the chunk's elements, as a filter learns them. */
 static herr_t set_local(hid_t dcpl, hid_t type, hid_t space)
@@ -47,6 +49,10 @@ static size_t turn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, s
     bool     back = flags & H5Z_FLAG_REVERSE;
     unsigned first;
     elsewhere += !pthread_equal(pthread_self(), program);
+    calls++;
+    int one;
+    if (asked >= 0 && H5Dread(asked, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &one) < 0)
+        return complain("nothing to read");
     if (n_cd != 2)
         return complain("set_local was not called");
     memcpy(&first, *buf, n < sizeof first ? n : sizeof first);
@@ -66,7 +72,15 @@ static size_t turn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, s
     return len;
 }
 
-static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, ID, 1, 1, "turned", NULL, set_local, turn};
+/* The same in another place. */
+static size_t turn_again(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, size_t *size, void **buf)
+{
+    calls_again++;
+    return turn(flags, n_cd, cd, n, size, buf);
+}
+
+static const H5Z_class2_t filter       = {H5Z_CLASS_T_VERS, ID, 1, 1, "turned", NULL, set_local, turn},
+                          filter_again = {H5Z_CLASS_T_VERS, ID, 1, 1, "turned", NULL, set_local, turn_again};
 
 /* ---- as HDF5 does it ---- */
 
@@ -323,6 +337,87 @@ static void registered_late(const char *name)
     H5Pclose(fapl);
 }
 
+static int read_one(hid_t d, hsize_t row, hsize_t col)
+{
+    hid_t s = H5Dget_space(d), m = H5Screate(H5S_SCALAR);
+    int   v = -1;
+    H5Sselect_elements(s, H5S_SELECT_SET, 1, (hsize_t[]){row, col});
+    CHECK(H5Dread(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, &v) >= 0, "reading one: %s", error_text());
+    H5Sclose(m);
+    H5Sclose(s);
+    return v;
+}
+
+static void write_one(hid_t d, hsize_t row, hsize_t col, int v)
+{
+    hid_t s = H5Dget_space(d), m = H5Screate(H5S_SCALAR);
+    H5Sselect_elements(s, H5S_SELECT_SET, 1, (hsize_t[]){row, col});
+    CHECK(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, &v) >= 0, "writing one: %s", error_text());
+    H5Sclose(m);
+    H5Sclose(s);
+}
+
+/* What is kept of a dataset outlives its being open, and so whatever its filter was then. */
+static void registered_anew(const char *name)
+{
+    static unsigned char raw[CHUNK * sizeof(int) + 8];
+    hid_t    fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = make(f, "anew", H5Z_FLAG_MANDATORY, false);
+    uint32_t mask = 0;
+    struct out o  = {.ours = true};
+    write_box(&o, d, 0, 0, 4 * chunk[0], chunk[1], 1);
+    CHECK(H5Dread_chunk(d, H5P_DEFAULT, (hsize_t[]){0, 0}, &mask, raw) >= 0, "%s", error_text());
+    H5Dclose(d);
+    H5Fclose(f);
+    CHECK(H5Zunregister(ID) >= 0, "%s", error_text());
+    f = H5Fopen(name, H5F_ACC_RDWR, fapl);
+    d = H5Dopen2(f, "anew", H5P_DEFAULT);
+    CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, (hsize_t[]){0, chunk[1]}, sizeof raw, raw) >= 0, "%s", error_text());
+    CHECK(H5Zregister(&filter) >= 0, "%s", error_text());
+    CHECK(read_one(d, 0, chunk[1] + 3) == 4, "a chunk that was there before its filter");
+    write_one(d, 0, chunk[1] + 3, 44);
+    CHECK(H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    H5Dclose(d);
+    CHECK(H5Zunregister(ID) >= 0 && H5Zregister(&filter_again) >= 0, "%s", error_text());
+    calls = calls_again = 0;
+    d     = H5Dopen2(f, "anew", H5P_DEFAULT);
+    write_one(d, chunk[0], 0, 55);
+    CHECK(H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    CHECK(calls && calls_again == calls, "the filter's new function was called %u times of %u", calls_again, calls);
+    CHECK(read_one(d, 0, chunk[1] + 3) == 44 && read_one(d, chunk[0], 0) == 55, "values through both");
+    H5Dclose(d);
+    CHECK(H5Fclose(f) >= 0, "%s", error_text());
+    CHECK(H5Zunregister(ID) >= 0 && H5Zregister(&filter) >= 0, "%s", error_text());
+    free(o.text);
+    H5Pclose(fapl);
+}
+
+/* A filter that reads from the same file, while chunks that it encoded are on their way. */
+static void reads_itself(const char *name)
+{
+    static unsigned char raw[CHUNK * sizeof(int) + 8];
+    hid_t fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), s = H5Screate(H5S_SCALAR),
+          one = H5Dcreate2(f, "one", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), d = make(f, "reads", H5Z_FLAG_MANDATORY, false);
+    struct out o    = {.ours = true};
+    uint32_t   mask = 0;
+    write_one(d, 0, 0, 3);
+    CHECK(H5Dread_chunk(d, H5P_DEFAULT, (hsize_t[]){0, 0}, &mask, raw) >= 0, "%s", error_text());
+    asked = one;
+    write_box(&o, d, 0, chunk[1], 4 * chunk[0], 2 * chunk[1], 1);
+    CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, (hsize_t[]){chunk[0], 0}, sizeof raw, raw) >= 0, "%s", error_text());
+    CHECK(read_one(d, chunk[0], 0) == 3, "a chunk that the program encoded");
+    CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, (hsize_t[]){2 * chunk[0], 0}, sizeof raw, raw) >= 0, "%s", error_text());
+    write_one(d, 2 * chunk[0], 1, 5);
+    CHECK(H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
+    CHECK(read_one(d, 2 * chunk[0], 0) == 3 && read_one(d, 2 * chunk[0], 1) == 5, "one that was written over");
+    asked = H5I_INVALID_HID;
+    H5Dclose(d);
+    H5Dclose(one);
+    CHECK(H5Fclose(f) >= 0, "%s", error_text());
+    free(o.text);
+    H5Sclose(s);
+    H5Pclose(fapl);
+}
+
 /* Two writers of one chunk: the second finds it changed, and puts its element over the other's version. */
 static void loses_a_race(hid_t f, const char *name)
 {
@@ -422,6 +517,8 @@ static void alone(const struct out *o)
     loses_a_race(f, name);
     CHECK(H5Fclose(f) >= 0, "%s", error_text());
     registered_late(name);
+    registered_anew(name);
+    reads_itself(name);
     H5Fdelete(name, fapl);
     H5Pclose(fapl);
     referred_to(o);
