@@ -12,6 +12,7 @@
 #include "dsetio.h"
 #include "edit.h"
 #include "interrupt.h"
+#include "plugin.h"
 #include "reroot.h"
 #include "scan.h"
 #include "snapshot.h"
@@ -310,9 +311,9 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
     if (rc == BKT_OK)
         rc = bkt_domain_get(dst, &new, &b, j->err);
     if (rc == BKT_OK)
-        rc = bkt_dsetio_open(j->src, a, NULL, NULL, &in, j->err);
+        rc = bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err);
     if (rc == BKT_OK)
-        rc = bkt_dsetio_open(dst, b, NULL, NULL, &out, j->err);
+        rc = bkt_dsetio_open(dst, b, bkt_plugin_find, NULL, &out, j->err);
     if (rc == BKT_OK)
         rc = rewrite(j, in, out, &a->dset.space);
     if (rc == BKT_OK)

@@ -23,6 +23,7 @@ def main():
     p.add_argument("--sparse", help="the program make_sparse.c")
     p.add_argument("--no-delete", help="the library no_delete.c")
     p.add_argument("--other-day", help="the library other_day.c")
+    p.add_argument("--filters", help="the folder of turned_filter.c's library")
     args = p.parse_args()
     bad = n = 0
     shared = None

@@ -75,17 +75,29 @@ def test_cp_follows_references(b):
     assert old in want and want.replace(old, new) == got
 
 
-def test_references_of_a_copy_stay_in_it_while_both_are_open(b):
-    if not b.two_refs:
-        return
-    d, to = b.new(), b.new()
+def references_of_a_copy(b, path):
+    d, to, env = b.new(), b.new(), {"HDF5_PLUGIN_PATH": path}
 
     def run(*names):
-        ok(b.run_any(b.two_refs, *(re.sub("^s3:", "hsds+s3:", n) for n in names),
-                     env={"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}))
+        ok(b.run_any(b.two_refs, *(re.sub("^s3:", "hsds+s3:", n) for n in names), env={**env, "HDF5_VOL_CONNECTOR": "bucket"}))
     run(d)
-    ok(b.run("cp", d, to))
+    ok(b.run("cp", d, to, env=env))
     run(d, to)
+    return d, to
+
+
+def test_references_of_a_copy_stay_in_it_while_both_are_open(b):
+    if b.two_refs:
+        references_of_a_copy(b, b.plugin)
+
+
+def test_chunks_through_a_filter_plugin_are_read_and_written(b):
+    if not b.two_refs:
+        return
+    d, _ = references_of_a_copy(b, f"{b.plugin}:{b.filters}")
+    env = {"HDF5_PLUGIN_PATH": b.filters}
+    ok(b.run("verify", "--deep", d, env=env))
+    fails(b.run("cp", d, b.new()), "filter 305 (turned) has no decoder here")
 
 
 def test_mv_renames_and_moves(b):

@@ -1,4 +1,4 @@
-/* two_refs FILE: a dataset of one number, and an object reference to it.
+/* two_refs FILE: a dataset of one number, and an object reference to it, which is stored through filter 305 where HDF5 has that.
  * two_refs FILE COPY: while both are open, that reference of each leads to each one's own dataset. */
 #include <hdf5.h>
 #include <stdio.h>
@@ -6,13 +6,17 @@
 
 static int make(const char *name)
 {
-    hobj_ref_t ref;
-    hid_t      one = H5Screate(H5S_SCALAR), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t n = 1;
+    hobj_ref_t    ref;
+    hid_t         dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    if (H5Zfilter_avail(305) > 0 && (H5Pset_chunk(dcpl, 1, &n) < 0 || H5Pset_filter(dcpl, 305, H5Z_FLAG_MANDATORY, 0, NULL) < 0))
+        return 1;
+    hid_t      one = H5Screate_simple(1, &n, NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t      d   = H5Dcreate2(f, "d", H5T_STD_I32LE, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t      r   = H5Dcreate2(f, "r", H5T_STD_REF_OBJ, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t      r   = H5Dcreate2(f, "r", H5T_STD_REF_OBJ, one, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     if (H5Rcreate(&ref, f, "d", H5R_OBJECT, -1) < 0 || H5Dwrite(r, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, &ref) < 0)
         return 1;
-    return H5Dclose(d) < 0 || H5Dclose(r) < 0 || H5Sclose(one) < 0 || H5Fclose(f) < 0;
+    return H5Dclose(d) < 0 || H5Dclose(r) < 0 || H5Sclose(one) < 0 || H5Pclose(dcpl) < 0 || H5Fclose(f) < 0;
 }
 
 static void write_where_it_leads(hid_t f, int value)
