@@ -56,7 +56,11 @@ hid_t       open_twin(const char *domain);
 
 /** Printed and counted; tests that compare nothing use these directly. */
 void check_at(bool ok, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
-#define CHECK(ok, ...) check_at((ok), __FILE__, __LINE__, __VA_ARGS__)
+#define CHECK(ok, ...)                                                                                       \
+    do { /* the call first, then what is said of it */                                                       \
+        bool ok_ = (ok);                                                                                     \
+        check_at(ok_, __FILE__, __LINE__, __VA_ARGS__);                                                      \
+    } while (0)
 extern unsigned check_failures;
 
 /** The first lines in which two texts differ, printed. */
