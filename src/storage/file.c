@@ -192,6 +192,8 @@ static void file_close(struct bkt_store *base)
 
 static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_turn((struct bkt_file_store *)base, key); }
 
+static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struct bkt_file_store *)base); }
+
 /* The directory that the object lies in, or that one for it would be made in. */
 static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
 {
@@ -213,7 +215,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 }
 
 static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
-                                              .may_put = file_may_put, .turn = file_turn, .close = file_close};
+                                              .may_put = file_may_put, .turn = file_turn, .ahead = file_ahead, .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 

@@ -9,6 +9,8 @@
  * [F5] With setting fsync, what a successful PUT stored outlives a power cut: data first, then its name.  So does a DELETE,
  *      except below db/: an object that comes back there has lost what led to it before, and is an orphan (or lies beside
  *      what the next PUT of the same directory stores: chunks that a smaller extent cut off).
+ * [F6] What others are just writing is not taken for left behind, whatever our clock says, or theirs: a file's ctime is always by
+ *      the file system's clock, over a network the server's, as is that of a file made to ask for it; its mtime is by its writer's.
  * Scratch files live in DIR/.h5bucket, which no key can name and no list shows. */
 #ifndef BKT_FILE_IMPL_H
 #define BKT_FILE_IMPL_H
@@ -38,6 +40,7 @@ struct bkt_file_store {
     bool                 fsync;
     uint64_t             deadline_ms; /* how long a key's lock is waited for */
     atomic_bool          swept; /* what killed writers left was looked for */
+    _Atomic int64_t      ahead; /* as bkt_file_ahead(), once it was found */
     pthread_mutex_t      sync_lock; /* guards syncs */
     pthread_cond_t       synced;
     struct bkt_forkguard sync_guard;
@@ -52,6 +55,8 @@ void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *s
 void bkt_file_write_fini(struct bkt_file_store *st);
 /** As bkt_store_turn(): a lock file beside those of [F2]. */
 int bkt_file_turn(struct bkt_file_store *st, const char *key);
+/** As bkt_store_ahead(): by how many seconds the file system's clock is ahead of ours.  0 where nobody has written yet. */
+int64_t bkt_file_ahead(struct bkt_file_store *st);
 /** PUT or DELETE; sets the request's outputs, does not finish it. */
 void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 

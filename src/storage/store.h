@@ -122,8 +122,9 @@ BKT_NODISCARD int bkt_store_may_put(struct bkt_store *st, const char *key, struc
 /** What its answers tell of a server: seconds until the first byte, bytes per second of one connection; 0: not known. */
 void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
 
-/** By how many seconds the server's clock was ahead of ours at its last answer; 0 of a directory, and where nothing was asked.  What
- *  its objects' mtime is compared with is our time and this. */
+/** By how many seconds the store's clock is ahead of ours: the server's at its last answer, a directory's by a scratch file that is made
+ *  and removed, where one has been written to before; 0 where that isn't known.  What its objects' mtime is compared with is our time
+ *  and this. */
 int64_t bkt_store_ahead(struct bkt_store *st);
 
 /** Objects like @p key will be written: what there is to be found out about the store before (how it takes conditions) is begun

@@ -87,8 +87,7 @@ def test_verify_repairs_orphans_that_are_old_enough(b):
     assert b.json("verify", "--min-age=0", s)[0]["n_orphans"] == 0
 
 
-@s3_only
-def test_verify_goes_by_the_server_s_clock(b):
+def test_verify_goes_by_the_store_s_clock(b):
     if not b.other_day:
         return
     s = b.copy("special.h5")

@@ -1,4 +1,5 @@
 /* What a directory store promises beyond the contract: versions, processes, killed writers, empty directories. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -132,12 +133,79 @@ static void killed_writers_do_not_matter(struct bkt_store *st)
         int before = counted(st);
         CHECK(add_one(st, 1) == 0 && counted(st) == before + 1, "after a killed writer: %d", counted(st));
     }
-    struct timespec old[2] = {{1000000, 0}, {1000000, 0}};
-    int             fd     = open(path_of(".h5bucket/tmp/left"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    CHECK(fd >= 0 && futimens(fd, old) == 0 && close(fd) == 0, "a file left behind");
-    struct bkt_store *again = open_store(uri, "");
-    CHECK(put(again, "p/x", "1", NULL, NULL, NULL) == BKT_OK && !exists(".h5bucket/tmp/left"), "old files are removed");
-    bkt_store_close(again);
+}
+
+/* Days by which clocks are ahead, and since the one temporary file was changed. */
+static struct {
+    int ours, server, writer, age;
+} days;
+
+time_t __real_time(time_t *out);
+time_t __wrap_time(time_t *out);
+time_t __wrap_time(time_t *out)
+{
+    time_t t = __real_time(NULL) + 86400 * (time_t)days.ours;
+    return out ? *out = t : t;
+}
+
+int __real_fstat(int fd, struct stat *sb);
+int __wrap_fstat(int fd, struct stat *sb);
+int __wrap_fstat(int fd, struct stat *sb)
+{
+    int rc = __real_fstat(fd, sb);
+    sb->st_ctim.tv_sec += 86400 * (time_t)days.server;
+    return rc;
+}
+
+int __real_fstatat(int at, const char *name, struct stat *sb, int flags);
+int __wrap_fstatat(int at, const char *name, struct stat *sb, int flags);
+int __wrap_fstatat(int at, const char *name, struct stat *sb, int flags)
+{
+    int rc = __real_fstatat(at, name, sb, flags);
+    if (strcmp(name, "left") == 0) {
+        sb->st_ctim.tv_sec += 86400 * (time_t)(days.server - days.age);
+        sb->st_mtim.tv_sec += 86400 * (time_t)(days.writer - days.age);
+    }
+    return rc;
+}
+
+static void what_killed_writers_left_goes(void)
+{
+    static const struct {
+        const char *what;
+        int         ours, server, writer, age;
+        bool        goes;
+    } cases[] = {
+        {"old", 0, 0, 0, 2, true},
+        {"fresh", 0, 0, 0, 0, false},
+        {"old, by clocks that are ahead", 3, 3, 3, 2, true},
+        {"old, by clocks that are behind", -3, -3, -3, 2, true},
+        {"fresh, our clock is ahead", 2, 0, 0, 0, false},
+        {"fresh, our clock is ahead of a server's that is behind", 2, -2, 0, 0, false},
+        {"fresh, the server's clock is ahead", 0, 2, 0, 0, false},
+        {"fresh, its writer's clock is behind", 0, 0, -2, 0, false},
+        {"fresh, its writer's clock is behind and ours ahead", 2, 0, -2, 0, false},
+        {"old, our clock is ahead", 2, 0, 0, 2, true},
+        {"perhaps old, our clock is behind", -2, 0, 0, 2, false},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        int fd = open(path_of(".h5bucket/tmp/left"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        CHECK(fd >= 0 && futimens(fd, NULL) == 0 && close(fd) == 0, "a file left behind");
+        days.ours = cases[i].ours, days.server = cases[i].server, days.writer = cases[i].writer, days.age = cases[i].age;
+        struct bkt_store *st = open_store(uri, "");
+        CHECK(put(st, "p/x", "1", NULL, NULL, NULL) == BKT_OK && exists(".h5bucket/tmp/left") != cases[i].goes, "%s: it %s",
+              cases[i].what, cases[i].goes ? "stays" : "goes");
+        CHECK(bkt_store_ahead(st) == 86400 * (cases[i].server - cases[i].ours), "%s: ahead by %lld s", cases[i].what,
+              (long long)bkt_store_ahead(st));
+        bkt_store_close(st);
+        days.ours = days.server = days.writer = days.age = 0;
+    }
+    (void)unlink(path_of(".h5bucket/tmp/left"));
+    struct dirent *e;
+    DIR           *d = opendir(path_of(".h5bucket/tmp"));
+    while (d && (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+        CHECK(e->d_name[0] == '.', "%s is left", e->d_name);
+    CHECK(d && closedir(d) == 0, "a folder");
 }
 
 static void empty_directories_go(struct bkt_store *st)
@@ -354,6 +422,7 @@ int main(void)
     no_two_versions_share_an_etag(st);
     processes_lose_no_update(st);
     killed_writers_do_not_matter(st);
+    what_killed_writers_left_goes();
     empty_directories_go(st);
     turns_come(st);
     stopped_writers_are_told();
