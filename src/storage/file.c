@@ -138,6 +138,28 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
 
 /* ---- the store ---- */
 
+static const char *root_path(const struct bkt_file_store *st) { return st->base.uri + strlen("file://"); }
+
+/* Nothing can be found or made in a folder that somebody has deleted, though its name may be another's by now.  Links alone don't tell:
+ * there are file systems that never count a folder's.  One that was only moved is used where it is. */
+static bool root_is_gone(const struct bkt_file_store *st)
+{
+    struct stat ours = {.st_nlink = 0}, named;
+    if (fstat(st->root, &ours) == 0 && ours.st_nlink > 0)
+        return false;
+    return stat(root_path(st), &named) < 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+}
+
+/* As a failure of its own: that one object isn't there is often what was expected. */
+static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if ((req->rc != BKT_ENOENT && req->rc != BKT_EIO) || !root_is_gone(st))
+        return;
+    bkt_err_clear(req->err);
+    (void)BKT_REQ_FAIL(req, BKT_EIO, "%s %s: the bucket's folder, %s, was deleted while it was in use; restore it or make the domain "
+                       "anew, and open it again", bkt_op_name(req->op), req->key, root_path(st));
+}
+
 static void perform(struct bkt_file_store *st, struct bkt_req *req)
 {
     if (req->cancel && atomic_load(req->cancel))
@@ -146,6 +168,7 @@ static void perform(struct bkt_file_store *st, struct bkt_req *req)
         read_object(st, req);
     else
         bkt_file_write(st, req);
+    say_what_is_gone(st, req);
     bkt_store_finish(&st->base, req);
 }
 

@@ -292,6 +292,39 @@ static void permissions_tell_what_can_be_put(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
+/* Not that one object or temporary file of many isn't there.  @p way: 0 it is deleted, 1 and made anew, 2 moved. */
+static void a_deleted_folder_is_named(int way)
+{
+    static const struct {
+        const char *what, *key;
+        enum bkt_op op;
+        int         moved; /* what it gives where the folder was only moved */
+    } cases[] = {
+        {"PUT", "db/a/b", BKT_PUT, BKT_OK},   {"PUT of a new one", "db/x/y", BKT_PUT, BKT_OK}, {"GET", "db/a/b", BKT_GET, BKT_OK},
+        {"HEAD", "db/a/b", BKT_HEAD, BKT_OK}, {"GET of none", "db/a/no", BKT_GET, BKT_ENOENT}, {"DELETE", "db/a/b", BKT_DELETE, BKT_OK},
+    };
+    char name[100], cmd[300];
+    (void)snprintf(name, sizeof name, "%s/del", uri);
+    CHECK(mkdir(path_of("del"), 0777) == 0, "mkdir");
+    struct bkt_store *st = open_store(name, "");
+    CHECK(put(st, "db/a/b", "1", NULL, NULL, NULL) == BKT_OK, "put");
+    (void)snprintf(cmd, sizeof cmd, way == 2 ? "mv %s/del %s/moved" : "rm -r %s/del", dir, dir);
+    CHECK(system(cmd) == 0, "%s", cmd);
+    CHECK(!way || mkdir(path_of("del"), 0777) == 0, "mkdir");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_req r   = {.op = cases[i].op, .key = cases[i].key, .put = "2", .put_len = 1, .len = BKT_WHOLE};
+        struct bkt_err err = {.n = 0};
+        int            rc  = bkt_store_run(st, &r, 1, &err);
+        CHECK(rc == (way == 2 ? cases[i].moved : BKT_EIO), "way %d, %s: %d, %s", way, cases[i].what, rc, first_line(&err));
+        CHECK(way == 2 || (strstr(first_line(&err), path_of("del, was deleted while it was in use")) && err.n == 1), "way %d, %s: %s", way,
+              cases[i].what, first_line(&err));
+        bkt_req_fini(&r);
+    }
+    bkt_store_close(st);
+    (void)snprintf(cmd, sizeof cmd, "rm -rf %s/del %s/moved", dir, dir);
+    CHECK(system(cmd) == 0, "%s", cmd);
+}
+
 /* The clock stands still but for what the test lets pass: who is stopped on a busy machine loses no time. */
 static atomic_long passed, looks; /* seconds; how often somebody looked */
 
@@ -418,6 +451,8 @@ int main(void)
     a_directory_without_permission_is_read_only();
     permissions_tell_what_can_be_put();
     no_file_is_standard_input();
+    for (int way = 0; way < 3; way++)
+        a_deleted_folder_is_named(way);
     struct bkt_store *st = open_store(uri, "");
     no_two_versions_share_an_etag(st);
     processes_lose_no_update(st);
