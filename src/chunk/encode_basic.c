@@ -75,6 +75,8 @@ static int encode_fast(struct bkt_span in, struct bkt_buf *out, struct bkt_err *
     }
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
+    z.hist_bits      = 0; /* which that leaves as it was: the same bytes would become 37 now and 38 then, and H5Dread_chunk's callers ask
+                             for the length first */
     z.level          = 1;
     z.level_buf      = levels;
     z.level_buf_size = ISAL_DEF_LVL1_EXTRA_LARGE;

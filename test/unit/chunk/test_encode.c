@@ -157,6 +157,36 @@ static void shuffles(void)
         }
 }
 
+/* Half a MiB of it, below the caller's. */
+__attribute__((noinline)) static void leave_on_the_stack(uint16_t v)
+{
+    volatile uint16_t a[1u << 18];
+    for (size_t i = 0; i < BKT_COUNT(a); i++)
+        a[i] = v;
+}
+
+/* A library's struct may have a field that its own initialisation leaves as it is, how far back matches may be, say: the same elements
+ * become the same bytes nevertheless. */
+static void whatever_the_stack_holds(size_t l)
+{
+    BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline p     = {.elem_size = 4};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           first = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           again = {0};
+    uint32_t       mask;
+    unsigned char *data = data_of(REPEATS, 6000, 4, 3);
+    for (size_t i = 0; i < BKT_COUNT(lists[l].f) && lists[l].f[i].id; i++)
+        if (bkt_pipeline_add(&p, lists[l].f[i].id, lists[l].f[i].flags, lists[l].f[i].cd, lists[l].f[i].n_cd, NULL, NULL) < 0)
+            abort();
+    for (uint16_t v = 0; v < 40; v++) {
+        leave_on_the_stack(v < 20 ? v : (uint16_t)(v * 3271));
+        int rc = bkt_pipeline_encode(&p, data, 6000, v ? &again : &first, &mask, NULL);
+        CHECK(rc == BKT_OK, "%s: %d", lists[l].what, rc);
+        CHECK(!v || (again.len == first.len && memcmp(again.ptr, first.ptr, first.len) == 0), "%s: %zu bytes, and %zu where the stack holds %u",
+              lists[l].what, first.len, again.len, v);
+    }
+    free(data);
+}
+
 int main(void)
 {
     static const size_t sizes[] = {1, 2, 4, 8, 3, 12, 16, 24}, lengths[] = {1, 7, 8, 64, 255, 1000, 4096, 40000, 150000};
@@ -170,5 +200,7 @@ int main(void)
     masks();
     szip_spare_bits();
     shuffles();
+    for (size_t l = 0; l < BKT_COUNT(lists); l++)
+        whatever_the_stack_holds(l);
     return failures != 0;
 }
