@@ -49,7 +49,8 @@
     X(BOOL, requester_pays, OTHER, "H5BUCKET_REQUESTER_PAYS", "no", 0, 1, "agree to pay for requests to requester-pays buckets") \
     X(TEXT, addressing, OTHER, "H5BUCKET_ADDRESSING", "auto", 0, 0,                                                         \
       "auto, path or virtual: bucket in the path or in the host name; auto is virtual on AWS, path elsewhere")       \
-    X(TEXT, ca_bundle, OTHER, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0, "file of CA certificates that TLS trusts") \
+    X(TEXT, ca_bundle, OTHER, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0,                                   \
+      "file of the CA certificates that TLS trusts, in place of the system's") \
     X(UINT, connections, SAME, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
       "connections to one server at most; 64 at first, 128 for metadata and uploaded chunks, more where that is seen to help") \
     X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \

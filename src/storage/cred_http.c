@@ -11,6 +11,7 @@
 #include "cred_impl.h"
 #include "engine.h"
 #include "stats.h"
+#include "tls.h"
 #include "trace.h"
 
 #define MAX_ANSWER (1U << 20) /* credentials take a few KiB */
@@ -55,7 +56,6 @@ static bool add_headers(CURL *e, const struct bkt_cred_http *req, struct curl_sl
 
 static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
 {
-    const char *ca = x->place->ca_bundle;
     bool ok = curl_easy_setopt(e, CURLOPT_URL, req->url) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, req->method) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
@@ -75,8 +75,7 @@ static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
 #else
     ok &= curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) == CURLE_OK;
 #endif
-    if (ca)
-        ok &= curl_easy_setopt(e, CURLOPT_CAINFO, ca) == CURLE_OK;
+    ok &= bkt_tls_options(e, x->place->ca_bundle, req->url);
     if (req->direct)
         ok &= curl_easy_setopt(e, CURLOPT_NOPROXY, "*") == CURLE_OK;
     if (req->body) {

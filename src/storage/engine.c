@@ -3,6 +3,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,15 @@
 #include "num.h"
 #include "stats.h"
 #include "thread.h"
+#include "tls.h"
 
 #define MAX_CONNECTS 1024L /* the highest value of setting connections; so many idle ones are kept, of all servers together */
 #define MAX_EVENTS   64    /* in a turn; 20,000 small GETs over 256 connections take the same time with 16 and 256 */
 /* Of UPLOAD_BUFFER (engine_curl.c) on one connection, in a turn: 1 MiB, which bounds how long the others wait, 0.3 ms each.  256 MiB in
  * PUTs of 1 MiB take 0.22 to 0.24 s at 30 ms and 0.08 s of CPU with 1, 2, 8, 16, 32 and 128. */
 #define SENDS        16
+/* Handshakes without a session at first.  What opens a domain asks for no more at once; each takes 1 ms of either side's processor. */
+#define FIRST_TLS    8
 /* Between looks at all that is under way, a quarter of stall_ms: it is noticed that much too late.  A look is cheap: the same
  * 20,000 GETs take as much CPU when there is one each 10 ms. */
 #define SCAN_MIN_MS  10
@@ -154,10 +158,18 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     bkt_engine_end(e, x, BKT_WIRE_FATAL);
 }
 
+/* Until a server's name was looked up one exchange goes first, and until it has answered once few go over TLS: then all others
+ * resume a session of theirs. */
+static bool may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    unsigned first = !h->known ? 1 : h->answered || !bkt_tls_is_https(h->origin) ? UINT_MAX : FIRST_TLS;
+    return h->active < first && (!h->known || bkt_pace_may_begin(h, x));
+}
+
 static void pump(struct engine *e, struct host *h)
 {
     struct bkt_xfer *x;
-    while ((x = h->head) && (h->known ? bkt_pace_may_begin(h, x) : !h->active)) {
+    while ((x = h->head) && may_begin(h, x)) {
         if (!(h->head = x->next))
             h->tail = NULL;
         begin(e, x);
@@ -192,7 +204,7 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
     x->wire           = wire;
     struct host *h    = x->host;
     h->active--;
-    h->known = true;
+    h->known = h->answered = true;
     x->done(x);
 }
 
@@ -340,6 +352,8 @@ static void collect(struct engine *e)
         if (w != BKT_WIRE_OK && !x->why[0])
             (void)snprintf(x->why, sizeof x->why, "%s", curl_easy_strerror(code));
         size_t n = strlen(x->why);
+        if (code == CURLE_SSL_CONNECT_ERROR)
+            bkt_tls_failed(x->net->ca_bundle, x->url);
         if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
             (void)snprintf(x->why + n, sizeof x->why - n, "; ca_bundle names the CAs to trust");
         bkt_engine_end(e, x, w);

@@ -9,6 +9,7 @@
 #include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
+#include "tls.h"
 
 /* 256 MiB over loopback in 36 ranges: 0.33 s and 0.25 s of CPU; with 128 KiB 0.37 s and 0.32 s, with 64 KiB 0.39 s and 0.33 s.  In
  * objects of 1 MiB 0.37 s with all from 16 KiB to 1 MiB, and memory grows from 277 to 328 MiB (315). */
@@ -238,8 +239,7 @@ bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
 #else
     SET(PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-    if (x->net->ca_bundle)
-        SET(CAINFO, x->net->ca_bundle);
+    ok = bkt_tls_options(h, x->net->ca_bundle, x->url) && ok;
     if (strcmp(x->method, "HEAD") == 0) {
         SET(NOBODY, 1L);
     } else if (strcmp(x->method, "PUT") == 0 || strcmp(x->method, "POST") == 0) {

@@ -38,6 +38,7 @@ struct host {
     uint64_t         slow_us;           /* what few bodies take longer than, per 256 KiB; 0: not known yet */
     double           tokens;            /* hedges that may be spent */
     bool             known; /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
+    bool             answered; /* once: a session of TLS, if it gives any, is there */
     struct bkt_xfer *head, *tail;
 };
 

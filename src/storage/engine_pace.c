@@ -101,6 +101,7 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     if (x->first_ms)
         return;
     x->first_ms  = bkt_engine_now();
+    h->answered  = true;
     uint64_t took = x->first_ms - bkt_min_u64(x->begun_ms, x->first_ms);
     if (!x->waiting)
         return;

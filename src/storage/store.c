@@ -21,6 +21,7 @@
 #include "stats.h"
 #include "stdfd.h"
 #include "store_impl.h"
+#include "tls.h"
 #include "trace.h"
 
 static const struct {
@@ -68,6 +69,7 @@ static void after_fork_child(void)
 {
     atomic_fetch_add(&forks, 1);
     bkt_engine_after_fork_child();
+    bkt_tls_after_fork_child();
     (void)pthread_mutex_unlock(&state);
 }
 static void hook(void)
@@ -463,6 +465,7 @@ void bkt_store_shutdown(void)
 {
     bkt_cred_shutdown();
     bkt_engine_shutdown();
+    bkt_tls_shutdown();
     bkt_s3_shutdown();
     bkt_mem_shutdown();
 }

@@ -1,93 +1,336 @@
-/* TLS: an unknown certificate is refused, without a second try; one that ca_bundle vouches for is accepted, if its name
- * is right.  The server is `openssl s_server`, which serves files by HTTP/1.0. */
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+/* TLS: who is trusted, how often certificates are parsed, which connections resume a session.  A certificate
+ * that isn't trusted is refused, without a second try, by the engine and by the client for credentials.  The
+ * server is the scripted one behind TLS; the program openssl makes the certificates.
+ *
+ * Where the system lets a process have mounts of its own, its folder of certificates is ours while the test
+ * runs. */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <curl/curl.h>
+
 #include "check.h"
+#include "cred_impl.h"
+#include "server.h"
+#include "tls.h"
+#include "tls_front.h"
+
+#define TEXT  "over TLS\n"
+#define BURST 32
 
 static char dir[] = "/tmp/bkt-tls-XXXXXX";
+static atomic_bool together; /* answers wait for BURST requests */
 
 static int shell(const char *text)
 {
-    char cmd[600];
-    (void)snprintf(cmd, sizeof cmd, "cd %s && %s", dir, text);
+    char cmd[2000];
+    (void)snprintf(cmd, sizeof cmd, "cd %s && { %s; } >log 2>&1", dir, text);
     return system(cmd);
 }
 
-/* Gives back its pid and port. */
-static pid_t serve(unsigned *port)
+/* ---- certificates ---- */
+
+/* our: signs good and expired; other: unrelated; self: of itself.  "mixed": both CAs. */
+static const char make[] =
+    "new='openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'\n"
+    "for ca in our other; do $new -x509 -days 2 -subj /CN=$ca -keyout $ca.key -out $ca.pem || exit 1; done\n"
+    "$new -x509 -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout self.key -out "
+    "self.pem || exit 1\n"
+    "echo subjectAltName=DNS:localhost >names\n"
+    "sign() { $new -subj /CN=localhost -keyout $1.key -out $1.csr &&\n"
+    "  openssl x509 -req -in $1.csr -CA our.pem -CAkey our.key -CAcreateserial -days $2 -extfile names -out "
+    "$1.pem; }\n"
+    "sign good 2 && sign expired -1 && cat other.pem our.pem >mixed.pem && cp our.pem live.pem";
+
+static const char *file(const char *name)
 {
-    int fds[2];
-    if (pipe(fds) < 0)
-        return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        (void)dup2(fds[1], 1);
-        if (!freopen("/dev/null", "w", stderr))
-            _exit(127);
-        (void)close(fds[0]);
-        if (chdir(dir) == 0)
-            (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-WWW", "-cert", "cert.pem", "-key",
-                         "key.pem", (char *)NULL);
-        _exit(127);
-    }
-    (void)close(fds[1]);
-    FILE *f = fdopen(fds[0], "r");
-    char  line[200];
-    *port = 0;
-    while (f && !*port && fgets(line, sizeof line, f))
-        if (sscanf(line, "ACCEPT 127.0.0.1:%u", port) != 1)
-            *port = 0;
-    /* the pipe stays open: the server goes on writing to it */
-    return pid;
+    static char path[4][200];
+    static int i;
+    char *p = path[i++ % 4];
+    (void)snprintf(p, sizeof path[0], "%s/%s", dir, name);
+    return p;
 }
 
-static void check(const char *what, const char *host, unsigned port, const char *settings, int want, const char *says)
+static bool write_text(const char *path, const char *text)
 {
-    char uri[100];
-    (void)snprintf(uri, sizeof uri, "https://%s:%u", host, port);
-    struct bkt_store *st  = open_store(uri, settings);
-    struct bkt_buf    out = {0};
-    struct bkt_err    err = {0};
-    (void)stats_since();
-    int rc = bkt_store_get(st, "file", 0, BKT_WHOLE, &out, &err);
-    CHECK(rc == want, "%s: %s (%s)", what, bkt_err_text(rc), first_line(&err));
-    CHECK(rc < 0 || strcmp(bkt_buf_str(&out), "over TLS\n") == 0, "%s: '%s'", what, bkt_buf_str(&out));
-    CHECK(!says || strstr(first_line(&err), says), "%s: %s", what, first_line(&err));
-    CHECK(stats_since().attempts == 1, "%s: not one attempt", what);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        (void)close(fd);
+    return ok;
+}
+
+static bool own_mounts(void)
+{
+    char map[40];
+    if (unshare(CLONE_NEWNS) == 0)
+        return true;
+    (void)snprintf(map, sizeof map, "0 %u 1", (unsigned)getuid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/setgroups", "deny") &&
+           write_text("/proc/self/uid_map", map);
+}
+
+/* The system's folder holds our.pem, its file other.pem only. */
+static bool own_system(void)
+{
+    const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
+    size_t n = v->capath ? strlen(v->capath) : 0;
+    bool both = n && v->cainfo && strncmp(v->cainfo, v->capath, n) == 0 && v->cainfo[n] == '/' &&
+                !strchr(v->cainfo + n + 1, '/');
+    char text[300];
+    if (!both || !own_mounts())
+        return false;
+    (void)snprintf(text, sizeof text,
+                   "mkdir system && cp our.pem system && openssl rehash system && cp other.pem 'system/%s'",
+                   v->cainfo + n + 1);
+    return shell(text) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount(file("system"), v->capath, NULL, MS_BIND, NULL) == 0;
+}
+
+/* ---- requests ---- */
+
+static void handle(const struct seen *r, struct answer *a, void *arg)
+{
+    (void)arg;
+    answer_object(r, a, TEXT, strlen(TEXT), "\"e\"");
+    a->until = atomic_load(&together) ? r->index / BURST * BURST + BURST : 0;
+}
+
+static struct bkt_store *open_front(const struct tls_front *f, const char *host, const char *ca)
+{
+    char uri[100], set[300];
+    (void)snprintf(uri, sizeof uri, "https://%s:%u", host, tls_front_port(f));
+    (void)snprintf(set, sizeof set, "retries=3;hedge=0%s%s", ca ? ";ca_bundle=" : "", ca ? ca : "");
+    return open_store(uri, set);
+}
+
+static int get(struct bkt_store *st, struct bkt_err *err)
+{
+    struct bkt_buf out = {0};
+    int rc = bkt_store_get(st, "file", 0, BKT_WHOLE, &out, err);
+    CHECK(rc < 0 || strcmp(bkt_buf_str(&out), TEXT) == 0, "'%s'", bkt_buf_str(&out));
     bkt_buf_fini(&out);
+    return rc;
+}
+
+/* The same by the client for credentials. */
+static int get_cred(const struct tls_front *f, const char *host, const char *ca, struct bkt_err *err)
+{
+    struct bkt_cred_place place = {.ca_bundle = ca ? strdup(ca) : NULL};
+    struct bkt_buf body = {0};
+    char url[100];
+    long status;
+    (void)snprintf(url, sizeof url, "https://%s:%u/file", host, tls_front_port(f));
+    struct bkt_cred_http req = {
+        .method = "GET", .url = url, .timeout_ms = 10000, .connect_ms = 10000, .tries = 1};
+    int rc = bkt_cred_http(&place, &req, &status, &body, err);
+    CHECK(rc < 0 || (status == 200 && strcmp(bkt_buf_str(&body), TEXT) == 0), "HTTP %ld '%s'", status,
+          bkt_buf_str(&body));
+    bkt_secret_fini(&body);
+    free(place.ca_bundle);
+    return rc;
+}
+
+/* @p says NULL: the certificate is accepted; else what the message of both clients has. */
+static void check(const char *what, const struct tls_front *f, const char *host, const char *ca,
+                  const char *says)
+{
+    struct bkt_store *st = open_front(f, host, ca);
+    struct bkt_err err = {0}, cred = {0};
+    int want = says ? BKT_ENET : BKT_OK;
+    (void)stats_since();
+    int rc = get(st, &err);
+    CHECK(rc == want, "%s: %s (%s)", what, bkt_err_text(rc), first_line(&err));
+    CHECK(!says || (strstr(first_line(&err), says) && strstr(first_line(&err), "ca_bundle")), "%s: %s", what,
+          first_line(&err));
+    CHECK(stats_since().attempts == 1, "%s: not one attempt", what);
+    rc = get_cred(f, host, ca, &cred);
+    CHECK(rc == want, "%s, for credentials: %s (%s)", what, bkt_err_text(rc), first_line(&cred));
+    CHECK(!says || strstr(first_line(&cred), says), "%s, for credentials: %s", what, first_line(&cred));
     bkt_store_close(st);
+}
+
+static void burst(struct bkt_store *st, unsigned n)
+{
+    struct bkt_req *r = calloc(n, sizeof *r);
+    char to[BURST][sizeof TEXT];
+    struct bkt_err err = {0};
+    for (unsigned i = 0; i < n; i++)
+        r[i] = (struct bkt_req){.op = BKT_GET, .key = "file", .len = strlen(TEXT), .dst = to[i]};
+    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%u requests: %s", n, first_line(&err));
+    for (unsigned i = 0; i < n; i++)
+        bkt_req_fini(&r[i]);
+    free(r);
+}
+
+/* ---- tests ---- */
+
+static void test_refused(struct server *s)
+{
+    struct tls_front *good = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));
+    struct tls_front *old = tls_front_start(file("expired.pem"), file("expired.key"), 3, server_port(s));
+    struct tls_front *self = tls_front_start(file("self.pem"), file("self.key"), 3, server_port(s));
+    if (!good || !old || !self)
+        exit(1);
+    check("who signed it is trusted", good, "localhost", file("our.pem"), NULL);
+    check("it is one of two", good, "localhost", file("mixed.pem"), NULL);
+    check("the certificate itself is trusted", self, "localhost", file("self.pem"), NULL);
+    check("for another host", good, "127.0.0.1", file("our.pem"), "127.0.0.1");
+    check("expired", old, "localhost", file("our.pem"), "expired");
+    check("signed by itself", self, "localhost", file("our.pem"), "self");
+    check("untrusted", good, "localhost", file("other.pem"), "certificate");
+    check("no such file of CAs", good, "localhost", "/nonexistent/ca.pem", "certificate");
+    check("a file without a CA", good, "localhost", file("good.key"), "certificate");
+    check("trusted all the same", good, "localhost", file("our.pem"), NULL);
+    tls_front_stop(good);
+    tls_front_stop(old);
+    tls_front_stop(self);
+}
+
+/* Without a ca_bundle both the system's file and its folder count; with one neither does. */
+static void test_system(struct server *s, bool own)
+{
+    struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));
+    if (!f)
+        exit(1);
+    if (own) {
+        check("in the system's folder", f, "localhost", NULL, NULL);
+        check("in the system's folder, but another file is named", f, "localhost", file("other.pem"),
+              "certificate");
+    } else {
+        (void)printf("no mounts of its own here: the system's folder of certificates is not tested\n");
+        check("unknown to the system", f, "localhost", NULL, "certificate");
+    }
+    tls_front_stop(f);
+}
+
+static const char *const names[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "AWS_CA_BUNDLE"};
+
+/* However many connections there are, and whatever other variables say. */
+static void test_parsed_once(struct server *s, bool own)
+{
+    struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));
+    struct bkt_tls_counts a, b;
+    struct bkt_err err = {0};
+    if (!f)
+        exit(1);
+    bkt_store_shutdown(); /* what others parsed */
+    bkt_tls_count(&a);
+    (void)setenv("SSL_CERT_DIR", dir, 1);
+    for (size_t i = 0; i < BKT_COUNT(names); i++) {
+        (void)setenv(names[i], file("mixed.pem"), 1);
+        struct bkt_store *st = open_front(f, "localhost", NULL);
+        CHECK(get(st, &err) == BKT_OK, "%s: %s", names[i], first_line(&err));
+        atomic_store(&together, true);
+        server_reset(s);
+        burst(st, BURST);
+        atomic_store(&together, false);
+        CHECK(get_cred(f, "localhost", file("mixed.pem"), &err) == BKT_OK, "%s: %s", names[i],
+              first_line(&err));
+        bkt_store_close(st);
+        (void)unsetenv(names[i]);
+    }
+    bkt_tls_count(&b);
+    CHECK(b.parsed - a.parsed == 1, "parsed %u times", (unsigned)(b.parsed - a.parsed));
+    for (int i = 0; own && i < 3; i++)
+        CHECK(get_cred(f, "localhost", NULL, &err) == BKT_OK, "by the system: %s", first_line(&err));
+    bkt_tls_count(&a);
+    CHECK(a.parsed - b.parsed == own, "the system's: parsed %u times", (unsigned)(a.parsed - b.parsed));
+    (void)unsetenv("SSL_CERT_DIR");
+    tls_front_stop(f);
+}
+
+/* The file is another one: what it doesn't hold any more isn't trusted, not even on a connection that is
+ * kept, or a session. */
+static void test_changed(struct server *s)
+{
+    struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));
+    struct bkt_store *st = f ? open_front(f, "localhost", file("live.pem")) : NULL;
+    struct bkt_err err = {0};
+    struct bkt_tls_counts a, b;
+    unsigned resumed;
+    if (!f)
+        exit(1);
+    bkt_tls_count(&a);
+    CHECK(get(st, &err) == BKT_OK, "before: %s", first_line(&err));
+    CHECK(shell("cp other.pem new.pem && mv new.pem live.pem") == 0, "cp");
+    (void)usleep(1100000);
+    CHECK(get(st, &err) == BKT_ENET, "it isn't in the file any more");
+    CHECK(shell("cp our.pem new.pem && mv new.pem live.pem") == 0, "cp");
+    (void)usleep(1100000);
+    bkt_err_clear(&err);
+    (void)tls_front_handshakes(f, &resumed);
+    CHECK(get(st, &err) == BKT_OK, "it is back: %s", first_line(&err));
+    (void)tls_front_handshakes(f, &resumed);
+    CHECK(resumed == 0, "a session from before was resumed");
+    bkt_tls_count(&b);
+    CHECK(b.parsed - a.parsed == 3, "parsed %u times", (unsigned)(b.parsed - a.parsed));
+    bkt_store_close(st);
+    tls_front_stop(f);
+}
+
+/* All connections but the first resume; of those that are opened at once, all but a few. */
+static void test_resumed(struct server *s, int version)
+{
+    struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), version, server_port(s));
+    struct bkt_err err = {0};
+    unsigned resumed, all;
+    if (!f)
+        exit(1);
+    bkt_store_shutdown();
+    struct bkt_store *st = open_front(f, "localhost", file("our.pem"));
+    CHECK(get(st, &err) == BKT_OK, "%s", first_line(&err));
+    atomic_store(&together, true);
+    server_reset(s);
+    burst(st, BURST); /* one of them on the first's connection */
+    atomic_store(&together, false);
+    all = tls_front_handshakes(f, &resumed);
+    CHECK(all == BURST && resumed == BURST - 1, "TLS 1.%d: %u of %u resumed", version, resumed, all);
+    for (int i = 0; i < 3; i++)
+        CHECK(get_cred(f, "localhost", file("our.pem"), &err) == BKT_OK, "%s", first_line(&err));
+    all = tls_front_handshakes(f, &resumed);
+    CHECK(all == 3 && resumed == 3, "TLS 1.%d, credentials: %u of %u resumed", version, resumed, all);
+    CHECK(get_cred(f, "localhost", file("mixed.pem"), &err) == BKT_OK, "%s", first_line(&err));
+    all = tls_front_handshakes(f, &resumed);
+    CHECK(all == 1 && resumed == 0, "TLS 1.%d: resumed what was trusted for another reason", version);
+    bkt_store_close(st);
+    bkt_store_shutdown();
+    st = open_front(f, "localhost", file("our.pem"));
+    burst(st, BURST); /* nothing is known of the server */
+    all = tls_front_handshakes(f, &resumed);
+    CHECK(all - resumed <= 8, "TLS 1.%d, at once: %u of %u resumed", version, resumed, all);
+    bkt_store_close(st);
+    tls_front_stop(f);
 }
 
 int main(void)
 {
-    char ca[100];
     if (system("openssl version >/dev/null 2>&1") != 0) {
         (void)printf("skipped: no openssl program\n");
         return 77;
     }
-    if (!mkdtemp(dir) ||
-        shell("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
-              "-addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem >/dev/null 2>&1 && echo 'over TLS' >file"))
-        return 1;
-    unsigned port;
-    pid_t    pid = serve(&port);
-    if (pid < 0 || !port) {
-        (void)printf("the server does not start\n");
+    for (size_t i = 0; i < BKT_COUNT(names); i++)
+        (void)unsetenv(names[i]);
+    if (!mkdtemp(dir) || shell(make) != 0) {
+        (void)printf("no certificates: see %s/log\n", dir);
         return 1;
     }
-    (void)snprintf(ca, sizeof ca, "retries=1;ca_bundle=%s/cert.pem", dir);
-    check("a certificate that we trust", "localhost", port, ca, BKT_OK, NULL);
-    check("the wrong name", "127.0.0.1", port, ca, BKT_ENET, "ca_bundle");
-    check("an unknown certificate", "localhost", port, "retries=3", BKT_ENET, "ca_bundle");
-    check("no such CA file", "localhost", port, "ca_bundle=/nonexistent/ca.pem", BKT_ENET, "ca_bundle");
+    bool own = own_system(); /* before there are threads */
+    struct server *s = server_start(handle, NULL);
+    if (!s)
+        return 1;
+    test_refused(s);
+    test_system(s, own);
+    test_parsed_once(s, own);
+    test_changed(s);
+    test_resumed(s, 3);
+    test_resumed(s, 2);
     bkt_store_shutdown();
-    (void)kill(pid, SIGTERM);
-    (void)waitpid(pid, NULL, 0);
-    (void)shell("rm -f key.pem cert.pem file");
+    server_stop(s);
+    (void)shell("rm -rf -- *");
     (void)rmdir(dir);
     return failures != 0;
 }
