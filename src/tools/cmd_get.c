@@ -78,7 +78,7 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     const char                  *slash  = strrchr(g->file, '/');
     BKT_CLEANUP(bkt_freep) char *beside = NULL;
     BKT_CLEANUP(h5_closep) hid_t fapl   = H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_file_locking(fapl, false, true) < 0)
+    if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
         return h5_fail(err, "making an access list");
     if (asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0, g->file, name) < 0)
         BKT_NOMEM(err);

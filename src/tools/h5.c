@@ -45,15 +45,31 @@ static void keep_reason(char *text)
     colon[2 + (end - reason)] = 0;
 }
 
+/* What HDF5 leaves to the reader. */
+static void explain(char *text, size_t n)
+{
+    static const struct {
+        const char *part, *said;
+    } more[] = {
+        {"file signature not found", "file signature not found: it is no HDF5 file"},
+        {"unable to lock file, errno = 11", "unable to lock file: another program has it open for writing; wait until it is closed, or "
+                                            "set HDF5_USE_FILE_LOCKING=FALSE to read it as it is"},
+        {"file is already open for write", "it is marked as open for writing: wait until its writer closes it, or, if that has died, "
+                                           "run h5clear -s on it"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(more); i++)
+        if (strstr(text, more[i].part))
+            (void)snprintf(text, n, "%s", more[i].said);
+}
+
 int h5_fail(struct bkt_err *err, const char *what)
 {
     struct innermost in = {{0}};
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &in);
     (void)H5Eclear2(H5E_DEFAULT);
+    explain(in.text, sizeof in.text);
     keep_reason(in.text);
     drop_errno(in.text);
-    if (strcmp(in.text, "file signature not found") == 0)
-        (void)snprintf(in.text, sizeof in.text, "file signature not found: it is no HDF5 file");
     if (*in.text)
         (void)BKT_ERR(err, BKT_EHDF5, "%s", in.text);
     BKT_FAIL(err, BKT_EHDF5, "%s", what);

@@ -60,10 +60,8 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
     if (*out < 0 || H5Pset_vol(*out, H5VL_NATIVE, NULL) < 0)
         return h5_fail(err, "making an access list");
     if (vfd_takes(name) && strncmp(name, "file:", 5) != 0)
-        return vfd_set(*out, set, err);
-    if (H5Pset_fapl_sec2(*out) < 0 || H5Pset_file_locking(*out, false, true) < 0)
-        return h5_fail(err, "making an access list");
-    return BKT_OK;
+        return vfd_set(*out, name, set, err);
+    return H5Pset_fapl_sec2(*out) < 0 ? h5_fail(err, "making an access list") : BKT_OK;
 }
 
 /* file:///x is /x for HDF5's own driver. */

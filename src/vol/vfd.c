@@ -1,9 +1,13 @@
 #include "vfd.h"
 
 #include <H5FDdevelop.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "h5err.h"
 #include "model.h"
@@ -16,7 +20,7 @@
 #define BLOCK      ((uint64_t)256 << 10)
 #define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
 #define KEEP       128 /* blocks kept, 32 MiB: four runs of misses, so that metadata in as many places don't push out one another */
-#define DRIVER_ID  ((H5FD_class_value_t)0x1b5)
+#define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
 
 struct block {
     uint64_t       no;
@@ -35,7 +39,9 @@ struct vfd_file {
     struct block      blocks[KEEP];
     uint64_t          tick, next; /* next: block behind the last miss */
     unsigned          ahead;
-    struct vfd_file  *other;      /* of all that are open */
+    int               lock;         /* descriptor that holds the lock; -1: none */
+    bool              may_not_lock; /* file systems without locks are fine */
+    struct vfd_file  *other;        /* of all that are open */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 
@@ -44,7 +50,7 @@ struct vfd_info {
 };
 
 static struct vfd_stats totals;
-static hid_t            driver = H5I_INVALID_HID;
+static hid_t            drivers[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* for stores elsewhere, on this machine */
 
 struct vfd_stats vfd_stats(void) { return totals; }
 
@@ -258,10 +264,24 @@ static void file_free(struct vfd_file *f)
         return;
     for (size_t i = 0; i < KEEP; i++)
         free(f->blocks[i].data);
+    if (f->lock >= 0)
+        (void)close(f->lock);
     bkt_store_close(f->st);
     free(f->name);
     free(f->key);
     free(f);
+}
+
+/* What HDF5's own driver makes of the list and the environment: whether a file system that knows no locks will do. */
+static bool takes_no_lock(hid_t fapl)
+{
+    const char *said = getenv("HDF5_USE_FILE_LOCKING");
+    hbool_t     use, may = false;
+    if (said && strcmp(said, "BEST_EFFORT") == 0)
+        return true;
+    if (said && (strcmp(said, "TRUE") == 0 || strcmp(said, "1") == 0))
+        return false;
+    return H5Pget_file_locking(fapl, &use, &may) >= 0 && may;
 }
 
 static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
@@ -271,6 +291,10 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     struct vfd_file       *f    = calloc(1, sizeof *f);
     int                    rc   = BKT_ENOMEM;
     (void)maxaddr;
+    if (f)
+        f->lock = -1;
+    if (f && info)
+        f->may_not_lock = takes_no_lock(fapl);
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))
         rc = BKT_ERR(&err, BKT_EUNSUP, "%s is opened read-only", name);
     else if (f && info && (f->name = strdup(name)))
@@ -347,31 +371,57 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
     return -1;
 }
 
-static const H5FD_class_t vfd_class = {
-    .version   = H5FD_CLASS_VERSION,
-    .value     = DRIVER_ID,
-    .name      = "h5bucket_store",
-    .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,
-    .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(struct vfd_info),
-    .open      = vfd_open,
-    .close     = vfd_close,
-    .cmp       = vfd_cmp,
-    .query     = vfd_query,
-    .get_eoa   = vfd_get_eoa,
-    .set_eoa   = vfd_set_eoa,
-    .get_eof   = vfd_get_eof,
-    .read      = vfd_read,
-    .write     = vfd_write,
-    .fl_map    = H5FD_FLMAP_DICHOTOMY,
+/* HDF5 calls this unless locking is off.  A shared lock: a writer's is exclusive. */
+static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
+{
+    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_err   err = {.n = 0};
+    (void)rw; /* it is never opened for writing */
+    f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
+        return 0;
+    err.code = BKT_ERR(&err, BKT_EIO, "unable to lock file, errno = %d, error message = '%s'", errno, strerror(errno));
+    return bkt_h5err_publish(&err);
+}
+
+static herr_t vfd_unlock(H5FD_t *file)
+{
+    struct vfd_file *f = (struct vfd_file *)file;
+    if (f->lock >= 0)
+        (void)close(f->lock);
+    f->lock = -1;
+    return 0;
+}
+
+#define VFD_CLASS .version   = H5FD_CLASS_VERSION,                                                                           \
+                  .maxaddr   = (((haddr_t)1) << (8 * sizeof(int64_t) - 1)) - 1,                                              \
+                  .fc_degree = H5F_CLOSE_WEAK,                                                                               \
+                  .fapl_size = sizeof(struct vfd_info),                                                                      \
+                  .open      = vfd_open,                                                                                     \
+                  .close     = vfd_close,                                                                                    \
+                  .cmp       = vfd_cmp,                                                                                      \
+                  .query     = vfd_query,                                                                                    \
+                  .get_eoa   = vfd_get_eoa,                                                                                  \
+                  .set_eoa   = vfd_set_eoa,                                                                                  \
+                  .get_eof   = vfd_get_eof,                                                                                  \
+                  .read      = vfd_read,                                                                                     \
+                  .write     = vfd_write,                                                                                    \
+                  .fl_map    = H5FD_FLMAP_DICHOTOMY
+
+/* Of a driver that locks HDF5 also believes a superblock's mark "open for writing".  There are no locks elsewhere, and HDF5's own
+ * driver for S3 has none. */
+static const H5FD_class_t classes[2] = {
+    {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store"},
+    {VFD_CLASS, .value = DRIVER_ID + 1, .name = "h5bucket_local", .lock = vfd_lock, .unlock = vfd_unlock},
 };
 
-int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
+int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
-    struct vfd_info info = {set};
-    if (driver < 0 || H5Iis_valid(driver) <= 0)
-        driver = H5FDregister(&vfd_class);
-    if (driver < 0 || H5Pset_driver(fapl, driver, &info) < 0)
+    struct vfd_info info  = {set};
+    size_t          which = strncasecmp(name, "file:///", 8) == 0;
+    if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
+        drivers[which] = H5FDregister(&classes[which]);
+    if (drivers[which] < 0 || H5Pset_driver(fapl, drivers[which], &info) < 0)
         BKT_FAIL(err, BKT_EHDF5, "HDF5 does not take the driver for stores");
     return BKT_OK;
 }
@@ -379,7 +429,9 @@ int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
 void vfd_term(void)
 {
     hbool_t ending = false;
-    if (driver >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
-        (void)H5FDunregister(driver); /* when HDF5 ends it lets go of it by itself */
-    driver = H5I_INVALID_HID;
+    for (size_t i = 0; i < BKT_COUNT(drivers); i++) {
+        if (drivers[i] >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
+            (void)H5FDunregister(drivers[i]); /* when HDF5 ends it lets go of it by itself */
+        drivers[i] = H5I_INVALID_HID;
+    }
 }

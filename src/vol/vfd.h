@@ -2,7 +2,10 @@
  *
  * Blocks are kept in a bounded cache.  Metadata misses fetch more the longer they go on in one direction, several
  * blocks at once; reads longer than a block go past the cache, split over many requests.  Read-only.  All ranges are
- * of one version: they carry the ETag of the first answer. */
+ * of one version: they carry the ETag of the first answer.
+ *
+ * A file of this machine is locked as by HDF5's own drivers (H5Pset_file_locking(), HDF5_USE_FILE_LOCKING), and HDF5 refuses one
+ * whose superblock says that it is open for writing. */
 #ifndef VFD_H
 #define VFD_H
 
@@ -12,10 +15,11 @@
 #include "settings.h"
 #include "store.h"
 
-/** Make a file access list open its files through the driver, with HDF5's native connector.
+/** Make a file access list open a file through the driver, with HDF5's native connector.
  *  Names are s3://bucket/key, hsds+s3://…, file:///path or http(s)://host/path.
- * @param set  borrowed: it must outlive every file opened */
-BKT_NODISCARD int vfd_set(hid_t fapl, const struct bkt_settings *set, struct bkt_err *err);
+ * @param name  what will be opened
+ * @param set   borrowed: it must outlive every file opened */
+BKT_NODISCARD int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err);
 
 /** Take the driver back from HDF5, before the code is unloaded. */
 void vfd_term(void);

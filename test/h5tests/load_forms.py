@@ -5,6 +5,7 @@
 
 h5dump of the domain must be h5dump of the file, apart from the first line; its statistics prove that the connector was used.
 """
+import fcntl
 import json
 import os
 import pty
@@ -118,6 +119,12 @@ def locators(b):
         left += name.startswith("extensible_")
     check("tables of extensible arrays are left to be made", left > 8, left)
     b.same("chunks are found by a look into the file", "super3.h5", "locators.h5")
+    with open(os.path.join(b.files, "super3.h5"), "rb") as written:
+        fcntl.flock(written, fcntl.LOCK_EX)
+        b.env["HDF5_USE_FILE_LOCKING"] = "TRUE"
+        rc, _, err = b.dump_domain("locators.h5", "--enable-error-stack", "-d", "/extensible_last")
+        check("unless a program has it open for writing", rc != 0 and "unable to lock file" in err, err)
+        b.env["HDF5_USE_FILE_LOCKING"] = "FALSE"
     rc, out, err = b.run(b.o.tool, "chunks", "--fill", b.domain("locators.h5"))
     check("chunks --fill makes the tables", rc == 0 and int(out.split()[0]) > left, out + err)
     os.rename(os.path.join(b.files, "super3.h5"), os.path.join(b.files, "hidden.h5"))

@@ -10,7 +10,7 @@ class Bed:
     def __init__(self, args):
         self.tool, self.store, self.bin, self.plugin, self.rights = args.tool, args.store, args.bin, args.plugin, args.rights
         self.no_delete, self.refs, self.sparse, self.two_refs = args.no_delete, args.refs, args.sparse, args.two_refs
-        self.other_day, self.filters = args.other_day, args.filters
+        self.other_day, self.filters, self.odd, self.cases = args.other_day, args.filters, args.odd, args.cases
         self.tmp = tempfile.mkdtemp(prefix="tool-")
         self.fixtures = os.environ["BKT_FIXTURES"]
         if self.store == "dir":

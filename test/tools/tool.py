@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tool.py --tool H5BUCKET --store dir|s3 --about PART [--only NAME]: every verb of h5bucket but load, chunks and get.
+"""tool.py --tool H5BUCKET --store dir|s3 --about PART [--only NAME]: every verb of h5bucket but chunks and get.
 
 The claims are the test_* functions of tool_PART.py.  In a folder they work on a copy of the sample buckets, in S3 on copies of
 sample domains below a folder of their own in the shared bucket.  What is printed as JSON is parsed."""
@@ -21,6 +21,8 @@ def main():
     p.add_argument("--refs", help="the program make_refs.c")
     p.add_argument("--two-refs", help="the program two_refs.c")
     p.add_argument("--sparse", help="the program make_sparse.c")
+    p.add_argument("--odd", help="the program make_odd.c")
+    p.add_argument("--cases", help="the folder of files that other programs wrote")
     p.add_argument("--no-delete", help="the library no_delete.c")
     p.add_argument("--other-day", help="the library other_day.c")
     p.add_argument("--filters", help="the folder of turned_filter.c's library")

@@ -1,0 +1,93 @@
+/* make_odd held FILE          keeps FILE open for writing, marked so, until its input ends; then it dies without closing it
+ * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
+ * make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in chunks of N
+ * make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 * 2^N bytes, values from 100000 * N on */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BIG ((hsize_t)1 << 45)
+
+/* A dataset of ints, chunked where @p chunk is given, filled with 0, 1, 2 … from @p from on where that isn't negative. */
+static int dataset(hid_t file, const char *name, int rank, const hsize_t *dims, const hsize_t *max, const hsize_t *chunk, int from)
+{
+    hid_t  s = H5Screate_simple(rank, dims, max), p = H5Pcreate(H5P_DATASET_CREATE);
+    size_t n = (size_t)H5Sget_simple_extent_npoints(s);
+    if (chunk && H5Pset_chunk(p, rank, chunk) < 0)
+        return 1;
+    hid_t d    = H5Dcreate2(file, name, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    int  *v    = calloc(n + 1, sizeof *v);
+    for (size_t i = 0; v && i < n; i++)
+        v[i] = from + (int)i;
+    int bad = d < 0 || !v || H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0;
+    free(v);
+    return bad || H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(s) < 0;
+}
+
+static int held(const char *name)
+{
+    const hsize_t ten  = 10;
+    hid_t         fapl = H5Pcreate(H5P_FILE_ACCESS);
+    if (H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST) < 0)
+        return 1;
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    if (f < 0 || dataset(f, "x", 1, &ten, NULL, &ten, 1) || H5Fflush(f, H5F_SCOPE_GLOBAL) < 0)
+        return 1;
+    (void)puts("ready");
+    (void)fflush(stdout);
+    (void)getchar();
+    _exit(0);
+}
+
+static int small(hid_t f)
+{
+    const hsize_t line = 20000, lines = 16, tiles[2] = {300, 500}, tile[2] = {8, 8}, time = 3000, one = 1;
+    return dataset(f, "line", 1, &line, NULL, &lines, 0) || dataset(f, "tiles", 2, tiles, NULL, tile, 0) ||
+           dataset(f, "time", 1, &time, NULL, &one, 0);
+}
+
+static int step(hid_t f, int n)
+{
+    const hsize_t dims[2] = {4, 6000}, max[2] = {H5S_UNLIMITED, 6000}, chunk[2] = {1, 6000};
+    return dataset(f, "v", 2, dims, max, chunk, 100000 * n);
+}
+
+static int bytes(hid_t f, const char *name, const hsize_t *chunk, unsigned char fill, int write)
+{
+    const hsize_t dims[2] = {BIG >> 20, (hsize_t)1 << 20}, at[2][2] = {{3, 5}, {(BIG >> 20) - 1, 77}}, two = 2;
+    hid_t         s = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE), m = H5Screate_simple(1, &two, NULL);
+    if ((chunk && H5Pset_chunk(p, 2, chunk) < 0) || H5Pset_fill_value(p, H5T_NATIVE_UCHAR, &fill) < 0)
+        return 1;
+    hid_t d = H5Dcreate2(f, name, H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    if (d < 0 || H5Sselect_elements(s, H5S_SELECT_SET, 2, at[0]) < 0 ||
+        (write && H5Dwrite(d, H5T_NATIVE_UCHAR, m, s, H5P_DEFAULT, "ab") < 0))
+        return 1;
+    return H5Dclose(d) < 0 || H5Pclose(p) < 0 || H5Sclose(s) < 0 || H5Sclose(m) < 0;
+}
+
+static int never(hid_t f, int side, int fill)
+{
+    const hsize_t chunk[2] = {(hsize_t)side, (hsize_t)side};
+    return bytes(f, "contiguous", NULL, (unsigned char)fill, 0) || bytes(f, "none", chunk, (unsigned char)fill, 0) ||
+           bytes(f, "few", chunk, (unsigned char)fill, 1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 2 ? argv[1] : "";
+    int         n    = argc > 3 ? atoi(argv[3]) : 0;
+    if (argc < 3)
+        return 2;
+    if (strcmp(mode, "held") == 0)
+        return held(argv[2]);
+    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
+    if (strcmp(mode, "step") == 0 && H5Pset_userblock(fcpl, (hsize_t)512 << n) < 0)
+        return 1;
+    hid_t f = H5Fcreate(argv[2], H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
+    if (f < 0)
+        return 1;
+    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "step") == 0 ? step(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
+}
