@@ -1,7 +1,8 @@
 /* Bitshuffle (filter 32008, https://github.com/kiyo-masui/bitshuffle): the transposition of bits instead of bytes,
  * block by block, each block optionally compressed with LZ4 or zstd.
  *
- * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 0 plain, 2 LZ4, 3 zstd, [5] zstd's level.
+ * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 2 LZ4, 3 zstd, anything else: plain, as
+ * the plugin has it, [5] zstd's level.
  * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed size (4)
  * and stream.  Whole blocks come first, then one of the remaining elements rounded down to a multiple of 8, then the
  * last up to 7 elements as they are. */
@@ -221,18 +222,20 @@ int bkt_bitshuffle_framed(struct bkt_span in, size_t elem_size, bool zstd, struc
     return decode(&j, out, (size_t)total, err);
 }
 
-bool bkt_bitshuffle_compresses(const struct bkt_filter *f) { return f->n_cd > CD_CODEC && f->cd[CD_CODEC] != CODEC_NONE; }
+static unsigned codec_of(const struct bkt_filter *f)
+{
+    unsigned codec = f->n_cd > CD_CODEC ? f->cd[CD_CODEC] : CODEC_NONE;
+    return codec == CODEC_LZ4 || codec == CODEC_ZSTD ? codec : CODEC_NONE;
+}
+
+bool bkt_bitshuffle_compresses(const struct bkt_filter *f) { return codec_of(f) != CODEC_NONE; }
 
 int bkt_bitshuffle_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                           struct bkt_err *err)
 {
     size_t es = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
-    if (bkt_bitshuffle_compresses(f)) {
-        unsigned codec = f->cd[CD_CODEC];
-        if (codec != CODEC_LZ4 && codec != CODEC_ZSTD)
-            BKT_FAIL(err, BKT_EUNSUP, "bitshuffle: unknown compressor %u", codec);
-        return bkt_bitshuffle_framed(in, es, codec == CODEC_ZSTD, out, err);
-    }
+    if (bkt_bitshuffle_compresses(f))
+        return bkt_bitshuffle_framed(in, es, codec_of(f) == CODEC_ZSTD, out, err);
     if (es == 0)
         BKT_FAIL(err, BKT_EFORMAT, "bitshuffle: element size is not known");
     struct job j = {.in = bkt_rd_of(in.p, in.n), .es = es, .codec = CODEC_NONE};
@@ -246,11 +249,8 @@ int bkt_bitshuffle_encode(const struct bkt_filter *f, size_t elem_size, struct b
     size_t es    = f->n_cd > CD_ELEM && f->cd[CD_ELEM] ? f->cd[CD_ELEM] : elem_size;
     size_t block = f->n_cd > CD_BLOCK ? f->cd[CD_BLOCK] : 0;
     if (bkt_bitshuffle_compresses(f)) {
-        unsigned codec = f->cd[CD_CODEC];
-        int      level = f->n_cd > CD_LEVEL && f->cd[CD_LEVEL] ? (int)f->cd[CD_LEVEL] : 3;
-        if (codec != CODEC_LZ4 && codec != CODEC_ZSTD)
-            BKT_FAIL(err, BKT_EUNSUP, "bitshuffle: unknown compressor %u", codec);
-        return bkt_bitshuffle_frame(in, es, block, codec == CODEC_ZSTD, level, out, err);
+        int level = f->n_cd > CD_LEVEL && f->cd[CD_LEVEL] ? (int)f->cd[CD_LEVEL] : 3;
+        return bkt_bitshuffle_frame(in, es, block, codec_of(f) == CODEC_ZSTD, level, out, err);
     }
     if (!es || block % 8)
         BKT_FAIL(err, BKT_ERANGE, "bitshuffle: element of %zu bytes, block of %zu elements", es, block);

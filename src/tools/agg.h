@@ -63,7 +63,7 @@ struct agg_visit {
 
 /** Look at the first file, to know what the dimension's name means. */
 BKT_NODISCARD int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err);
-/** Shapes of a dataset of the first file in the domain: for tree_hooks.prepare and .data. */
+/** Shapes of a dataset of the first file in the domain: for tree_hooks.data. */
 BKT_NODISCARD int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
 /** The domain is there, made from the first file's metadata (tree_copy() with agg_shape()), or since long: open what is in it. */
 BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);

@@ -5,6 +5,7 @@
 
 #include "agg.h"
 #include "h5.h"
+#include "kept_filters.h"
 #include "num.h"
 #include "tree_impl.h"
 
@@ -80,26 +81,9 @@ bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cd
 
 /* ---- fitting ---- */
 
-static int same_filters(hid_t a, hid_t b, struct bkt_err *err)
-{
-    int n = H5Pget_nfilters(a);
-    if (n != H5Pget_nfilters(b))
-        BKT_FAIL(err, BKT_EINVAL, "other filters than in the domain");
-    for (int i = 0; i < n; i++) {
-        unsigned flags, config, x[64] = {0}, y[64] = {0};
-        size_t   nx = BKT_COUNT(x), ny = BKT_COUNT(y);
-        int      p = H5Pget_filter2(a, (unsigned)i, &flags, &nx, x, 0, NULL, &config);
-        int      q = H5Pget_filter2(b, (unsigned)i, &flags, &ny, y, 0, NULL, &config);
-        if (p != q || nx != ny || memcmp(x, y, sizeof x) != 0)
-            BKT_FAIL(err, BKT_EINVAL, "filter %d is another, or has other parameters, than in the domain", i);
-    }
-    return BKT_OK;
-}
-
 static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims, struct bkt_err *err)
 {
     uint64_t                     cdims[BKT_MAX_RANK];
-    BKT_CLEANUP(h5_closep) hid_t mine = H5Dget_create_plist(src), theirs = H5Dget_create_plist(d->dst);
     bool chunked = agg_chunk_shape(src, rank, dims, cdims);
     if (!chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim])
         BKT_FAIL(err, BKT_EINVAL,
@@ -114,7 +98,8 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
     if (!d->leading && dims[d->dim] % cdims[d->dim] != 0)
         BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
                  (unsigned long long)cdims[d->dim]);
-    BKT_PASS(same_filters(mine, theirs, err));
+    if (!bkt_filters_agree(src, d->dst))
+        BKT_FAIL(err, BKT_EINVAL, "other filters, or other parameters of them, than in the domain");
     return agg_rows_make(a, d, src, err);
 }
 

@@ -55,6 +55,18 @@ void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, con
     say(v, "not checked", "unchecked", path, id, bkt_buf_str(&b));
 }
 
+void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why)
+{
+    if (!v->deep) {
+        bkt_verify_note(v, path, id, why);
+        return;
+    }
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    bkt_say_err(&b, why);
+    v->n_problems++;
+    say(v, "problem: not checked", "unchecked", path, id, bkt_buf_str(&b));
+}
+
 /* ---- objects ---- */
 
 static int check_attrs(struct bkt_verify *v, const struct bkt_reached *r)
@@ -349,11 +361,12 @@ const struct bkt_verb bkt_verb_verify = {
             "Or NAME is a bucket: object trees that no domain has are told. Or, with -r, NAME is a folder or a bucket: all\n"
             "domains in it are checked. A domain may be written meanwhile. Uploads in parts that were begun and never ended\n"
             "count as orphans (S3 keeps their parts, and lists them nowhere).\n\n"
-            "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. What can't be\n"
-            "looked at (a reference outside of what the setting allow names, a filter without code) is told, and no problem.\n\n"
+            "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. Data that can't\n"
+            "be looked at (a reference outside of what the setting allow names, a filter without code) are printed, and with\n"
+            "--deep they are a problem.\n\n"
             "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
             "\"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
             "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
-            "reference, changed, snapshot, and unchecked and raw (which are no problem).",
+            "reference, changed, snapshot, unchecked (data: a problem with --deep), and raw (which is none).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

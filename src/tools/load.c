@@ -24,39 +24,13 @@ void load_tell(void *arg, const char *path, const char *what)
 
 /* ---- hooks of the tree copier ---- */
 
-/* A filter that this HDF5 lacks must not keep it from making the dataset: stored chunks are moved, not filtered. */
-static int allow_filters(hid_t dcpl, struct bkt_err *err)
-{
-    int n = H5Pget_nfilters(dcpl);
-    for (int i = 0; i < n; i++) {
-        unsigned     flags = 0, config = 0, cd[256];
-        size_t       n_cd  = BKT_COUNT(cd);
-        char         name[128];
-        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, cd, sizeof name, name, &config);
-        if (id < 0)
-            return h5_fail(err, "asking for a filter");
-        if (H5Zfilter_avail(id) <= 0 && !(flags & H5Z_FLAG_OPTIONAL) && n_cd <= BKT_COUNT(cd) &&
-            H5Pmodify_filter(dcpl, id, flags | H5Z_FLAG_OPTIONAL, n_cd, cd) < 0)
-            return h5_fail(err, "changing a filter");
-    }
-    (void)H5Eclear2(H5E_DEFAULT);
-    return BKT_OK;
-}
-
-static int prepare(void *arg, hid_t src, const char *path, hid_t dcpl, struct bkt_err *err)
-{
-    (void)arg, (void)src, (void)path;
-    return allow_filters(dcpl, err);
-}
-
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
     struct load *l = arg;
     BKT_PASS(interrupt_check(err));
     if (!l->o->flatten || l->o->no_data || l->src->file < 0)
         return BKT_OK;
-    BKT_PASS(load_flat_shape(l, src, path, space, dcpl, err));
-    return l->flat ? allow_filters(*dcpl, err) : BKT_OK;
+    return load_flat_shape(l, src, path, space, dcpl, err);
 }
 
 /* What lies ahead, for the time to go: objects, and the bytes that are copied. */
@@ -240,7 +214,7 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
 
 struct tree_options load_tree_options(struct load *l)
 {
-    return (struct tree_options){.hooks      = {.arg = l, .prepare = prepare, .shape = shape, .data = data,
+    return (struct tree_options){.hooks      = {.arg = l, .shape = shape, .data = data,
                                                 .tell = load_tell, .open_beside = load_open_beside, .done = done},
                                  .src_native = true,
                                  .no_data    = l->o->no_data};

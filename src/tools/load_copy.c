@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "h5.h"
+#include "kept_filters.h"
 #include "load.h"
 #include "num.h"
 #include "tree_impl.h"
@@ -89,7 +90,8 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
         return h5_fail(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0)
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0 ||
+        !bkt_filters_agree(src, dst))
         return 0;
     BKT_PASS(survey_dataset(l->src, src, &s, err));
     for (size_t i = 0; i < s.n_chunks;) {

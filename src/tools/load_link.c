@@ -4,6 +4,7 @@
 
 #include "edit.h"
 #include "h5.h"
+#include "kept_filters.h"
 #include "load_map.h"
 #include "num.h"
 #include "tree_impl.h"
@@ -219,6 +220,10 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
     if (type < 0)
         return h5_fail(err, "asking for a datatype");
+    if (!bkt_filters_agree(src, dst)) {
+        load_tell(l, path, "copied: HDF5 gives the copy other parameters of filters");
+        return 0;
+    }
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&

@@ -36,7 +36,6 @@ static int make(struct agg *a, struct bkt_err *err)
     o.hooks.data          = data;
     o.hooks.tell          = tell;
     o.hooks.open_beside   = open_beside;
-    o.hooks.prepare       = NULL;
     o.hooks.done          = NULL;
     return tree_copy(a->l->src->file, a->l->dst, &o, err);
 }

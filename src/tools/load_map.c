@@ -6,6 +6,7 @@
 
 #include "edit.h"
 #include "h5.h"
+#include "kept_filters.h"
 #include "vfd.h"
 
 int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out, struct bkt_err *err)
@@ -122,7 +123,7 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
         return h5_fail(err, "making a link creation list");
     BKT_PASS(bkt_convert_space(&d->space, &space, err));
     BKT_PASS(load_map_survey(d, &s, err));
-    BKT_CLEANUP(h5_closep) hid_t dst = H5Dcreate2(l->dst, d->path, type, space, lcpl, dcpl, H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep) hid_t dst = bkt_filters_create(l->dst, d->path, type, space, lcpl, dcpl, H5I_INVALID_HID);
     if (dst < 0)
         return h5_fail(err, "making a dataset");
     int rc = load_link_survey(l, &s, d->item_size, dst, d->path, err);

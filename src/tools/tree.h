@@ -15,9 +15,7 @@
 
 struct tree_hooks {
     void *arg;
-    /** Before a dataset is made: its creation list may be changed.  May be NULL. */
-    int (*prepare)(void *arg, hid_t src_dset, const char *path, hid_t dcpl, struct bkt_err *err);
-    /** The same for a dataset that is made in another shape: both ids may be replaced.  May be NULL. */
+    /** Before a dataset is made: both ids may be replaced, for one of another shape.  May be NULL. */
     int (*shape)(void *arg, hid_t src_dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
     /** The data of one dataset: 1: taken care of, 0: copy them, negative: failed.  May be NULL. */
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);

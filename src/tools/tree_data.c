@@ -4,6 +4,7 @@
 
 #include "buf.h"
 #include "interrupt.h"
+#include "kept_filters.h"
 #include "num.h"
 #include "tool.h"
 #include "tree_impl.h"
@@ -29,7 +30,8 @@ static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
     unsigned                                      opts  = 0;
     /* Of an HDF5 file chunks were moved by the `data` hook, where that is possible: H5Dchunk_iter() is wrong about some.  With options
      * HDF5 would take chunks of ours at the edge, which are filtered, for what isn't. */
-    if (t->o->src_native || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &opts) < 0 || opts || !is_plain(type))
+    if (t->o->src_native || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &opts) < 0 || opts || !is_plain(type) ||
+        !bkt_filters_agree(src, dst))
         return false;
     if (!tree_chunks_list(src, false, &c) || c.other_shape)
         return false;

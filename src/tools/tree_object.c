@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "kept_filters.h"
 #include "tree_impl.h"
 
 struct attr_names {
@@ -136,11 +137,9 @@ int tree_dataset(struct tree *t, hid_t src, hid_t dst_group, const char *name, c
     if (type < 0 || space < 0 || dcpl < 0)
         return h5_fail(err, "opening a dataset");
     BKT_PASS(tree_type(t, type, &made, err));
-    if (h->prepare)
-        BKT_PASS(h->prepare(h->arg, src, path, dcpl, err));
     if (h->shape)
         BKT_PASS(h->shape(h->arg, src, path, &space, &dcpl, err));
-    *out = H5Dcreate2(dst_group, name, made, space, lcpl, dcpl, H5P_DEFAULT);
+    *out = bkt_filters_create(dst_group, name, made, space, lcpl, dcpl, H5I_INVALID_HID);
     if (*out < 0)
         return h5_fail(err, "making a dataset");
     if (t->o->no_data || H5Sget_simple_extent_type(space) == H5S_NULL)

@@ -39,6 +39,8 @@ void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path
 void bkt_verify_raw(struct bkt_verify *v, const char *path, const char *id, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** Something that could not be looked at: no problem by itself. */
 void bkt_verify_note(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
+/** Data of an object that could not be looked at: with --deep, which claims to look at all of them, a problem. */
+void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id, const struct bkt_err *why);
 
 /** References of a dataset: every one inside its file, and the file unchanged (verify_refs.c). */
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o);

@@ -106,7 +106,7 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
         (void)bkt_add_u64(l->segments[i].offset, l->segments[i].size, &end);
         v->n_refs++;
         if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
-            bkt_verify_note(v, path, o->id.text, &err);
+            bkt_verify_unchecked(v, path, o->id.text, &err);
         else
             check_file(v, path, o, l->segments[i].file_uri, st, key, l->segments[i].size ? end : 0, l->segments[i].etag);
     }
@@ -117,7 +117,7 @@ static void failed(struct bkt_verify *v, const char *path, const struct bkt_obje
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     if (rc == BKT_EACCES || rc == BKT_EUNSUP)
-        bkt_verify_note(v, path, o->id.text, why);
+        bkt_verify_unchecked(v, path, o->id.text, why);
     else
         bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s", text_of(&b, why));
 }
@@ -180,7 +180,7 @@ static int on_raw(const struct bkt_external_file *r, void *arg)
         now.rc   = stat(r->name, &sb) == 0 ? BKT_OK : BKT_ENOENT;
         now.size = now.rc == BKT_OK ? (uint64_t)sb.st_size : 0;
     } else if (bkt_domain_resolve_uri(v->d, r->name, &st, &key, &err) < 0) {
-        bkt_verify_note(v, w->path, w->o->id.text, &err);
+        bkt_verify_unchecked(v, w->path, w->o->id.text, &err);
         return BKT_OK;
     } else if (!(f = file_of(v, r->name, st, key))) {
         return BKT_ENOMEM;
@@ -334,7 +334,7 @@ static void flush(struct deep *d)
         int rc = read_some(d, &d->sel[i], 1, &err);
         if (rc == BKT_EUNSUP || rc == BKT_EACCES) {
             if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
-                bkt_verify_note(d->v, d->path, d->o->id.text, &err);
+                bkt_verify_unchecked(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
         } else if (rc < 0 && d->bad++ < MOST_TOLD) {
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));

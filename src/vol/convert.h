@@ -63,12 +63,16 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
 
 /** What a dataset creation property list says, into @p o, a dataset whose type and space are set: filters, fill value, times,
  *  orders, and the layout that was asked for (user_cls, user_rank, user_dims); `cpl` is set where all that says less than the list.
- *  How the chunks are stored is not decided here (layout_choose.h).
+ *  How the chunks are stored is not decided here (layout_choose.h).  Filters are asked for their parameters, unless the list is marked
+ *  as that of a dataset of this type (kept_filters.h).
  * @param in_file  for references in the fill value
+ * @param type  as the program gave it
  * @param file_type  o->dset.type as HDF5's
  * @return BKT_OK; BKT_EHDF5: HDF5 itself would refuse to create this (filter not available, chunks larger than the extent, ...) */
-BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t file_type, hid_t space, struct bkt_object *o,
-                                        struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type, hid_t space,
+                                        struct bkt_object *o, struct bkt_err *err);
+/** Filter @p i of a creation list, which has one; @p f: a zeroed one, whose cd is the caller's (free()), also after a failure. */
+BKT_NODISCARD int bkt_convert_from_filter(hid_t dcpl, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err);
 /** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "kept_filters.h"
 #include "native.h"
 #include "value.h"
 
@@ -144,32 +145,39 @@ static herr_t put_back(hid_t list, const struct fill *f)
     return H5Pset_alloc_time(list, f->alloc) < 0 ? -1 : H5Pset(list, ALLOC_DEFAULT, &f->unasked);
 }
 
-static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl, hid_t *out,
+static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl, bool kept, hid_t *out,
                           struct bkt_err *err)
 {
     BKT_CLEANUP(fill_fini) struct fill f = {.type = type};
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl), dset = H5I_INVALID_HID;
-    if (list < 0 || lighten(list, t, &f) < 0)
+    if (list < 0 || lighten(list, t, &f) < 0 || (kept && bkt_filters_relax(list) < 0))
         return failed(err);
+    bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
+    BKT_CLEANUP(bkt_filters_releasep) struct bkt_filters_held *held = kept ? bkt_filters_hold(list) : NULL;
     /* With a name: one without is deleted when it is closed, which HDF5 1.14 can't where the list has shared messages in it. */
     BKT_PASS(PASS_ON(err, dset = H5Dcreate2(file, "dataset", type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                      "HDF5 refuses to create such a dataset"));
     *out = H5Dget_create_plist(dset);
-    return *out < 0 || put_back(*out, &f) < 0 ? failed(err) : BKT_OK;
+    if (*out < 0 || put_back(*out, &f) < 0 || (kept && bkt_filters_put_back(*out, dcpl) < 0))
+        return failed(err);
+    return BKT_OK;
 }
 
 /* Filters fill in their parameters when a dataset is created, and HDF5 refuses what makes no sense.  So that both are
- * HDF5's own, the dataset is created in a file in memory. */
-static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, hid_t *out, struct bkt_err *err)
+ * HDF5's own, the dataset is created in a file in memory.  @p kept: it is a copy, whose filters have theirs. */
+static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out, struct bkt_err *err)
 {
     if (!t->is_var && is_plain(dcpl, space)) { /* of variable-length data HDF5 changes the fill time */
         *out = H5Pcopy(dcpl);
-        return *out < 0 ? failed(err) : BKT_OK;
+        if (*out < 0)
+            return failed(err);
+        bkt_filters_unmark(*out);
+        return BKT_OK;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
     if (file < 0)
         return bkt_h5err_capture(err, "making a file in memory");
-    return create_and_ask(file, t, type, space, dcpl, out, err);
+    return create_and_ask(file, t, type, space, dcpl, kept, out, err);
 }
 
 /* ---- layout, filters ---- */
@@ -224,7 +232,7 @@ static void named_parameters(struct bkt_filter_desc *f)
     }
 }
 
-static int from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err)
+int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, struct bkt_err *err)
 {
     unsigned flags = 0, none;
     size_t   n     = 0;
@@ -253,7 +261,30 @@ static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
         BKT_NOMEM(err);
     while (d->n_filters < (size_t)n) {
         unsigned i = (unsigned)d->n_filters++;
-        BKT_PASS(from_filter(id, i, &d->filters[i], err));
+        BKT_PASS(bkt_convert_from_filter(id, i, &d->filters[i], err));
+    }
+    return BKT_OK;
+}
+
+/* A list that HDF5 is shown lacks filters that it doesn't have. */
+static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct bkt_err *err)
+{
+    for (size_t i = 0; i < d->n_filters; i++)
+        free(d->filters[i].cd);
+    free(d->filters);
+    d->n_filters = 0;
+    d->filters   = calloc(from->n_filters + 1, sizeof *d->filters);
+    if (!d->filters)
+        BKT_NOMEM(err);
+    while (d->n_filters < from->n_filters) {
+        const struct bkt_filter_desc *was = &from->filters[d->n_filters];
+        struct bkt_filter_desc       *f   = &d->filters[d->n_filters++];
+        *f                                = *was;
+        f->cd                             = calloc(was->n_cd + 1, sizeof *f->cd);
+        if (!f->cd)
+            BKT_NOMEM(err);
+        if (was->n_cd)
+            memcpy(f->cd, was->cd, was->n_cd * sizeof *f->cd);
     }
     return BKT_OK;
 }
@@ -304,15 +335,19 @@ static int encode_dcpl(hid_t list, hid_t file_type, const struct bkt_dset *d, st
     return encode(copy, out, err);
 }
 
-int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t file_type, hid_t space, struct bkt_object *o,
-                          struct bkt_err *err)
+int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type, hid_t space,
+                          struct bkt_object *o, struct bkt_err *err)
 {
     struct bkt_dset *d = &o->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID, again = H5I_INVALID_HID;
-    BKT_PASS(as_created(dcpl, d->type, file_type, space, &list, err));
+    const struct bkt_dset *source;
+    bool                   kept = bkt_filters_marked(dcpl, type, &source);
+    BKT_PASS(as_created(dcpl, d->type, file_type, space, kept, &list, err));
     BKT_PASS(object_properties(list, o, err));
     BKT_PASS(from_layout(list, &d->layout, err));
     BKT_PASS(from_filters(list, d, err));
+    if (source && source->n_filters != d->n_filters)
+        BKT_PASS(copy_filters(source, d, err));
     BKT_PASS(from_times(list, d, err));
     BKT_PASS(from_fill(in_file, list, file_type, d, err));
     BKT_PASS(bkt_convert_object_dcpl(in_file, o, file_type, &again, err));

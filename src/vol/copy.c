@@ -7,6 +7,7 @@
 
 #include "copy.h"
 #include "external.h"
+#include "kept_filters.h"
 #include "object.h"
 #include "spot.h"
 
@@ -167,9 +168,7 @@ static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hi
     bool                   was  = bkt_external_inside(!here || !bkt_copy_is_outside(from, dcpl));
     bool                   grows;
     BKT_CLEANUP(bkt_hid_closep) hid_t first = space_to_begin_with(space, dcpl, &grows);
-    hid_t to = first < 0 ? first
-               : name    ? H5Dcreate2(dst, name, type, first, lcpl, dcpl, H5P_DEFAULT)
-                         : H5Dcreate_anon(dst, type, first, dcpl, H5P_DEFAULT);
+    hid_t to = first < 0 ? first : bkt_filters_create(dst, name, type, first, lcpl, dcpl, from);
     (void)bkt_external_inside(was);
     if (to < 0 || !grows || grow(to, space) >= 0)
         return to;

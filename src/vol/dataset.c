@@ -5,6 +5,7 @@
 #include "change.h"
 #include "chunk_locator.h"
 #include "external.h"
+#include "kept_filters.h"
 #include "native_data.h"
 #include "num.h"
 #include "plugin.h"
@@ -314,7 +315,9 @@ static int get_dapl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
 
 static int get_dcpl(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    return bkt_convert_dcpl(o, &args->args.get_dcpl.dcpl_id, err);
+    BKT_PASS(bkt_convert_dcpl(o, &args->args.get_dcpl.dcpl_id, err));
+    bkt_filters_mark(args->args.get_dcpl.dcpl_id, o->file_type);
+    return BKT_OK;
 }
 
 static int get_space(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)

@@ -16,7 +16,7 @@ static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcp
     BKT_PASS(bkt_convert_from_type(in_file, type, &o->dset.type, err));
     BKT_PASS(bkt_convert_from_space(space, &o->dset.space, err));
     BKT_PASS(bkt_convert_type(o->dset.type, &file_type, err));
-    BKT_PASS(bkt_convert_from_dcpl(in_file, dcpl, file_type, space, o, err));
+    BKT_PASS(bkt_convert_from_dcpl(in_file, dcpl, type, file_type, space, o, err));
     o->dset.layout.external = bkt_external_wanted(in_file, dcpl, dapl, o->dset.type, file_type);
     return bkt_layout_choose(&o->dset, err);
 }

@@ -6,12 +6,22 @@
 #include <H5VLconnector_passthru.h>
 #include <H5VLnative.h>
 
+#include "convert.h"
+#include "kept_filters.h"
 #include "native.h"
 
 int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
                             struct bkt_err *err)
 {
     return PASS_ON(err, H5Dread(o->native_id, mem_type, mem_space, file_space, dxpl, buf), "reading a dataset of another file");
+}
+
+static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
+{
+    BKT_PASS(PASS_ON(err, *out = H5Dget_create_plist(id), "asking about a dataset of another file"));
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(id);
+    bkt_filters_mark(*out, type);
+    return BKT_OK;
 }
 
 int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
@@ -22,7 +32,7 @@ int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, st
         case H5VL_DATASET_GET_DAPL:
             return PASS_ON(err, args->args.get_dapl.dapl_id = H5Dget_access_plist(id), what);
         case H5VL_DATASET_GET_DCPL:
-            return PASS_ON(err, args->args.get_dcpl.dcpl_id = H5Dget_create_plist(id), what);
+            return get_dcpl(id, &args->args.get_dcpl.dcpl_id, err);
         case H5VL_DATASET_GET_SPACE:
             return PASS_ON(err, args->args.get_space.space_id = H5Dget_space(id), what);
         case H5VL_DATASET_GET_TYPE:

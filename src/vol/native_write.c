@@ -3,6 +3,8 @@
 
 #include <H5VLnative.h>
 
+#include "convert.h"
+#include "kept_filters.h"
 #include "native.h"
 #include "native_data.h"
 
@@ -23,11 +25,17 @@ int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl,
     hid_t t = plain_type(type);
     if (t < 0)
         return bkt_h5err_capture(err, "H5Tcopy");
-    hid_t id = H5I_INVALID_HID;
-    int   rc = PASS_ON(err,
-                       id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, dcpl, dapl)
-                                 : H5Dcreate_anon(at->native_id, t, space, dcpl, dapl),
+    hid_t                             id = H5I_INVALID_HID;
+    const struct bkt_dset            *source;
+    struct bkt_filters_held          *held = bkt_filters_marked(dcpl, type, &source) ? bkt_filters_hold(dcpl) : NULL;
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset: without our mark */
+    if (list >= 0)
+        bkt_filters_unmark(list);
+    int rc = PASS_ON(err,
+                       id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, list, dapl)
+                                 : H5Dcreate_anon(at->native_id, t, space, list, dapl),
                        "H5Dcreate");
+    bkt_filters_release(held);
     (void)H5Idec_ref(t);
     return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
 }

@@ -22,18 +22,19 @@
 /* As of 1.14.4.  What came before takes the id alone and gives the class: so called it looks for id 1, `true`, and leaves *cls alone. */
 typedef herr_t find_fn(bool optional, H5Z_filter_t id, const H5Z_class2_t **cls);
 
-static bkt_filter_fn *registered(int id)
+bool bkt_plugin_class(int id, H5Z_class2_t *out)
 {
     static const H5Z_class2_t untouched;
     const H5Z_class2_t       *cls = &untouched;
     find_fn                  *find;
     void                     *p = dlsym(RTLD_DEFAULT, "H5Z_find");
     if (!p)
-        return NULL;
+        return false;
     memcpy(&find, &p, sizeof find); /* ISO C has no cast from object to function pointers */
-    if (find(true, id, &cls) < 0 || !cls || cls == &untouched)
-        return NULL;
-    return cls->version == H5Z_CLASS_T_VERS && cls->id == id ? cls->filter : NULL;
+    if (find(true, id, &cls) < 0 || !cls || cls == &untouched || cls->version != H5Z_CLASS_T_VERS || cls->id != id)
+        return false;
+    *out = *cls;
+    return true;
 }
 
 /* ---- in plugins ---- */
@@ -141,7 +142,8 @@ static void walk(void)
 bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
 {
     unsigned       mask = 0;
-    bkt_filter_fn *fn   = id > 0 ? registered(id) : NULL;
+    H5Z_class2_t   cls;
+    bkt_filter_fn *fn   = id > 0 && bkt_plugin_class(id, &cls) ? cls.filter : NULL;
     (void)name, (void)arg;
     if (fn || id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
         return fn;

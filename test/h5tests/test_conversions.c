@@ -256,7 +256,7 @@ static void dataset_lists(void **state)
         hid_t              list = lists[i].make(), want = as_native(list, space), back = -1;
         ok(bkt_convert_from_type(NULL, type, &o->dset.type, &err), &err, "type");
         ok(bkt_convert_from_space(space, &o->dset.space, &err), &err, "space");
-        ok(bkt_convert_from_dcpl(NULL, list, type, space, o, &err), &err, lists[i].name);
+        ok(bkt_convert_from_dcpl(NULL, list, type, type, space, o, &err), &err, lists[i].name);
         ok(bkt_convert_object_dcpl(NULL, o, type, &back, &err), &err, lists[i].name);
         if (H5Pequal(back, want) <= 0)
             fail_msg("list '%s' comes back different", lists[i].name);
@@ -287,7 +287,7 @@ static void fill_values(void **state)
         H5Pset_external(list, "a.raw", 0, H5F_UNLIMITED); /* so that the list has to be encoded */
         ok(bkt_convert_from_type(NULL, type, &o->dset.type, &err), &err, "type");
         ok(bkt_convert_from_space(space, &o->dset.space, &err), &err, "space");
-        ok(bkt_convert_from_dcpl(NULL, list, type, space, o, &err), &err, zoo[i].name);
+        ok(bkt_convert_from_dcpl(NULL, list, type, type, space, o, &err), &err, zoo[i].name);
         assert_true(o->cpl.len > 0);
         ok(bkt_convert_object_dcpl(NULL, o, type, &back, &err), &err, zoo[i].name);
         if (H5Pget_fill_value(back, type, out) < 0 || !zoo_same(type, in, out, 1))
@@ -314,7 +314,7 @@ static void refused(void **state)
     (void)state;
     ok(bkt_convert_from_type(NULL, H5T_STD_I32LE, &o->dset.type, &err), &err, "type");
     ok(bkt_convert_from_space(space, &o->dset.space, &err), &err, "space");
-    assert_int_equal(bkt_convert_from_dcpl(NULL, list, H5T_STD_I32LE, space, o, &err), BKT_EHDF5);
+    assert_int_equal(bkt_convert_from_dcpl(NULL, list, H5T_STD_I32LE, H5T_STD_I32LE, space, o, &err), BKT_EHDF5);
     assert_non_null(strstr(err.frame[0].msg, "chunk size must be"));
     hid_t empty = H5Tcreate(H5T_COMPOUND, 8);
     err.n       = 0;

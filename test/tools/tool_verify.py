@@ -6,8 +6,10 @@ from bed import dir_only, fails, ok, own_bucket, s3_only
 
 def test_verify_finds_sample_domains_whole(b):
     for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
-        got = b.json("verify", "--deep", b.bucket + d["domain"], rc=1 if "special" in d["domain"] and b.store == "dir" else 0)[0]
-        assert got["n_problems"] == 0 and got["objects"] > 0, (d["domain"], got)
+        late = "fastlinked" in d["domain"]  # where its chunks lie is for HSDS to find out: what can't be looked at is a problem
+        got = b.json("verify", "--deep", b.bucket + d["domain"], rc=1 if late or ("special" in d["domain"] and b.store == "dir") else 0)[0]
+        assert {p["kind"] for p in got["problems"]} <= {"unchecked"} and got["objects"] > 0, (d["domain"], got)
+        assert (got["n_problems"] > 0) == late and b.json("verify", b.bucket + d["domain"], rc=None)[0]["n_problems"] == 0
 
 
 @dir_only
