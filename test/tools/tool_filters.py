@@ -4,7 +4,7 @@ import json, os, re
 
 from bed import dir_only, ok
 
-BITSHUFFLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "bitshuffle.h5")
+BITSHUFFLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases", "bitshuffle.h5")
 
 
 class Routes:
