@@ -101,6 +101,7 @@ static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *e
     d->modified = bkt_json_seconds(j, "lastModified");
     parse_first(bkt_json_get(j, "h5first"), d);
     parse_snapshot(bkt_json_get(j, "h5snapshot"), d);
+    bkt_userblock_parse(bkt_json_get(j, "h5userblock"), &d->user);
     return parse_acls(bkt_json_get(j, "acls"), d, err);
 }
 
@@ -128,6 +129,7 @@ void bkt_domain_doc_fini(struct bkt_domain_doc *d)
     for (size_t i = 0; i < d->snapshot.n_cuts; i++)
         free(d->snapshot.cuts[i]);
     free(d->snapshot.cuts);
+    bkt_buf_fini(&d->user.bytes);
     free(d->acls);
     free(d->owner);
     memset(d, 0, sizeof *d);
@@ -166,6 +168,8 @@ static int emit_doc(const struct bkt_domain_doc *d, json_t *j)
         BKT_PASS(emit_first(d, j));
     if (d->snapshot.objects)
         BKT_PASS(bkt_snapshot_hint_emit(&d->snapshot, j));
+    if (d->user.size)
+        BKT_PASS(bkt_userblock_emit(&d->user, j));
     BKT_PASS(bkt_json_set(j, "created", bkt_json_new_real(d->created)));
     return bkt_json_set(j, "lastModified", bkt_json_new_real(d->modified));
 }

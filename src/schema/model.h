@@ -263,6 +263,13 @@ struct bkt_snapshot_hint {
     char   **cuts;          /* where lists of the domain's keys are cut in parts, ascending; may be none */
     size_t   n_cuts;
 };
+/** What a domain says of its user block (userblock.h). */
+struct bkt_userblock {
+    uint64_t       size;  /* 0: there is none; else 512, 1024, 2048, ... */
+    struct bkt_buf bytes; /* the first of them, zeros follow; empty where they are apart */
+    bool           apart; /* the bytes are an object of their own */
+    bool           bad;   /* what is said of it makes no sense: all else is empty */
+};
 struct bkt_domain_doc {
     struct bkt_id         root;  /* "" for a folder */
     char                 *owner; /* may be NULL */
@@ -272,6 +279,7 @@ struct bkt_domain_doc {
     struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; they may be out of date */
     size_t                n_first;
     struct bkt_snapshot_hint snapshot;
+    struct bkt_userblock     user;
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */

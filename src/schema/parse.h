@@ -5,6 +5,7 @@
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
  *   h5first, h5snapshot   .domain.json: members of a small root (hints), and that there is a snapshot (snapshot.h)
+ *   h5userblock    .domain.json: {"size", "bytes": base64 or "apart": true}, the user block (userblock.h)
  *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
  *   h5uses         a committed type: how many datasets and attributes are of it
  *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
@@ -110,6 +111,9 @@ BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t 
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
 /** What .domain.json says of a snapshot, into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
+/** Key h5userblock of .domain.json (NULL: it has none) into the zeroed @p u; and @p u, of a size, into the document @p doc. */
+void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
+BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
 /* ---- numbers in the order of creation (order_json.c) ---- */
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "domain.h"
+#include "userblock.h"
 
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
@@ -38,25 +39,47 @@ static int check(const char *target, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err)
+/* Where HDF5 looks for its signature: at 0, and at 512, 1024, 2048, ...
+ * @return where the first one is, *got bytes from there on in @p text; -1: there is none */
+static off_t look(int fd, off_t size, char text[LONGEST + 1], ssize_t *got)
 {
-    char        text[LONGEST + 1];
+    for (off_t at = 0; at + (off_t)HEAD <= size && at <= (off_t)1 << 60; at = at ? at * 2 : 512) {
+        *got = pread(fd, text, LONGEST + 1, at);
+        if (*got < (ssize_t)HEAD || memcmp(text, BKT_HDF5_SIGNATURE, sizeof BKT_HDF5_SIGNATURE - 1) == 0)
+            return *got < (ssize_t)HEAD ? -1 : at;
+    }
+    return -1;
+}
+
+/* @return where the pointer begins, with what is from there on; -1: it is no pointer file.  More than LONGEST bytes: it is bad. */
+static off_t find(const char *path, char text[LONGEST + 1], size_t *n)
+{
     struct stat sb;
+    ssize_t     got = 0;
     if (stat(path, &sb) != 0 || !S_ISREG(sb.st_mode) || sb.st_size < (off_t)HEAD)
-        return 0;
+        return -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+        return -1;
+    off_t at = look(fd, sb.st_size, text, &got);
     (void)close(fd);
-    if (got < (ssize_t)HEAD || memcmp(text, head, HEAD) != 0)
+    *n = (size_t)got;
+    return at >= 0 && memcmp(text, head, HEAD) == 0 ? at : -1;
+}
+
+int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err)
+{
+    char   text[LONGEST + 1];
+    size_t n = 0;
+    if (find(path, text, &n) < 0)
         return 0;
-    text[got]   = 0;
-    char  *name = text + HEAD;
-    size_t n    = (size_t)got - HEAD;
+    bool too_long        = n > LONGEST;
+    text[too_long ? LONGEST : n] = 0;
+    char *name           = text + HEAD;
+    n                    = n - too_long - HEAD;
     while (n && (name[n - 1] == '\n' || name[n - 1] == '\r'))
         name[--n] = 0;
-    BKT_TRY(err, sb.st_size > LONGEST ? BKT_EFORMAT : check(name, n, err), "%s: bad pointer file", path);
+    BKT_TRY(err, too_long ? BKT_EFORMAT : check(name, n, err), "%s: bad pointer file", path);
     if (!is_allowed(name))
         BKT_FAIL(err, BKT_EFORMAT, "%s: a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", path,
                  name);
@@ -93,17 +116,80 @@ int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *er
     return BKT_OK;
 }
 
-int bkt_pointer_write(const char *path, const char *target, bool replace, struct bkt_err *err)
+/* ---- the user block ---- */
+
+uint64_t bkt_pointer_userblock(const char *path)
+{
+    char   text[LONGEST + 1];
+    size_t n;
+    off_t  at = find(path, text, &n);
+    return at > 0 ? (uint64_t)at : 0;
+}
+
+static int read_block(int fd, size_t size, struct bkt_buf *bytes)
+{
+    size_t before = bytes->len;
+    BKT_PASS(bkt_buf_resize(bytes, before + size));
+    for (size_t at = 0; at < size;) {
+        ssize_t n = pread(fd, bytes->ptr + before + at, size - at, (off_t)at);
+        if (n <= 0)
+            return BKT_EIO;
+        at += (size_t)n;
+    }
+    bkt_buf_cut(bytes, before + bkt_userblock_used(bytes->ptr + before, size));
+    return BKT_OK;
+}
+
+int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf *bytes, struct bkt_err *err)
+{
+    *size = bkt_pointer_userblock(path);
+    if (*size == 0)
+        return BKT_OK;
+    if (*size > BKT_USERBLOCK_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes: a domain takes %u at most", path, (unsigned long long)*size,
+                 BKT_USERBLOCK_MAX);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = fd < 0 ? BKT_EIO : read_block(fd, (size_t)*size, bytes);
+    if (fd >= 0)
+        (void)close(fd);
+    return rc < 0 ? BKT_ERR(err, rc, "%s: its user block can't be read", path) : BKT_OK;
+}
+
+/* ---- writing ---- */
+
+static int write_at(int fd, const void *p, size_t n, uint64_t at)
+{
+    errno = ENOSPC; /* where less is written than was asked for */
+    for (size_t done = 0; done < n;) {
+        ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + done));
+        if (k <= 0)
+            return -1;
+        done += (size_t)k;
+    }
+    return 0;
+}
+
+int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
+    uint64_t                                 at   = block ? block->size : 0;
     BKT_PASS(bkt_pointer_emit(target, &text, err));
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0)
         BKT_FAIL(err, errno == EEXIST ? BKT_EEXIST : BKT_EIO, "%s: %s", path, strerrordesc_np(errno));
-    ssize_t n = write(fd, text.ptr, text.len);
-    int     e = n < 0 ? errno : ENOSPC;
-    if (close(fd) == 0 && n == (ssize_t)text.len)
+    bool ok = (!at || write_at(fd, block->bytes, block->n, 0) == 0) && write_at(fd, text.ptr, text.len, at) == 0;
+    int  e  = errno;
+    if (close(fd) == 0 && ok)
         return BKT_OK;
     (void)unlink(path);
     BKT_FAIL(err, BKT_EIO, "%s: %s", path, strerrordesc_np(e));
+}
+
+int bkt_pointer_reblock(const char *path, const struct bkt_pointer_block *block, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
+    int                                      rc     = bkt_pointer_read(path, &target, err);
+    if (rc <= 0)
+        return rc < 0 ? rc : BKT_ERR(err, BKT_ENOENT, "%s is no pointer file any more", path);
+    return bkt_pointer_write(path, bkt_buf_str(&target), block, true, err);
 }

@@ -17,6 +17,7 @@
 #include "scan.h"
 #include "snapshot.h"
 #include "tool.h"
+#include "userblock.h"
 #include "walk.h"
 #include "write.h"
 
@@ -363,6 +364,19 @@ static int del_doc(const struct job *j, const char *path)
     return bkt_store_delete(j->to, &one, 1, j->err);
 }
 
+/* Where it is an object of its own, which no object's JSON leads to. */
+static int copy_user_block(const struct job *j)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, bytes = {0};
+    uint64_t                                 size;
+    if (!bkt_domain_doc(j->src)->user.apart)
+        return BKT_OK;
+    BKT_PASS(bkt_userblock_load(j->src, &size, &bytes, j->err));
+    if (bkt_userblock_key(&j->map.to, &key) < 0)
+        return BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
+    return bkt_store_put(j->to, bkt_buf_str(&key), bytes.ptr, bytes.len, NULL, NULL, NULL, j->err);
+}
+
 /* Values that name objects, through a domain with a name that nobody else uses. */
 static int copy_references(const struct job *j)
 {
@@ -439,6 +453,7 @@ static int copy_all(struct job *j)
         (void)bkt_err_copy(j->err, rc, &why);
     BKT_PASS(rc);
     BKT_PASS(flush(j));
+    BKT_PASS(copy_user_block(j));
     BKT_PASS(copy_groups(j));
     BKT_PASS(copy_references(j));
     j->c->root = j->map.to;

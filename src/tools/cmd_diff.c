@@ -9,6 +9,7 @@
 #include "list.h"
 #include "model.h"
 #include "show.h"
+#include "user_block.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 }; /* exit codes, as diff and h5diff have them */
 
@@ -203,6 +204,18 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 
 /* ---- the whole ---- */
 
+static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
+{
+    BKT_CLEANUP(user_block_fini) struct user_block x = {0}, y = {0};
+    BKT_PASS(user_block_of(a, &x, d->err));
+    BKT_PASS(user_block_of(b, &y, d->err));
+    if (x.size != y.size)
+        bkt_diff_tell(d, "/", "userblock", "user block of %llu and of %llu bytes", (unsigned long long)x.size, (unsigned long long)y.size);
+    else if (x.bytes.len != y.bytes.len || (x.bytes.len && memcmp(x.bytes.ptr, y.bytes.ptr, x.bytes.len) != 0))
+        bkt_diff_tell(d, "/", "userblock", "user block with other bytes");
+    return BKT_OK;
+}
+
 static int compare(struct bkt_diff *d, const char *first, const char *second, const char *object)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID, fa = H5I_INVALID_HID, fb = H5I_INVALID_HID;
@@ -212,6 +225,8 @@ static int compare(struct bkt_diff *d, const char *first, const char *second, co
     BKT_PASS(h5_start(info, &fapl, d->err));
     BKT_PASS(h5_open_native(first, fapl, &fa, d->err));
     BKT_PASS(h5_open_native(second, fapl, &fb, d->err));
+    if (strcmp(object, "/") == 0)
+        BKT_PASS(user_blocks(d, fa, fb));
     BKT_CLEANUP(h5_closep) hid_t a = H5Oopen(fa, object, H5P_DEFAULT), b = H5Oopen(fb, object, H5P_DEFAULT);
     if (a < 0 || b < 0)
         return h5_fail(d->err, object);
@@ -245,10 +260,12 @@ static const struct bkt_opt opts[] = {
 const struct bkt_verb bkt_verb_diff = {
     .name = "diff", .args = "FIRST SECOND [OBJECT]", .min_args = 2, .max_args = 3,
     .help = "compare two domains, or a domain with an HDF5 file",
-    .text = "Everything is compared: links, attributes, types, shapes, and all data, exactly. OBJECT: only that, and what is in it.\n"
+    .text = "Everything is compared: links, attributes, types, shapes, all data, exactly, and user blocks. OBJECT: only that, and what\n"
+            "is in it.\n"
             "References are equal when they lead to the same part of objects of the same name. How data are stored (layout, chunks,\n"
             "filters) is not compared; h5bucket ls -v and h5dump -p show it.\n\n"
             "Exit status: 0 no difference, 1 there are some, 2 trouble.\n\n"
-            "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\" or \"data\", \"text\"}].",
+            "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\",\n"
+            "\"data\" or \"userblock\", \"text\"}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -17,6 +17,7 @@
 #include "show.h"
 #include "tool.h"
 #include "tree.h"
+#include "user_block.h"
 
 struct get {
     struct bkt_tool *t;
@@ -104,14 +105,33 @@ static void done(void *arg, const char *path, H5I_type_t type)
     printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", bkt_buf_str(&b));
 }
 
+/* HDF5 leaves room for a user block, and writes none. */
+static int write_user_block(const char *name, const struct user_block *u, struct bkt_err *err)
+{
+    int fd = u->bytes.len ? open(name, O_WRONLY | O_CLOEXEC) : -1;
+    if (!u->bytes.len)
+        return BKT_OK;
+    bool ok = fd >= 0;
+    for (size_t at = 0; ok && at < u->bytes.len;) {
+        ssize_t n = pwrite(fd, u->bytes.ptr + at, u->bytes.len - at, (off_t)at);
+        ok        = n > 0;
+        at += ok ? (size_t)n : 0;
+    }
+    int e = errno;
+    ok    = (fd < 0 || close(fd) == 0) && ok;
+    return ok ? BKT_OK : BKT_ERR(err, BKT_EIO, "%s: its user block can't be written: %s", name, strerror(e));
+}
+
 static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
 {
+    BKT_CLEANUP(user_block_fini) struct user_block u = {0};
     BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
     BKT_CLEANUP(h5_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    BKT_PASS(user_block_of(src, &u, err));
     /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
     H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;
     if (fcpl < 0 || fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 ||
-        H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0)
+        H5Pset_libver_bounds(fapl, oldest, H5F_LIBVER_LATEST) < 0 || H5Pset_userblock(fcpl, u.size) < 0)
         return h5_fail(err, "making the property lists of a file");
     hid_t dst = H5Fcreate(name, H5F_ACC_EXCL, fcpl, fapl);
     if (dst < 0)
@@ -123,7 +143,7 @@ static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
     int                 rc = tree_copy(src, dst, &o, err);
     if (H5Fclose(dst) < 0 && rc == BKT_OK)
         rc = h5_fail(err, name);
-    return rc;
+    return rc < 0 ? rc : write_user_block(name, &u, err);
 }
 
 /* "s3://b/home/run7.h5" gives "run7.h5" in the working folder. */
@@ -205,8 +225,8 @@ const struct bkt_verb bkt_verb_get = {
     .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
     .help = "copy a domain into an HDF5 file",
     .text = "FILE then holds what DOMAIN holds: groups, datasets, committed types, links of every kind in their order, attributes,\n"
-            "references, creation properties. Chunks whose stored bytes are HDF5's are moved without being decoded. Without FILE the\n"
-            "last part of DOMAIN's name is taken, in the working folder.\n"
+            "references, creation properties, the user block. Chunks whose stored bytes are HDF5's are moved without being\n"
+            "decoded. Without FILE the last part of DOMAIN's name is taken, in the working folder.\n"
             "\n"
             "Data that lie elsewhere come along: chunks that are references into HDF5 files, and what external raw files hold.\n"
             "Virtual datasets stay virtual. The file takes its name when it is whole.\n"

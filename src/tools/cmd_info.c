@@ -76,6 +76,8 @@ static void print_text(const struct info *in)
     row_str("owner", doc->owner ? doc->owner : "-");
     row_time("created", doc->created);
     row_time("modified", in->modified);
+    if (doc->user.size)
+        row_bytes("user block", doc->user.size, human);
     row_n("groups", in->kinds[BKT_GROUP]);
     row_n("datasets", in->kinds[BKT_DATASET]);
     row_n("datatypes", in->kinds[BKT_DATATYPE]);
@@ -101,6 +103,7 @@ static void print_json(const struct info *in, struct bkt_jout *j)
     bkt_jout_str(j, "owner", doc->owner);
     bkt_jout_time(j, "created", doc->created);
     bkt_jout_time(j, "lastModified", in->modified);
+    bkt_jout_u64(j, "user_block", doc->user.size);
     bkt_jout_u64(j, "num_groups", in->kinds[BKT_GROUP]);
     bkt_jout_u64(j, "num_datasets", in->kinds[BKT_DATASET]);
     bkt_jout_u64(j, "num_datatypes", in->kinds[BKT_DATATYPE]);
@@ -166,6 +169,6 @@ const struct bkt_verb bkt_verb_info = {
     .help = "count what a domain holds: objects, links, chunks, bytes",
     .text = "Everything is counted now, by one listing of the domain's keys and all of its metadata. In version 1 of the schema,\n"
             "and on plain web servers, chunk objects are asked for one by one, for up to 4096 a dataset.\n\n"
-            "JSON: a list with an object per DOMAIN, with the names that HSDS's .info.json has.",
+            "JSON: a list with an object per DOMAIN, with the names that HSDS's .info.json has, and user_block, in bytes.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -7,6 +7,7 @@
 #include "jout.h"
 #include "pointer.h"
 #include "tool.h"
+#include "userblock.h"
 
 /* A path of this machine is written so that it means the same from everywhere, and whatever the default bucket is. */
 static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_err *err)
@@ -21,11 +22,27 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
     return ok && bkt_buf_add_str(out, name) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
+static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes, struct bkt_err *err)
+{
+    struct bkt_domain *d = NULL;
+    if (!bkt_tool_has(t, "user-block"))
+        return BKT_OK;
+    BKT_PASS(bkt_domain_open(t->args[0], &t->set, &d, err));
+    int rc = bkt_domain_check_acl(d, BKT_ACL_READ, err);
+    rc     = rc < 0 ? rc : bkt_userblock_load(d, &block->size, bytes, err);
+    bkt_domain_close(d);
+    block->bytes = bytes->ptr;
+    block->n     = bytes->len;
+    return rc;
+}
+
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    struct bkt_err                           err  = {.n = 0};
-    if (whole_name(t, &name, &err) < 0 || bkt_pointer_write(t->args[1], bkt_buf_str(&name), false, &err) < 0)
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, bytes = {0};
+    struct bkt_err                           err   = {.n = 0};
+    struct bkt_pointer_block                 block = {.size = 0};
+    if (whole_name(t, &name, &err) < 0 || read_user_block(t, &block, &bytes, &err) < 0 ||
+        bkt_pointer_write(t->args[1], bkt_buf_str(&name), &block, false, &err) < 0)
         return bkt_tool_error(t, err.code == BKT_EEXIST || err.code == BKT_EIO ? NULL : t->args[0], &err);
     if (t->json) {
         struct bkt_jout j;
@@ -38,6 +55,9 @@ static int run(struct bkt_tool *t)
     return BKT_EXIT_OK;
 }
 
+static const struct bkt_opt opts[] = {
+    {'u', "user-block", NULL, "with the user block that DOMAIN has now in front, for programs that read or write one", NULL},
+};
 const struct bkt_verb bkt_verb_pointer = {
     .name = "pointer", .args = "DOMAIN FILE", .min_args = 2, .max_args = 2,
     .help = "make FILE stand for DOMAIN, for programs that look at a file before HDF5 does",
@@ -46,5 +66,5 @@ const struct bkt_verb bkt_verb_pointer = {
             "A path of this machine is written from / on (file:///...), so FILE can be moved; with a default bucket a plain\n"
             "path stays as it is, and names a domain in the default bucket of whoever opens FILE.\n\n"
             "JSON: {\"file\", \"domain\"}.",
-    .json = true, .run = run,
+    .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -6,6 +6,7 @@
 
 #include "reroot.h"
 #include "show.h"
+#include "userblock.h"
 #include "verify.h"
 #include "walk.h"
 
@@ -150,6 +151,17 @@ static int check_uploads(struct bkt_verify *v)
     return rc;
 }
 
+static int check_user_block(struct bkt_verify *v)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
+    struct bkt_err                           why   = {.n = 0};
+    uint64_t                                 size;
+    int                                      rc = bkt_userblock_load(v->d, &size, &bytes, &why);
+    if (rc == BKT_EFORMAT)
+        bkt_verify_problem(v, "userblock", "/", bkt_domain_root(v->d)->text, "%s", why.frame[0].msg);
+    return rc < 0 && rc != BKT_EFORMAT ? bkt_err_copy(v->err, rc, &why) : BKT_OK;
+}
+
 static int check_domain(struct bkt_verify *v)
 {
     BKT_PASS(bkt_domain_check_acl(v->d, v->repair ? BKT_ACL_READ | BKT_ACL_DELETE : BKT_ACL_READ, v->err));
@@ -159,6 +171,7 @@ static int check_domain(struct bkt_verify *v)
     BKT_PASS(bkt_reach(v->d, on_object, v, v->err));
     BKT_PASS(bkt_verify_sizes(v));
     BKT_PASS(bkt_verify_snapshot(v));
+    BKT_PASS(check_user_block(v));
     if (v->t->json) {
         bkt_jout_close(&v->j);
         bkt_jout_open(&v->j, "orphans", '[');
@@ -367,6 +380,6 @@ const struct bkt_verb bkt_verb_verify = {
             "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
             "\"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
             "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
-            "reference, changed, snapshot, unchecked (data: a problem with --deep), and raw (which is none).",
+            "reference, changed, snapshot, userblock, unchecked (data: a problem with --deep), and raw (which is none).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

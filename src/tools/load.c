@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "edit.h"
+#include "file_pointer.h"
 #include "h5.h"
 #include "load_flat.h"
 #include "place.h"
@@ -190,6 +191,26 @@ static hid_t creation_list(hid_t file)
     return fcpl;
 }
 
+/* What stands before the first byte that is HDF5's. */
+static int copy_user_block(struct load *l, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
+    BKT_CLEANUP(h5_closep) hid_t             fcpl  = l->src->file < 0 ? H5I_INVALID_HID : H5Fget_create_plist(l->src->file);
+    hsize_t                                  size  = 0;
+    if (l->src->file >= 0 && (fcpl < 0 || H5Pget_userblock(fcpl, &size) < 0))
+        return h5_fail(err, "asking for the size of the user block");
+    if (size == 0)
+        return BKT_OK;
+    if (size > BKT_USERBLOCK_MAX)
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes: a domain takes %u at most", l->src->name, (unsigned long long)size,
+                 BKT_USERBLOCK_MAX);
+    if (bkt_buf_resize(&bytes, (size_t)size) < 0)
+        BKT_NOMEM(err);
+    struct source_read all = {0, size, bytes.ptr};
+    BKT_TRY(err, source_read(l->src, &all, 1, err), "%s: its user block can't be read", l->src->name);
+    return bkt_file_user_block_set(l->file->name, l->file->dom, size, &bytes, err);
+}
+
 static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
@@ -209,7 +230,10 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     l->file = load_vobj(l->dst)->file;
     if (wants_snapshot(l) && bkt_domain_record(l->file->dom) < 0)
         BKT_NOMEM(err);
-    return *is_new ? begin_new(l, err) : BKT_OK;
+    if (!*is_new)
+        return BKT_OK;
+    BKT_PASS(begin_new(l, err));
+    return copy_user_block(l, err);
 }
 
 struct tree_options load_tree_options(struct load *l)

@@ -142,14 +142,20 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
         bkt_domain_close(dom);
         return rc;
     }
-    return file_new(dom, name, flags, fapl, out, err);
+    BKT_PASS(file_new(dom, name, flags, fapl, out, err));
+    if (flags & H5F_ACC_RDWR)
+        bkt_file_pointer_take(name, dom);
+    (*out)->user_block = bkt_file_pointer_block(name);
+    return BKT_OK;
 }
 
 int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
-    return file_new(dom, f->name, f->flags, f->fapl, out, err);
+    BKT_PASS(file_new(dom, f->name, f->flags, f->fapl, out, err));
+    (*out)->user_block = f->user_block;
+    return BKT_OK;
 }
 
 int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err)
@@ -258,7 +264,7 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
 }
 
 /* Takes over what @p how holds. */
-static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how,
+static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how, hsize_t user_block,
                       struct bkt_domain **dom, struct bkt_err *err)
 {
     int rc = bkt_file_pointer_may(name, flags, set, err);
@@ -267,10 +273,20 @@ static int new_domain(const char *name, unsigned flags, const struct bkt_setting
         return rc;
     }
     BKT_PASS(bkt_domain_create(name, set, how, dom, err));
-    rc = bkt_file_pointer_leave(name, set, *dom, err);
+    rc = user_block ? bkt_userblock_store(*dom, user_block, NULL, 0, err) : BKT_OK;
+    rc = rc < 0 ? rc : bkt_file_pointer_leave(name, set, *dom, user_block, err);
     if (rc < 0)
         bkt_domain_close(*dom);
     return rc;
+}
+
+/* What the root group gets of the file's creation list, and the size of the user block, which stands elsewhere (userblock.h). */
+static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_block, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = fcpl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_CREATE) : H5Pcopy(fcpl);
+    if (list < 0 || H5Pget_userblock(list, user_block) < 0 || H5Pset_userblock(list, 0) < 0)
+        return bkt_h5err_capture(err, "the file creation list");
+    return bkt_convert_from_ocpl(list, root, err);
 }
 
 static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
@@ -278,20 +294,22 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     struct bkt_settings   set;
     struct bkt_domain    *dom  = NULL;
     struct bkt_file      *f    = NULL;
+    hsize_t               user = 0;
     struct bkt_new_domain how  = {.truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP)};
     if (!how.root)
         BKT_NOMEM(err);
-    int rc = bkt_convert_from_ocpl(fcpl, how.root, err);
+    int rc = creation_list(fcpl, how.root, &user, err);
     rc     = rc < 0 ? rc : bkt_file_settings(fapl, &set, err);
     if (rc < 0) {
         bkt_object_free(how.root);
         return rc;
     }
     bkt_file_drop_unused();
-    rc = new_domain(name, flags, &set, &how, &dom, err);
+    rc = new_domain(name, flags, &set, &how, user, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
     BKT_PASS(file_new(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
+    f->user_block = user;
     return hand_out(f, out, err);
 }
 
@@ -354,7 +372,13 @@ static int get_fapl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
 
 static int get_fcpl(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
-    return bkt_convert_gcpl(o, H5P_FILE_CREATE, &args->args.get_fcpl.fcpl_id, err);
+    hid_t *list = &args->args.get_fcpl.fcpl_id;
+    BKT_PASS(bkt_convert_gcpl(o, H5P_FILE_CREATE, list, err));
+    if (H5Pset_userblock(*list, o->file->user_block) >= 0)
+        return BKT_OK;
+    (void)bkt_h5err_capture(err, "the file creation list");
+    bkt_vobj_drop_id(*list);
+    return BKT_EHDF5;
 }
 
 static int get_fileno(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)

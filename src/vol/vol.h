@@ -20,6 +20,7 @@ struct bkt_file {
     unsigned           flags;   /* H5F_ACC_… */
     unsigned long      fileno;  /* same for every open of one domain in this process */
     hid_t              fapl;    /* copy of the access list it was opened with */
+    uint64_t           user_block; /* what H5Pget_userblock() says: bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               old_calls; /* face.h */
     bool               asked_for; /* by the program, not by an external link only */

@@ -79,6 +79,52 @@ static void other_files(const struct out *o)
     H5Pclose(fapl);
 }
 
+static hsize_t user_block(hid_t fapl, const char *name, unsigned flags)
+{
+    hsize_t size = 99;
+    hid_t   f = H5Fopen(name, flags, fapl), list = f < 0 ? H5I_INVALID_HID : H5Fget_create_plist(f);
+    CHECK(list >= 0 && H5Pget_userblock(list, &size) >= 0, "the user block of %s: %s", name, error_text());
+    H5Pclose(list);
+    H5Fclose(f);
+    return size;
+}
+
+/* As libmatio writes MATLAB's header: past HDF5, once HDF5 has made the file. */
+static void write_past_hdf5(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "r+");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "writing into %s", name);
+}
+
+static void user_blocks(const struct out *o)
+{
+    hid_t fapl = fapl_pointers(), plain = new_fapl(o), list = H5Pcreate(H5P_FILE_CREATE);
+    char  command[400];
+    H5Pset_userblock(list, 2048);
+    hid_t   f = H5Fcreate(in("u.mat"), H5F_ACC_EXCL, list, fapl), back = H5Fget_create_plist(f);
+    hsize_t size = 0;
+    CHECK(H5Pget_userblock(back, &size) >= 0 && size == 2048, "the new file says %llu", (unsigned long long)size);
+    H5Pclose(back);
+    H5Fclose(f);
+    write_past_hdf5(in("u.mat"), "MATLAB 7.3 MAT-file");
+    CHECK(user_block(plain, in("u.mat"), H5F_ACC_RDONLY) == 2048, "u.mat has another user block");
+    CHECK(user_block(fapl, in("u.mat"), H5F_ACC_RDWR) == 2048, "u.mat can't be written");
+    snprintf(command, sizeof command, "grep -q 'TUFUTEFCIDcuMyBNQVQtZmlsZQ' '%s/bucket%s/.domain.json'", folder, in("u.mat"));
+    CHECK(system(command) == 0, "who opened the file for writing left the user block where it was");
+    snprintf(command, sizeof command, "%s/bucket%s", folder, in("u.mat"));
+    CHECK(user_block(plain, command, H5F_ACC_RDONLY) == 0, "a domain by its own name has bytes that a program could read");
+    /* made anew it is blank, as a file's is, and without one there is none */
+    f = H5Fcreate(in("u.mat"), H5F_ACC_TRUNC, list, fapl);
+    CHECK(f >= 0 && H5Fclose(f) >= 0, "u.mat isn't replaced: %s", error_text());
+    snprintf(command, sizeof command, "test \"$(head -c 2048 '%s' | tr -d '\\000' | wc -c)\" = 0", in("u.mat"));
+    CHECK(system(command) == 0, "the old user block is in the new file");
+    put(fapl, in("u.mat"), H5F_ACC_TRUNC, 6);
+    CHECK(user_block(plain, in("u.mat"), H5F_ACC_RDONLY) == 0 && get(plain, in("u.mat")) == 6, "a user block out of nothing");
+    H5Pclose(list);
+    H5Pclose(plain);
+    H5Pclose(fapl);
+}
+
 /* h5py makes a file in mode "a" where it is told that there is none. */
 static void reasons(const struct out *o)
 {
@@ -114,7 +160,7 @@ int main(void)
     struct out o = {.ours = true};
     char       command[80];
     CHECK(mkdtemp(folder) && mkdir(in("bucket"), 0777) == 0, "%s", strerror(errno));
-    void (*const cases[])(const struct out *) = {left_behind, other_files, reasons, in_memory};
+    void (*const cases[])(const struct out *) = {left_behind, user_blocks, other_files, reasons, in_memory};
     for (size_t i = 0; i < COUNT(cases); i++)
         cases[i](&o);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

@@ -146,9 +146,68 @@ static void other_files_and_bad_ones(void **state)
     bkt_buf_fini(&got);
 }
 
+static void overwrite(size_t at, const char *text)
+{
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, (long)at, SEEK_SET), 0);
+    assert_int_equal(fputs(text, f) >= 0, 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_user_block_lies_before_it(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {512, 1024, 65536};
+    for (size_t i = 0; i < BKT_COUNT(sizes); i++) {
+        struct bkt_buf           got = {0}, bytes = {0};
+        uint64_t                 size  = 0;
+        struct bkt_pointer_block block = {.size = sizes[i], .bytes = "header", .n = 6};
+        assert_int_equal(bkt_pointer_write(path, "s3://b/x", &block, true, NULL), BKT_OK);
+        assert_int_equal(bkt_pointer_userblock(path), sizes[i]);
+        overwrite(1, "EADERS of MATLAB"); /* as a program does that knows of no pointers */
+        overwrite(sizes[i] - 1, "!");
+        assert_int_equal(bkt_pointer_read(path, &got, NULL), 1);
+        assert_string_equal(bkt_buf_str(&got), "s3://b/x");
+        assert_int_equal(bkt_pointer_userblock_read(path, &size, &bytes, NULL), BKT_OK);
+        assert_int_equal(size, sizes[i]);
+        assert_int_equal(bytes.len, sizes[i]);
+        assert_memory_equal(bytes.ptr, "hEADERS of MATLAB\0", 18);
+        assert_int_equal(bkt_pointer_reblock(path, &(struct bkt_pointer_block){.size = 2048}, NULL), BKT_OK);
+        bkt_buf_clear(&got);
+        bkt_buf_clear(&bytes);
+        assert_int_equal(bkt_pointer_read(path, &got, NULL), 1);
+        assert_string_equal(bkt_buf_str(&got), "s3://b/x");
+        assert_int_equal(bkt_pointer_userblock_read(path, &size, &bytes, NULL), BKT_OK);
+        assert_true(size == 2048 && bytes.len == 0);
+        bkt_buf_fini(&got);
+        bkt_buf_fini(&bytes);
+    }
+    assert_int_equal(bkt_pointer_write(path, "s3://b/x", NULL, true, NULL), BKT_OK);
+    assert_int_equal(bkt_pointer_userblock(path), 0);
+}
+
+/* Only where HDF5 looks, and behind an HDF5 file's signature there is nothing to look for. */
+static void elsewhere_it_is_no_pointer(void **state)
+{
+    (void)state;
+    static const size_t places[] = {1, 511, 1536, 2047};
+    static const char   nothing[4096];
+    for (size_t i = 0; i < BKT_COUNT(places); i++) {
+        write_file(nothing, sizeof nothing);
+        overwrite(places[i], HEAD "s3://b/x\n");
+        assert_false(bkt_pointer_is(path));
+    }
+    write_file(nothing, sizeof nothing);
+    overwrite(512, "\x89HDF\r\n\x1a\n");
+    overwrite(1024, HEAD "s3://b/x\n");
+    assert_false(bkt_pointer_is(path));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_user_block_lies_before_it), cmocka_unit_test(elsewhere_it_is_no_pointer),
+                                       cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
                                        cmocka_unit_test(a_relative_path_counts_from_its_folder),
                                        cmocka_unit_test(other_files_and_bad_ones)};
     return cmocka_run_group_tests(tests, setup, teardown);
