@@ -4,6 +4,7 @@
 
 #include "dataset.h"
 #include "native.h"
+#include "xfer.h"
 
 void bkt_dsel_fini(struct bkt_dsel *s)
 {
@@ -103,9 +104,11 @@ static hid_t dataset_in_memory(hid_t file, hid_t type, size_t n)
 /* There is no public call that evaluates the expression, so HDF5 writes the elements with it to a file in memory. */
 int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_alone(dxpl, &list, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(1 << 20);
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = file < 0 ? file : dataset_in_memory(file, mem_type, n);
-    if (dset < 0 || H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, dxpl, elems) < 0 ||
+    if (dset < 0 || H5Dwrite(dset, mem_type, H5S_ALL, H5S_ALL, list, elems) < 0 ||
         H5Dread(dset, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elems) < 0)
         return bkt_h5err_capture(err, "the data transform");
     return BKT_OK;

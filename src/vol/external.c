@@ -9,6 +9,7 @@
 #include "dataset.h"
 #include "native.h"
 #include "num.h"
+#include "xfer.h"
 
 #define ORIGIN "${ORIGIN}"
 
@@ -233,9 +234,11 @@ static int transfer_local(struct bkt_vobj *o, const struct raws *r, const struct
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t dxpl = H5I_INVALID_HID;
     BKT_PASS(twin(o, r, &file, &dset, err));
-    int rc = t->write ? PASS_ON(err, H5Dwrite(dset, t->mem_type, t->mem_space, t->file_space, t->dxpl, t->buf), "writing external files")
-                      : PASS_ON(err, H5Dread(dset, t->mem_type, t->mem_space, t->file_space, t->dxpl, t->buf), "reading external files");
+    BKT_PASS(bkt_xfer_alone(t->dxpl, &dxpl, err));
+    int rc = t->write ? PASS_ON(err, H5Dwrite(dset, t->mem_type, t->mem_space, t->file_space, dxpl, t->buf), "writing external files")
+                      : PASS_ON(err, H5Dread(dset, t->mem_type, t->mem_space, t->file_space, dxpl, t->buf), "reading external files");
     return blame(r, t->write, rc, err);
 }
 

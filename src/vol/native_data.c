@@ -9,11 +9,14 @@
 #include "convert.h"
 #include "kept_filters.h"
 #include "native.h"
+#include "xfer.h"
 
 int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
                             struct bkt_err *err)
 {
-    return PASS_ON(err, H5Dread(o->native_id, mem_type, mem_space, file_space, dxpl, buf), "reading a dataset of another file");
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
+    return PASS_ON(err, H5Dread(o->native_id, mem_type, mem_space, file_space, list, buf), "reading a dataset of another file");
 }
 
 static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
@@ -49,10 +52,12 @@ int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, st
 
 int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
 {
-    struct bkt_h5err_print print = {.off = false};
+    struct bkt_h5err_print            print = {.off = false};
+    BKT_CLEANUP(bkt_hid_closep) hid_t list  = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
     if (args->op_type != H5VL_NATIVE_DATASET_CHUNK_ITER) /* which calls the program back */
         bkt_h5err_mute(&print);
-    herr_t rc = H5VLdataset_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL);
+    herr_t rc = H5VLdataset_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, list, NULL);
     if (rc < 0)
         rc = bkt_h5err_capture(err, "a call on a dataset of a plain HDF5 file");
     bkt_h5err_unmute(&print);

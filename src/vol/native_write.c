@@ -7,6 +7,7 @@
 #include "kept_filters.h"
 #include "native.h"
 #include "native_data.h"
+#include "xfer.h"
 
 /* A type for HDF5's own connector: a committed type of the plain file is what it is, one of a domain only its description. */
 static hid_t plain_type(hid_t type)
@@ -43,7 +44,9 @@ int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl,
 int bkt_native_dataset_write(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
                              struct bkt_err *err)
 {
-    return PASS_ON(err, H5Dwrite(o->native_id, mem_type, mem_space, file_space, dxpl, buf), "H5Dwrite");
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
+    return PASS_ON(err, H5Dwrite(o->native_id, mem_type, mem_space, file_space, list, buf), "H5Dwrite");
 }
 
 int bkt_native_dataset_specific(struct bkt_vobj *o, H5VL_dataset_specific_args_t *args, struct bkt_err *err)

@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "file.h"
 #include "native.h"
+#include "xfer.h"
 
 #define MAX_DEPTH 16 /* virtual datasets of virtual datasets; a dataset that is its own source ends here */
 
@@ -502,8 +503,11 @@ static int run(const struct view *v, struct transfer *t, hid_t mem_space, hid_t 
 int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void *buf,
                          struct bkt_err *err)
 {
-    struct transfer t = {.write = write, .mem_type = mem_type, .dxpl = dxpl, .buf = buf};
+    struct transfer t = {.write = write, .mem_type = mem_type, .buf = buf};
     struct view     v;
+    BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID; /* which sources a process reads is up to its selection */
+    BKT_PASS(bkt_xfer_alone(dxpl, &alone, err));
+    t.dxpl = alone;
     BKT_PASS(go_deeper(err));
     int rc = view_init(&v, o, err);
     if (rc == BKT_OK)
