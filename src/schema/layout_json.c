@@ -352,20 +352,28 @@ static int emit_chunks(const struct bkt_layout *l, json_t *j)
     return BKT_OK;
 }
 
+/* Whether rows of the chunk table name files.  HSDS takes the file of one row for all HDF5 chunks of one of its own, so that each
+ * must be one then. */
+static bool rows_name_files(const struct bkt_layout *l)
+{
+    return l->cls == BKT_D_CHUNKED_REF_INDIRECT && !l->file_uri && !l->n_segments;
+}
+
 /* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each: whole multiples, the last dimensions
- * first, as long as the dataset is larger. */
+ * first, as long as the dataset is larger.  Their offsets go from one of its servers to another in one URL of 8,190 bytes. */
 static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
 {
-    const uint64_t least = 1U << 20;
-    uint64_t       bytes = d->type->size ? d->type->size : 128;
+    const uint64_t least = 1U << 20, most = 256;
+    uint64_t       bytes = d->type->size ? d->type->size : 128, n = 1;
     memcpy(dims, d->layout.dims, sizeof d->layout.dims);
     for (unsigned i = 0; i < d->layout.rank; i++)
         if (!bkt_mul_u64(bytes, dims[i], &bytes))
             return;
     for (unsigned i = d->layout.rank; i-- > 0;)
-        while (bytes < least && dims[i] < d->space.dims[i]) {
+        while (bytes < least && n < most && dims[i] < d->space.dims[i]) {
             dims[i] *= 2;
             bytes *= 2;
+            n *= 2;
         }
 }
 
@@ -402,9 +410,11 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
         BKT_PASS(set_dims(j, "dims", l->dims, l->rank));
         return emit_chunks(l, j);
     }
-    hyper_chunk(d, top_dims);
+    if (!rows_name_files(l))
+        hyper_chunk(d, top_dims);
     BKT_PASS(set_dims(j, "dims", top_dims, l->rank));
-    BKT_PASS(set_dims(j, "hyper_dims", l->dims, l->rank));
+    if (!rows_name_files(l))
+        BKT_PASS(set_dims(j, "hyper_dims", l->dims, l->rank));
     return bkt_json_set(j, "chunk_table", json_string(l->chunk_table.text));
 }
 

@@ -1,5 +1,5 @@
 """Claims about h5bucket: load.  Run by tool.py; forms of files and --extend have tests of their own in test/h5tests."""
-import os, signal, subprocess
+import array, json, math, os, subprocess
 
 from bed import dir_only, fails, ok
 
@@ -65,3 +65,57 @@ def test_locks_follow_the_environment(b):
             assert judge == refused == (got.returncode != 0), (value, judge, got.stderr)
         fcntl.flock(h, fcntl.LOCK_SH)  # another reader
         ok(b.run("load", f, b.new(), env=DEFAULT))
+
+
+def values(b, name, dset, domain=True):
+    """A dataset's 4-byte integers, as h5dump reads them."""
+    out = os.path.join(b.tmp, "values")
+    env = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"} if domain else {}
+    ok(b.run_any(os.path.join(b.bin, "h5dump"), "-b", "LE", "-o", out, "-d", dset, name, env={**env, "H5BUCKET_ALLOW": "file://" + b.tmp}))
+    return array.array("i", open(out, "rb").read()).tolist()
+
+
+def document(b, d, path):
+    return json.load(open(b.object_of(d, path)))
+
+
+@dir_only
+def test_rows_that_name_files_are_hdf5_chunks_to_hsds(b):
+    """HSDS takes one file for all HDF5 chunks of one of its chunks, so each of its chunks must be one of them."""
+    if not b.odd:
+        return
+    f, d = [os.path.join(b.tmp, f"step{i}.h5") for i in range(4)], b.new()
+    for i in range(4):
+        ok(b.run_any(b.odd, "step", f[i], str(i)))
+    want = [v for i in range(4) for v in range(100000 * i, 100000 * i + 24000)]
+    ok(b.run("load", "--link", "--extend", "0", *f[:2], d))
+    doc = document(b, d, "/v")
+    layout = doc["creationProperties"]["layout"]
+    assert layout["class"] == "H5D_CHUNKED_REF_INDIRECT" and "file_uri" not in layout and "hyper_dims" not in layout, layout
+    assert layout["dims"] == doc["layout"]["dims"] == [1, 6000], doc
+    assert values(b, d, "/v") == want[:48000]
+    # a domain of an older version, whose rows name files in spite of hyper_dims
+    layout["dims"] = doc["layout"]["dims"] = [8, 6000]
+    layout["hyper_dims"] = [1, 6000]
+    json.dump(doc, open(b.object_of(d, "/v"), "w"))
+    assert values(b, d, "/v") == want[:48000]
+    ok(b.run("load", "--link", "-a", "--extend", "0", *f[2:], d))
+    assert values(b, d, "/v") == want
+    assert b.json("verify", "--deep", d, env={"H5BUCKET_ALLOW": "file://" + b.tmp})[0]["problems"] == []
+
+
+@dir_only
+def test_small_chunks_are_few_in_a_chunk_of_hsds(b):
+    """Their offsets go through one URL."""
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "small.h5"), b.new()
+    ok(b.run_any(b.odd, "small", f))
+    ok(b.run("load", "--link", f, d))
+    for path, chunk in (("/line", [16]), ("/tiles", [8, 8]), ("/time", [1])):
+        doc = document(b, d, path)
+        layout = doc["creationProperties"]["layout"]
+        assert layout["hyper_dims"] == chunk and layout["dims"] == doc["layout"]["dims"], doc
+        assert all(a % c == 0 for a, c in zip(layout["dims"], chunk)), layout
+        assert math.prod(layout["dims"]) == 256 * math.prod(chunk), layout
+        assert values(b, d, path) == values(b, f, path, domain=False), path
