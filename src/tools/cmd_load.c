@@ -20,6 +20,7 @@ static const struct bkt_opt opts[] = {
     {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
+    {0, "ignore-errors", NULL, "leave out what can't be read, name it, and give exit code 1", NULL},
     {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
     {0, "retries", "N", "how often a request is sent again (setting retries)", NULL},
     {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
@@ -39,6 +40,7 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->no_clobber = bkt_tool_has(t, "no-clobber") > 0;
     o->no_data    = bkt_tool_has(t, "nodata") > 0;
     o->no_snapshot = bkt_tool_has(t, "no-snapshot") > 0;
+    o->ignore     = bkt_tool_has(t, "ignore-errors") > 0;
     o->verbose    = bkt_tool_has(t, "verbose") > 0;
     o->driver     = bkt_tool_opt(t, "filedriver");
     return bkt_tool_number(t, "extend-offset", 0, INT64_MAX, &o->extend_offset) && bkt_tool_number(t, "jobs", 1, 256, &o->jobs);
@@ -100,7 +102,9 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     if (o->verbose)
         fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
                 (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
-    return BKT_EXIT_OK;
+    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu things of %s that can't be read", domain,
+                                        (unsigned long long)l.n_left_out, source ? source : "the map")
+                        : BKT_EXIT_OK;
 }
 
 static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
@@ -156,7 +160,7 @@ static int each_of(struct each *e, struct load_options *o)
         return bkt_tool_fail(e->t, "no process could be made");
     if (left || interrupt_check(NULL) < 0)
         return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded", failed, n) : BKT_EXIT_OK;
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or not as a whole", failed, n) : BKT_EXIT_OK;
 }
 
 static int run(struct bkt_tool *t)
@@ -182,6 +186,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_usage(t, "--append changes a domain that exists, --no-clobber leaves it: only one of them");
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
         return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
+    if (o.ignore && o.extend)
+        return bkt_tool_usage(t, "--ignore-errors doesn't go with --extend: a file that can't be read as a whole is left out there");
     if (!info)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
@@ -210,6 +216,8 @@ const struct bkt_verb bkt_verb_load = {
             "Virtual datasets stay virtual. With --link and --flatten-vds, one whose mappings begin and end at borders of its\n"
             "sources' chunks becomes a chunked one that refers to these, as the sources are now; if it can't, it stays virtual\n"
             "and the reason is told.\n\n"
+            "What can't be read makes the load fail; with --ignore-errors objects and attributes that can't be are named and left\n"
+            "out, the rest is loaded, and the exit code is 1.\n\n"
             "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
             "With --extend, datasets that have the dimension grow by each source, coordinate variables too; all others must\n"
             "hold the same values in all sources. Attributes, groups and links stay as the first source has them, but units,\n"

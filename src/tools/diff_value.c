@@ -7,7 +7,7 @@
 #include "h5.h"
 #include "num.h"
 #include "tree_impl.h"
-
+#include "vol.h"
 
 static bool same(hid_t type, const char *a, const char *b);
 
@@ -190,6 +190,8 @@ static bool same(hid_t type, const char *a, const char *b)
     }
 }
 
+bool bkt_diff_same(hid_t type, const void *a, const void *b) { return same(type, a, b); }
+
 /* How many of @p n elements differ, and the first of them. */
 static uint64_t count(const struct tree_mem *m, const char *a, const char *b, size_t n, uint64_t *first)
 {
@@ -304,8 +306,36 @@ static void tell(struct bkt_diff *d, const struct sides *k, uint64_t n, const ch
                   rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
 }
 
-/* Whether that element differs; trouble (nothing was ever written, say) is none. */
-static bool differs(const struct bkt_diff *d, const struct sides *k, const hsize_t *at)
+/* ---- what is stored ---- */
+
+/* A plain file's, under our connector. */
+static bool is_of_hdf5(hid_t dset)
+{
+    const struct bkt_vobj *o = H5VLobject(dset);
+    return o && o->native_id >= 0;
+}
+
+/* Elements that were never written are alike, so that one of them tells. */
+enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN }; /* TOLD: the same, by the creation lists: HDF5 can't read them */
+
+/* HDF5 reads none with a fill value of variable length from a file that is open for reading only. */
+static bool same_fills(const struct sides *k)
+{
+    BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
+    size_t                       n   = H5Tget_size(k->m.in);
+    BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1), *y = x ? x + n + 1 : NULL;
+    if (!x || !k->m.is_var || one < 0)
+        return false;
+    bool here = tree_fill_of(k->a, k->m.in, x), there = tree_fill_of(k->b, k->mb.in, y), is = here && there && same(k->m.in, x, y);
+    if (here)
+        (void)H5Treclaim(k->m.in, one, H5P_DEFAULT, x);
+    if (there)
+        (void)H5Treclaim(k->mb.in, one, H5P_DEFAULT, y);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return is;
+}
+
+static enum holes compare_hole(const struct bkt_diff *d, const struct sides *k, const hsize_t *at)
 {
     struct bkt_err  why   = {.n = 0};
     struct bkt_diff quiet = {.t = d->t, .quiet = true, .err = &why};
@@ -315,43 +345,115 @@ static bool differs(const struct bkt_diff *d, const struct sides *k, const hsize
     memcpy(one.at.at, at, one.at.rank * sizeof *at);
     for (unsigned i = 0; i < one.at.rank; i++)
         one.at.count[i] = 1;
-    return compare_block(&quiet, &one) < 0 || one.bad;
+    if (compare_block(&quiet, &one) == BKT_OK)
+        return one.bad ? HOLES_DIFFER : HOLES_SAME;
+    return same_fills(k) ? HOLES_TOLD : HOLES_UNKNOWN;
 }
 
-/* The chunks that one side or the other has stored, where elements that were never written are the same in both. */
-static bool stored(const struct bkt_diff *d, struct sides *k, uint64_t elems, struct tree_chunks *c)
+static double volume(const struct tree_chunks *c)
 {
-    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks other = {.v = NULL};
-    const struct bkt_blocks                          whole = k->at;
-    hsize_t                                          hole[H5S_MAX_RANK];
-    if (!tree_chunks_listable(k->a, false) || !tree_chunks_listable(k->b, false) || !tree_chunks_list(k->a, false, c) ||
-        !tree_chunks_list(k->b, false, &other) || memcmp(c->cdims, other.cdims, c->rank * sizeof *c->cdims) != 0 ||
-        tree_chunks_join(c, &other) < 0 || !tree_chunks_hole(c, hole) || differs(d, k, hole))
-        return false;
-    bkt_blocks_begin(&k->at, c->rank, whole.dims, c->cdims, elems);
-    tree_chunks_to_blocks(c, &k->at);
-    return true;
+    double n = 1;
+    for (unsigned i = 0; i < c->rank; i++)
+        n *= (double)c->cdims[i];
+    return n;
+}
+
+/* Both in one shape of chunks, the smaller one where that is possible, and joined in @p a. */
+static bool join(struct tree_chunks *a, struct tree_chunks *b)
+{
+    if (a->no_grid || b->no_grid) {
+        struct tree_chunks none = *a;
+        if (a->no_grid) {
+            *a = *b;
+            *b = none;
+        }
+        return true;
+    }
+    if (memcmp(a->cdims, b->cdims, a->rank * sizeof *a->cdims) != 0) {
+        struct tree_chunks *small = volume(a) <= volume(b) ? a : b, *large = small == a ? b : a;
+        if (tree_chunks_regrid(large, small) < 0 && tree_chunks_regrid(small, large) < 0)
+            return false;
+    }
+    return tree_chunks_join(a, b) == BKT_OK;
+}
+
+/* The block of one chunk, as far as it lies in the extent. */
+static void goto_chunk(struct sides *k, const struct tree_chunks *c, uint64_t index)
+{
+    struct bkt_blocks *b = &k->at;
+    tree_chunk_offset(c, index, b->at);
+    b->n = 1;
+    for (unsigned i = 0; i < b->rank; i++)
+        b->n *= b->count[i] = bkt_min_u64(c->cdims[i], b->dims[i] - b->at[i]);
+}
+
+/* What neither side has stored, where that differs. */
+static void count_holes(struct sides *k, const struct tree_chunks *c, const hsize_t *hole)
+{
+    uint64_t n = 1, first;
+    for (unsigned i = 0; i < k->at.rank; i++)
+        n *= k->at.dims[i];
+    for (size_t i = 0; i < c->n; i++) {
+        goto_chunk(k, c, c->v[i].index);
+        n -= k->at.n;
+    }
+    memcpy(k->at.at, hole, k->at.rank * sizeof *hole);
+    first    = number_of(&k->at, 0);
+    k->first = k->bad ? bkt_min_u64(k->first, first) : first;
+    k->bad += n;
+}
+
+static int compare_chunks(struct bkt_diff *d, struct sides *k, const struct tree_chunks *c, bool by_chunk)
+{
+    for (size_t i = 0, n; i < c->n; i += n) {
+        n = by_chunk ? 1 : tree_chunks_of_block(c, i);
+        if (by_chunk)
+            goto_chunk(k, c, c->v[i].index);
+        else
+            bkt_blocks_goto(&k->at, c->v[i].block);
+        BKT_PASS(compare_block(d, k));
+    }
+    return BKT_OK;
+}
+
+/* The chunks that one side or the other has stored, and one element of what neither has.  1: done, 0: that can't be told. */
+static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
+{
+    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c = {.v = NULL}, other = {.v = NULL};
+    const struct bkt_blocks                          whole               = k->at;
+    hsize_t                                          hole[H5S_MAX_RANK] = {0};
+    if (!tree_chunks_listable(k->a, false) || !tree_chunks_listable(k->b, false) || !tree_chunks_list(k->a, false, &c) ||
+        !tree_chunks_list(k->b, false, &other) || !join(&c, &other) || (!c.no_grid && !tree_chunks_hole(&c, hole)))
+        return 0;
+    enum holes holes = compare_hole(d, k, hole);
+    if (holes == HOLES_UNKNOWN)
+        return 0;
+    if (!c.no_grid) {
+        bkt_blocks_begin(&k->at, c.rank, whole.dims, c.cdims, elems);
+        tree_chunks_to_blocks(&c, &k->at);
+    }
+    int rc = compare_chunks(d, k, &c, holes != HOLES_SAME);
+    if (rc == BKT_OK && holes == HOLES_DIFFER)
+        count_holes(k, &c, hole);
+    return rc < 0 ? rc : 1;
 }
 
 /* In blocks of whole chunks. */
 static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
 {
-    BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c    = {.v = NULL};
-    BKT_CLEANUP(h5_closep) hid_t                     dcpl = H5Dget_create_plist(k->a);
-    const uint64_t elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.in);
-    hsize_t        dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
-    int            rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(k->a);
+    const uint64_t               elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.in);
+    hsize_t                      dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    int                          rank = H5Sget_simple_extent_dims(space, dims, NULL);
     if (rank < 0 || dcpl < 0)
         return h5_fail(d->err, "asking for an extent");
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
     bkt_blocks_begin(&k->at, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
     struct bkt_blocks whole = k->at;
-    if (chunked && bkt_blocks_all(&whole) > 1 && stored(d, k, elems, &c)) {
-        for (size_t i = 0; i < c.n; i += tree_chunks_of_block(&c, i)) {
-            bkt_blocks_goto(&k->at, c.v[i].block);
-            BKT_PASS(compare_block(d, k));
-        }
-        return BKT_OK;
+    if (bkt_blocks_all(&whole) > 1 || (chunked && k->m.is_var && (is_of_hdf5(k->a) || is_of_hdf5(k->b)))) {
+        int rc = compare_stored(d, k, elems);
+        if (rc != 0)
+            return rc < 0 ? rc : BKT_OK;
     }
     k->at = whole;
     do {

@@ -75,6 +75,12 @@ int h5_fail(struct bkt_err *err, const char *what)
     BKT_FAIL(err, BKT_EHDF5, "%s", what);
 }
 
+int h5_unreadable(struct bkt_err *err, const char *what)
+{
+    int rc = h5_fail(err, what);
+    return rc == BKT_EHDF5 ? BKT_EFORMAT : rc;
+}
+
 int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err)
 {
     *out = H5Fopen(name, H5F_ACC_RDONLY, fapl);

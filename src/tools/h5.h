@@ -12,6 +12,9 @@ void h5_closep(hid_t *id);
 /** After an HDF5 call failed: its innermost message into @p err; gives BKT_EHDF5.  @p what says what was tried. */
 int h5_fail(struct bkt_err *err, const char *what);
 
+/** The same where what is stored can't be read: gives BKT_EFORMAT. */
+int h5_unreadable(struct bkt_err *err, const char *what);
+
 /** H5Fopen() for reading with a given access list, quiet.  BKT_ENOENT, BKT_EHDF5. */
 BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err);
 

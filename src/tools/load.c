@@ -76,6 +76,14 @@ static void done(void *arg, const char *path, H5I_type_t type)
         progress_line(l->progress, "%s", path);
 }
 
+static void left_out(void *arg, const char *path, const char *attr, const struct bkt_err *why)
+{
+    struct load *l = arg;
+    l->n_left_out++;
+    progress_note(l->progress, "%s%s%s: left out: %s%s%s", path, attr ? ": attribute " : "", attr ? attr : "",
+                  why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "it can't be read");
+}
+
 /* ---- what an interrupted load left ---- */
 
 /* Delete the objects of a domain that never came to be. */
@@ -239,7 +247,8 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
 struct tree_options load_tree_options(struct load *l)
 {
     return (struct tree_options){.hooks      = {.arg = l, .shape = shape, .data = data,
-                                                .tell = load_tell, .open_beside = load_open_beside, .done = done},
+                                                .tell = load_tell, .open_beside = load_open_beside, .done = done,
+                                                .left_out = l->o->ignore ? left_out : NULL},
                                  .src_native = true,
                                  .no_data    = l->o->no_data};
 }

@@ -11,7 +11,7 @@
 #include "vol.h"
 
 struct load_options {
-    bool        link, flatten, append, no_clobber, no_data, no_snapshot, verbose;
+    bool        link, flatten, append, no_clobber, no_data, no_snapshot, ignore, verbose;
     const char *link_path;     /* what references call the file instead of its name */
     const char *driver;
     const char *extend;        /* append along this dimension */
@@ -33,6 +33,7 @@ struct load {
     struct progress           *progress;
     uint64_t                   n_linked, n_copied;
     uint64_t                   due; /* progress->bytes when the dataset under way is done */
+    uint64_t                   n_left_out; /* with ignore: what can't be read */
     bool                       told_allow;
     bool                       journal; /* one is stored (load_journal_write()) */
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (load_flat.h) */

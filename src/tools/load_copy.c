@@ -41,7 +41,8 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
         b->reads[i] = (struct source_read){b->chunks[i].addr, b->chunks[i].size, b->bytes + at};
         at += b->chunks[i].size;
     }
-    return source_read(l->src, b->reads, b->n, err);
+    int rc = source_read(l->src, b->reads, b->n, err);
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc; /* whatever the reason: it can't be read */
 }
 
 static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey_chunk *c, const void *bytes)
@@ -87,7 +88,7 @@ int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct b
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
     BKT_CLEANUP(h5_closep) hid_t           dcpl = H5Dget_create_plist(src);
     if (type < 0 || dcpl < 0)
-        return h5_fail(err, "asking for a datatype");
+        return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
     if (H5Pget_layout(dcpl) != H5D_CHUNKED || tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0 ||

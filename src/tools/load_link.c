@@ -219,7 +219,7 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
     if (type < 0)
-        return h5_fail(err, "asking for a datatype");
+        return h5_unreadable(err, "asking for a datatype");
     if (!bkt_filters_agree(src, dst)) {
         load_tell(l, path, "copied: HDF5 gives the copy other parameters of filters");
         return 0;

@@ -180,7 +180,7 @@ int survey_dataset(const struct source *src, hid_t dset, struct survey *out, str
     memset(out, 0, sizeof *out);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
     if (dcpl < 0 || rank < 0)
-        return h5_fail(err, "looking at a dataset");
+        return h5_unreadable(err, "looking at a dataset");
     out->rank = (unsigned)rank;
     for (int d = 0; d < rank; d++)
         out->dims[d] = dims[d];
@@ -200,5 +200,5 @@ int survey_dataset(const struct source *src, hid_t dset, struct survey *out, str
         rc = survey_contiguous(dset, out);
     if (rc < 0)
         survey_fini(out);
-    return rc;
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc;
 }

@@ -34,7 +34,7 @@ struct survey {
     const char          *missing;    /* EXTERNAL: a file of it that isn't there; NULL: none */
 };
 
-/** Look at one open dataset of a source; survey_fini(). */
+/** Look at one open dataset of a source; survey_fini().  BKT_EFORMAT: it can't be read, whatever the reason. */
 BKT_NODISCARD int survey_dataset(const struct source *src, hid_t dset, struct survey *out, struct bkt_err *err);
 void              survey_fini(struct survey *s);
 

@@ -29,6 +29,15 @@ void tree_tell(const struct tree *t, const char *path, const char *fmt, ...)
     t->o->hooks.tell(t->o->hooks.arg, path, text);
 }
 
+bool tree_leaves_out(const struct tree *t, const char *path, const char *attr, int rc, struct bkt_err *err)
+{
+    if (rc != BKT_EFORMAT || !t->o->hooks.left_out)
+        return false;
+    t->o->hooks.left_out(t->o->hooks.arg, path, attr, err);
+    bkt_err_clear(err);
+    return true;
+}
+
 /* ---- places ---- */
 
 static void place_free(void *v)
@@ -57,7 +66,7 @@ static int remember(struct tree *t, hid_t src, const char *path, hid_t held, str
         BKT_NOMEM(err);
     }
     p->held = path ? H5I_INVALID_HID : held;
-    int rc  = H5Oget_info3(src, &info, H5O_INFO_BASIC) < 0 ? h5_fail(err, "asking for an object's token")
+    int rc  = H5Oget_info3(src, &info, H5O_INFO_BASIC) < 0 ? h5_unreadable(err, "asking for an object's token")
                                                           : bkt_map_put(t->places, &info.token, sizeof info.token, p, NULL);
     if (rc < 0)
         place_free(p);
@@ -84,8 +93,11 @@ static int copy_type(struct tree *t, hid_t src, hid_t group, const char *name, c
     BKT_CLEANUP(h5_closep) hid_t tcpl = H5Tget_create_plist(src);
     hid_t                        copy = H5Tcopy(src);
     herr_t                       rc   = -1;
-    if (copy >= 0 && tcpl >= 0)
-        rc = name ? H5Tcommit2(group, name, copy, lcpl, tcpl, H5P_DEFAULT) : H5Tcommit_anon(group, copy, tcpl, H5P_DEFAULT);
+    if (copy < 0 || tcpl < 0) {
+        h5_closep(&copy);
+        return h5_unreadable(err, "reading a committed datatype");
+    }
+    rc = name ? H5Tcommit2(group, name, copy, lcpl, tcpl, H5P_DEFAULT) : H5Tcommit_anon(group, copy, tcpl, H5P_DEFAULT);
     if (rc < 0) {
         rc = h5_fail(err, "committing a datatype");
         h5_closep(&copy);
@@ -174,7 +186,7 @@ static int value_link(hid_t src, hid_t dst, const struct named *l, hid_t lcpl, s
     if (!value)
         BKT_NOMEM(err);
     if (H5Lget_val(src, l->name, value, l->info.u.val_size, H5P_DEFAULT) < 0)
-        return h5_fail(err, "reading a link");
+        return h5_unreadable(err, "reading a link");
     herr_t rc;
     if (l->info.type == H5L_TYPE_SOFT) {
         rc = H5Lcreate_soft(value, dst, l->name, lcpl, H5P_DEFAULT);
@@ -194,7 +206,9 @@ static int copy_group(struct tree *t, hid_t src, hid_t dst, const char *path, st
 static int new_group(struct tree *t, hid_t src, hid_t at, const char *name, const char *path, hid_t lcpl, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t gcpl = H5Gget_create_plist(src);
-    BKT_CLEANUP(h5_closep) hid_t dst  = gcpl < 0 ? -1 : H5Gcreate2(at, name, lcpl, gcpl, H5P_DEFAULT);
+    if (gcpl < 0)
+        return h5_unreadable(err, "opening a group");
+    BKT_CLEANUP(h5_closep) hid_t dst = H5Gcreate2(at, name, lcpl, gcpl, H5P_DEFAULT);
     if (dst < 0)
         return h5_fail(err, "making a group");
     BKT_PASS(remember(t, src, path, H5I_INVALID_HID, err)); /* before its members: they may link back */
@@ -228,7 +242,7 @@ static int hard_link(struct tree *t, hid_t src, hid_t dst, const char *name, con
 {
     BKT_CLEANUP(h5_closep) hid_t obj = H5Oopen(src, name, H5P_DEFAULT);
     if (obj < 0)
-        return h5_fail(err, "opening an object");
+        return h5_unreadable(err, "opening an object");
     struct tree_place *p = tree_place_of(t, obj);
     if (!p)
         return new_object(t, obj, dst, name, path, lcpl, err);
@@ -256,6 +270,16 @@ static int merge(struct tree *t, hid_t src, hid_t dst, const struct named *l, co
     return copy_group(t, a, b, path, err);
 }
 
+/* Something of it could not be read or stored: of what is left out no half stays. */
+static int without(struct tree *t, hid_t dst, const char *name, const char *path, int rc, struct bkt_err *err)
+{
+    if (!tree_leaves_out(t, path, NULL, rc, err))
+        BKT_FAIL(err, rc, "%s", path);
+    if (H5Lexists(dst, name, H5P_DEFAULT) > 0 && H5Ldelete(dst, name, H5P_DEFAULT) < 0)
+        return h5_fail(err, path);
+    return BKT_OK;
+}
+
 static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
@@ -268,9 +292,7 @@ static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l,
         return merge(t, src, dst, l, bkt_buf_str(&full), err);
     int rc = l->info.type == H5L_TYPE_HARD ? hard_link(t, src, dst, l->name, bkt_buf_str(&full), lcpl, err)
                                            : value_link(src, dst, l, lcpl, err);
-    if (rc < 0)
-        BKT_FAIL(err, rc, "%s", bkt_buf_str(&full));
-    return BKT_OK;
+    return rc < 0 ? without(t, dst, l->name, bkt_buf_str(&full), rc, err) : BKT_OK;
 }
 
 #define MAX_DEPTH 4000 /* groups in each other; 0.8 KiB of stack each */
@@ -285,10 +307,10 @@ static int copy_members(struct tree *t, hid_t src, hid_t dst, const char *path, 
     hsize_t                                  at    = 0;
     if (from < 0 || H5Gget_info(from, &info) < 0 || (gcpl = H5Gget_create_plist(from)) < 0 ||
         H5Pget_link_creation_order(gcpl, &order) < 0)
-        return h5_fail(err, "opening a group");
+        return h5_unreadable(err, "opening a group");
     BKT_PASS(tree_attributes(t, from, dst, path, err));
     if (H5Literate2(from, order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, list_link, &l) < 0)
-        return h5_fail(err, "listing a group");
+        return h5_unreadable(err, "listing a group"); /* those that were listed have no copies yet: it stays empty */
     for (size_t i = 0; i < l.n; i++)
         BKT_PASS(one_link(t, from, dst, &l.v[i], path, err));
     return BKT_OK;
@@ -301,7 +323,7 @@ static int copy_group(struct tree *t, hid_t src, hid_t dst, const char *path, st
     t->depth++;
     int rc = copy_members(t, src, dst, path, err);
     t->depth--;
-    return rc;
+    return rc < 0 && tree_leaves_out(t, path, NULL, rc, err) ? BKT_OK : rc;
 }
 
 static void tree_fini(struct tree *t)
@@ -315,6 +337,18 @@ static void tree_fini(struct tree *t)
     tree_outside_fini(t);
 }
 
+static int write_pending(struct tree *t, const struct tree_pending *p, struct bkt_err *err)
+{
+    if (t->o->hooks.left_out && H5Lexists(t->dst, p->path, H5P_DEFAULT) <= 0 && strcmp(p->path, "/") != 0)
+        return BKT_OK; /* it was left out meanwhile */
+    int rc = tree_write_pending(t, p, err);
+    if (rc == BKT_OK || (p->attr && tree_leaves_out(t, p->path, p->attr, rc, err)))
+        return BKT_OK;
+    if (p->attr)
+        BKT_FAIL(err, rc, "%s", p->path);
+    return without(t, t->dst, p->path, p->path, rc, err);
+}
+
 int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err *err)
 {
     BKT_CLEANUP(tree_fini) struct tree t    = {.src = src, .dst = dst, .o = o, .places = bkt_map_new()};
@@ -326,6 +360,6 @@ int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err
     BKT_PASS(remember(&t, root, "/", H5I_INVALID_HID, err));
     BKT_PASS(copy_group(&t, root, dst, "/", err));
     for (size_t i = 0; i < t.n_pending; i++)
-        BKT_TRY(err, tree_write_pending(&t, &t.pending[i], err), "%s", t.pending[i].path);
+        BKT_PASS(write_pending(&t, &t.pending[i], err));
     return BKT_OK;
 }

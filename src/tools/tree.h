@@ -17,13 +17,15 @@ struct tree_hooks {
     void *arg;
     /** Before a dataset is made: both ids may be replaced, for one of another shape.  May be NULL. */
     int (*shape)(void *arg, hid_t src_dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err);
-    /** The data of one dataset: 1: taken care of, 0: copy them, negative: failed.  May be NULL. */
+    /** The data of one dataset: 1: taken care of, 0: copy them, negative: failed (BKT_EFORMAT: can't be read).  May be NULL. */
     int (*data)(void *arg, hid_t src_dset, hid_t dst_dset, const char *path, struct bkt_err *err);
     /** Something that could not be kept; @p what is a sentence without a full stop.  May be NULL. */
     void (*tell)(void *arg, const char *path, const char *what);
     /** Open a file that references lead into, by the name that they have, with HDF5's native connector: *out is the caller's.  What
      *  is refused or fails makes null references of them.  May be NULL. */
     int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
+    /** Something that can't be read was left out: an object, its attribute (@p attr) or what else it holds.  NULL: that fails. */
+    void (*left_out)(void *arg, const char *path, const char *attr, const struct bkt_err *why);
     /** An object is done: for progress.  May be NULL. */
     void (*done)(void *arg, const char *path, H5I_type_t type);
 };
@@ -35,7 +37,7 @@ struct tree_options {
     bool              no_data;    /* --nodata */
 };
 
-/** Copy everything in @p src below @p dst (both open files or groups). */
+/** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source can't be read. */
 BKT_NODISCARD int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <H5VLconnector.h>
 
 #include "dataset.h"
+#include "external.h"
 #include "file_chunks.h"
 #include "list.h"
 #include "num.h"
@@ -68,16 +69,62 @@ static bool shape(hid_t dset, const struct bkt_vobj *o, struct tree_chunks *c)
     return true;
 }
 
+/* The objects of a domain's contiguous dataset. */
+static int of_object(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct tree_chunks *c     = arg;
+    uint64_t            index = 0;
+    for (unsigned d = 0; d < c->rank; d++) {
+        if (coord[d] >= c->grid[d])
+            return BKT_OK;
+        index = index * c->grid[d] + coord[d];
+    }
+    return add(c, index, info->size, info->filter_mask);
+}
+
+static bool list_objects(struct bkt_vobj *o, struct tree_chunks *c)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    struct bkt_dsetio     *io;
+    uint64_t               all = 1;
+    if (d->layout.cls != BKT_D_CHUNKED || d->layout.user_cls != BKT_D_CONTIGUOUS || d->space.rank == 0 || bkt_is_external(o))
+        return false;
+    c->rank = d->space.rank;
+    for (unsigned i = 0; i < c->rank; i++) {
+        c->cdims[i] = d->layout.dims[i];
+        c->grid[i]  = bkt_ceil_div(d->space.dims[i], d->layout.dims[i]);
+        if (!c->grid[i] || !bkt_mul_u64(all, c->grid[i], &all))
+            return false;
+    }
+    return bkt_dataset_io(o, &io, NULL) == BKT_OK && bkt_chunk_iter(io, of_object, c, NULL) == BKT_OK;
+}
+
+/* A dataset that isn't chunked. */
+static bool list_others(hid_t dset, struct bkt_vobj *o, struct tree_chunks *c)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    H5D_space_status_t           status;
+    if (dcpl < 0 || H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl) != 0)
+        return false;
+    if (o)
+        return list_objects(o, c);
+    c->no_grid = true;
+    return H5Dget_space_status(dset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
+}
+
 bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c)
 {
-    const struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
+    struct bkt_vobj *o = native ? NULL : H5VLobject(dset);
     if (o && o->native_id >= 0) { /* a plain file under our connector */
         native = true;
         dset   = o->native_id;
         o      = NULL;
     }
-    bool ok = (native || o) && shape(dset, o, c) &&
-              (native ? bkt_file_chunks(dset, of_file, c, NULL) == BKT_OK : H5Dchunk_iter(dset, H5P_DEFAULT, of_domain, c) >= 0);
+    if (!native && !o)
+        return false;
+    bool ok = shape(dset, o, c) ? (native ? bkt_file_chunks(dset, of_file, c, NULL) == BKT_OK
+                                          : H5Dchunk_iter(dset, H5P_DEFAULT, of_domain, c) >= 0)
+                                : list_others(dset, o, c);
     if (!ok) {
         (void)H5Eclear2(H5E_DEFAULT);
         tree_chunks_fini(c);
@@ -108,6 +155,52 @@ int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
     for (size_t i = 0; i < other->n; i++)
         BKT_PASS(add(c, other->v[i].index, other->v[i].size, other->v[i].mask));
     return BKT_OK;
+}
+
+#define MOST_CELLS ((size_t)1 << 22) /* 128 MiB of them */
+
+/* All cells from lo to hi. */
+static int add_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *hi)
+{
+    hsize_t at[H5S_MAX_RANK];
+    memcpy(at, lo, to->rank * sizeof *at);
+    for (bool more = true; more;) {
+        uint64_t index = 0;
+        for (unsigned d = 0; d < to->rank; d++)
+            index = index * to->grid[d] + at[d];
+        if (to->n >= MOST_CELLS)
+            return BKT_EUNSUP;
+        BKT_PASS(add(to, index, 0, 0));
+        more = false;
+        for (unsigned d = to->rank; d-- > 0 && !more;) {
+            more = at[d]++ < hi[d];
+            if (!more)
+                at[d] = lo[d];
+        }
+    }
+    return BKT_OK;
+}
+
+int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid)
+{
+    struct tree_chunks to = {.rank = grid->rank};
+    int                rc = BKT_OK;
+    memcpy(to.cdims, grid->cdims, sizeof to.cdims);
+    memcpy(to.grid, grid->grid, sizeof to.grid);
+    for (size_t i = 0; i < c->n && rc == BKT_OK; i++) {
+        hsize_t lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
+        tree_chunk_offset(c, c->v[i].index, lo);
+        for (unsigned d = 0; d < to.rank; d++) {
+            hi[d] = bkt_min_u64((lo[d] + c->cdims[d] - 1) / to.cdims[d], to.grid[d] - 1);
+            lo[d] /= to.cdims[d];
+        }
+        rc = add_cells(&to, lo, hi);
+    }
+    struct tree_chunks *old = rc < 0 ? &to : c;
+    tree_chunks_fini(old);
+    if (rc == BKT_OK)
+        *c = to;
+    return rc;
 }
 
 static int by_index(const void *a, const void *b)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "diff.h"
 #include "interrupt.h"
 #include "kept_filters.h"
 #include "num.h"
@@ -57,6 +58,7 @@ struct io {
     struct tree_mem  mem;
     const char      *path;
     size_t           n;
+    bool             no_holes; /* what isn't stored can't be read: HDF5 would have to put the fill value into a heap first */
 };
 
 static int move_block(const struct io *io, struct bkt_err *err)
@@ -68,7 +70,7 @@ static int move_block(const struct io *io, struct bkt_err *err)
     if (!in || (io->mem.has_ref && !out))
         BKT_NOMEM(err);
     if (H5Dread(io->src, io->mem.in, io->block, io->space, H5P_DEFAULT, in) < 0)
-        return h5_fail(err, "reading data");
+        return h5_unreadable(err, "reading data");
     if (out)
         rc = tree_translate(io->t, &io->mem, io->path, in, out, io->n, err);
     if (rc == BKT_OK && H5Dwrite(io->dst, io->mem.out, io->block, io->space, H5P_DEFAULT, out ? out : in) < 0)
@@ -98,18 +100,28 @@ static int move_whole(struct io *io, const struct bkt_blocks *b, struct bkt_err 
     return move_selected(io, err);
 }
 
-/* Whether an element that was never written is the same on both sides, byte by byte: then it need not be.  That no value was ever
- * given for it (reading fails) is the same, too. */
-static bool fills_agree(const struct io *io, const hsize_t *at)
+bool tree_fill_of(hid_t dset, hid_t type, void *out)
+{
+    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    H5D_fill_value_t             kind;
+    return dcpl >= 0 && H5Pfill_value_defined(dcpl, &kind) >= 0 && kind != H5D_FILL_VALUE_UNDEFINED &&
+           H5Pget_fill_value(dcpl, type, out) >= 0;
+}
+
+/* Whether an element that was never written is the same on both sides: then it need not be.  That no value was ever given for it
+ * (reading fails) is the same, too. */
+static bool fills_agree(struct io *io, const hsize_t *at)
 {
     size_t                       a = H5Tget_size(io->mem.in), b = H5Tget_size(io->mem.out);
     BKT_CLEANUP(bkt_freep) char *x = calloc(1, a + 1), *y = calloc(1, b + 1);
     BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
     if (!x || !y || a != b || one < 0 || H5Sselect_elements(io->space, H5S_SELECT_SET, 1, at) < 0)
         return false;
-    bool here  = H5Dread(io->src, io->mem.in, one, io->space, H5P_DEFAULT, x) >= 0;
-    bool there = H5Dread(io->dst, io->mem.out, one, io->space, H5P_DEFAULT, y) >= 0;
-    bool same  = here == there && memcmp(x, y, a) == 0;
+    bool here    = H5Dread(io->src, io->mem.in, one, io->space, H5P_DEFAULT, x) >= 0;
+    bool there   = H5Dread(io->dst, io->mem.out, one, io->space, H5P_DEFAULT, y) >= 0;
+    io->no_holes = !here && io->mem.is_var;
+    here         = here || (io->no_holes && tree_fill_of(io->src, io->mem.in, x));
+    bool same = here == there && (memcmp(x, y, a) == 0 || (here && !io->mem.has_ref && bkt_diff_same(io->mem.in, x, y)));
     if (here && io->mem.is_var)
         (void)H5Treclaim(io->mem.in, one, H5P_DEFAULT, x);
     if (there && io->mem.is_var)
@@ -136,6 +148,18 @@ static bool select_chunks(const struct io *io, const struct tree_chunks *c, cons
     return true;
 }
 
+/* @p n chunks of one block: all that they lie in where they are many boxes, or, where what isn't stored can't be read, some at once. */
+static int move_chosen(struct io *io, const struct bkt_blocks *b, const struct tree_chunks *c, const struct tree_chunk *v, size_t n,
+                       struct bkt_err *err)
+{
+    const size_t most = io->no_holes ? MAX_BOXES : n;
+    for (size_t k = 0; k < n; k += most) {
+        size_t m = bkt_min_u64(most, n - k);
+        BKT_PASS(select_chunks(io, c, b->dims, v + k, m) ? move_selected(io, err) : move_whole(io, b, err));
+    }
+    return BKT_OK;
+}
+
 /* Only the chunks that are stored.  1: done, 0: not possible, negative: failed. */
 static int move_stored(struct io *io, unsigned rank, const hsize_t *dims, uint64_t elems, struct bkt_err *err)
 {
@@ -143,14 +167,14 @@ static int move_stored(struct io *io, unsigned rank, const hsize_t *dims, uint64
     struct bkt_blocks                                b;
     hsize_t                                          hole[H5S_MAX_RANK];
     if (!tree_chunks_listable(io->src, io->t->o->src_native) || !tree_chunks_list(io->src, io->t->o->src_native, &c) ||
-        !tree_chunks_hole(&c, hole) || !fills_agree(io, hole))
+        c.no_grid || !tree_chunks_hole(&c, hole) || !fills_agree(io, hole))
         return 0;
     bkt_blocks_begin(&b, rank, dims, c.cdims, elems);
     tree_chunks_to_blocks(&c, &b);
     for (size_t i = 0, n; i < c.n; i += n) {
         n = tree_chunks_of_block(&c, i);
         bkt_blocks_goto(&b, c.v[i].block);
-        BKT_PASS(select_chunks(io, &c, dims, c.v + i, n) ? move_selected(io, err) : move_whole(io, &b, err));
+        BKT_PASS(move_chosen(io, &b, &c, c.v + i, n, err));
     }
     return 1;
 }
@@ -168,7 +192,8 @@ static int move_simple(struct io *io, hid_t dcpl, struct bkt_err *err)
             return BKT_OK;
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
     bkt_blocks_begin(&b, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
-    int rc = chunked && bkt_blocks_all(&b) > 1 ? move_stored(io, b.rank, dims, elems, err) : 0;
+    bool look = bkt_blocks_all(&b) > 1 || (chunked && io->mem.is_var && io->t->o->src_native);
+    int  rc   = look ? move_stored(io, b.rank, dims, elems, err) : 0;
     if (rc != 0)
         return rc < 0 ? rc : BKT_OK;
     do {
@@ -185,7 +210,9 @@ int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt
     BKT_CLEANUP(h5_closep) hid_t made  = H5Dget_create_plist(dst);
     struct io                    io    = {.t = t, .src = src, .dst = dst, .space = space, .block = -1, .path = path};
     io.mem.in = io.mem.out = -1;
-    if (type < 0 || space < 0 || dcpl < 0 || made < 0)
+    if (type < 0 || space < 0 || dcpl < 0)
+        return h5_unreadable(err, "opening a dataset");
+    if (made < 0)
         return h5_fail(err, "opening a dataset");
     if (H5Pget_layout(made) == H5D_VIRTUAL) /* its data are other datasets' */
         return BKT_OK;

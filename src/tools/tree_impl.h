@@ -39,6 +39,8 @@ void               tree_tell(const struct tree *t, const char *path, const char 
 struct tree_place *tree_place_of(const struct tree *t, hid_t obj);
 /** The value of a dataset (@p attr NULL) or attribute names objects: it is written when all have their places. */
 BKT_NODISCARD int  tree_postpone(struct tree *t, const char *path, const char *attr, struct bkt_err *err);
+/** After a failure with @p rc: whether that is something that can't be read, and is left out.  It is told then, *err is clear. */
+bool               tree_leaves_out(const struct tree *t, const char *path, const char *attr, int rc, struct bkt_err *err);
 /** The type to make something with: a committed one's copy, or a transient copy. */
 BKT_NODISCARD int tree_type(struct tree *t, hid_t src_type, hid_t *out, struct bkt_err *err);
 
@@ -87,10 +89,12 @@ struct tree_chunks {
     size_t             n, cap;
     unsigned           rank;
     bool               other_shape; /* they are stored in another one than H5Pget_chunk() says */
+    bool               no_grid;     /* nothing is stored, in chunks of no shape: cdims and grid say nothing */
     hsize_t            cdims[H5S_MAX_RANK], grid[H5S_MAX_RANK];
 };
-/** List them, in any order.  @p c: all zero; tree_chunks_fini().  @p native: an id of HDF5's own connector.
- *  @return false: it isn't chunked, or they can't be told; *c holds nothing then */
+/** List them, in any order.  @p c: all zero; tree_chunks_fini().  @p native: an id of HDF5's own connector.  Of a contiguous dataset
+ *  these are the objects of a domain; in a file nothing is stored (no_grid), or they can't be told.
+ *  @return false: they can't be told; *c holds nothing then */
 bool tree_chunks_list(hid_t dset, bool native, struct tree_chunks *c);
 void tree_chunks_fini(struct tree_chunks *c);
 /** Whether that takes few requests: chunks of version 1, unless there may be very many, and on a plain web server, are asked for
@@ -98,6 +102,9 @@ void tree_chunks_fini(struct tree_chunks *c);
 bool tree_chunks_listable(hid_t dset, bool native);
 /** Add those of another dataset with chunks of the same shape. */
 BKT_NODISCARD int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other);
+/** Make of the list one of chunks as @p grid has them: all that those of now lie in, some of them several times.  BKT_EUNSUP: they are
+ *  too many. */
+BKT_NODISCARD int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid);
 /** Where the chunk begins. */
 void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *offset);
 /** Where one begins that isn't stored; the list is put in order for that.  false: all are. */
@@ -108,6 +115,9 @@ void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b);
 size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i);
 
 /* ---- tree_data.c ---- */
+/** The fill value as the creation list has it: HDF5 can't read one of variable length from a file that is open for reading only.
+ *  @param out  a value of @p type, for H5Treclaim(); false: there is none */
+bool tree_fill_of(hid_t dset, hid_t type, void *out);
 /** Copy the elements of @p src to @p dst, which has the same extent. */
 BKT_NODISCARD int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err);
 

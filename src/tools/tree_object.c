@@ -61,7 +61,7 @@ static int copy_value(struct tree *t, hid_t src, hid_t dst, hid_t type, hid_t sp
     if (!v.in || !v.out)
         BKT_NOMEM(err);
     if (H5Aread(src, v.mem.in, v.in) < 0)
-        return h5_fail(err, "reading an attribute");
+        return h5_unreadable(err, "reading an attribute");
     if (v.mem.has_ref)
         BKT_PASS(tree_translate(t, &v.mem, path, v.in, v.out, v.n, err));
     return H5Awrite(dst, v.mem.out, v.out) < 0 ? h5_fail(err, "writing an attribute") : BKT_OK;
@@ -75,7 +75,7 @@ static int one_attribute(struct tree *t, hid_t src_obj, hid_t dst_obj, const cha
     BKT_CLEANUP(h5_closep) hid_t acpl  = src < 0 ? -1 : H5Aget_create_plist(src);
     BKT_CLEANUP(h5_closep) hid_t made  = H5I_INVALID_HID;
     if (type < 0 || space < 0 || acpl < 0)
-        return h5_fail(err, "opening an attribute");
+        return h5_unreadable(err, "opening an attribute");
     if (t->o->merge && H5Aexists(dst_obj, name) > 0)
         return BKT_OK;
     BKT_PASS(tree_type(t, type, &made, err));
@@ -93,6 +93,19 @@ static int one_attribute(struct tree *t, hid_t src_obj, hid_t dst_obj, const cha
     return tree_postpone(t, path, name, err);
 }
 
+/* One that can't be read is left out, or fails. */
+static int attribute_or_not(struct tree *t, hid_t src, hid_t dst, const char *name, const char *path, struct bkt_err *err)
+{
+    int rc = one_attribute(t, src, dst, name, path, err);
+    if (rc == BKT_OK)
+        return rc;
+    if (!tree_leaves_out(t, path ? path : "", name, rc, err))
+        BKT_FAIL(err, rc, "attribute %s", name);
+    if (H5Aexists(dst, name) > 0 && H5Adelete(dst, name) < 0)
+        return h5_fail(err, name);
+    return BKT_OK;
+}
+
 static void comment(hid_t src, hid_t dst, const struct tree *t, const char *path)
 {
     ssize_t                      n    = H5Oget_comment(src, NULL, 0);
@@ -102,7 +115,7 @@ static void comment(hid_t src, hid_t dst, const struct tree *t, const char *path
     (void)H5Eclear2(H5E_DEFAULT);
 }
 
-int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+static int all_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(names_fini) struct attr_names names = {0};
     H5O_info2_t                               info;
@@ -114,14 +127,20 @@ int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, stru
                                                               : H5Gget_create_plist(src);
     comment(src, dst, t, path ? path : "");
     if (H5Oget_info3(src, &info, H5O_INFO_NUM_ATTRS) < 0 || cpl < 0 || H5Pget_attr_creation_order(cpl, &order) < 0)
-        return h5_fail(err, "asking for attributes");
+        return h5_unreadable(err, "asking for attributes");
     if (info.num_attrs == 0)
         return BKT_OK;
     if (H5Aiterate2(src, order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, list_attr, &names) < 0)
-        return h5_fail(err, "listing attributes");
+        return h5_unreadable(err, "listing attributes");
     for (size_t i = 0; i < names.n; i++)
-        BKT_TRY(err, one_attribute(t, src, dst, names.v[i], path, err), "attribute %s", names.v[i]);
+        BKT_PASS(attribute_or_not(t, src, dst, names.v[i], path, err));
     return BKT_OK;
+}
+
+int tree_attributes(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+{
+    int rc = all_attributes(t, src, dst, path, err);
+    return rc < 0 && tree_leaves_out(t, path ? path : "", NULL, rc, err) ? BKT_OK : rc;
 }
 
 /* ---- datasets ---- */
@@ -135,7 +154,7 @@ int tree_dataset(struct tree *t, hid_t src, hid_t dst_group, const char *name, c
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(src);
     BKT_CLEANUP(h5_closep) hid_t made  = H5I_INVALID_HID;
     if (type < 0 || space < 0 || dcpl < 0)
-        return h5_fail(err, "opening a dataset");
+        return h5_unreadable(err, "opening a dataset");
     BKT_PASS(tree_type(t, type, &made, err));
     if (h->shape)
         BKT_PASS(h->shape(h->arg, src, path, &space, &dcpl, err));

@@ -114,3 +114,25 @@ def test_what_was_never_written_is_neither_copied_nor_compared(b):
     ok(b.run_any(b.sparse, "make-filled", d, env=ours))
     ok(b.run("get", d, g))
     ok(b.run_any(b.sparse, "check-filled", g))
+
+
+def test_what_neither_side_has_stored_is_equal(b):
+    """2^45 bytes, contiguous and in chunks of several shapes; a fill value tells by one element of them."""
+    if not b.odd:
+        return
+    n1, n2, n3 = (os.path.join(b.tmp, f"never{i}.h5") for i in (1, 2, 3))
+    for f, side, fill in ((n1, 100, 0), (n2, 70, 0), (n3, 100, 7)):
+        ok(b.run_any(b.odd, "never", f, str(side), str(fill)))
+    d1, d2, back = b.new(), b.new(), os.path.join(b.tmp, "never4.h5")
+    ok(b.run("load", n1, d1))
+    ok(b.run("load", n2, d2))
+    for x, y in ((n1, d1), (n1, n2), (d1, n2), (d1, d2)):
+        assert b.json("diff", x, y) == [], (x, y)
+    ok(b.run("get", d2, back))
+    assert b.json("diff", back, n1) == []
+    for x in n1, d1, d2:
+        all = 1 << 45
+        assert {r["path"]: r["text"] for r in b.json("diff", x, n3, rc=1)} == {
+            "/contiguous": f"{all} of {all} elements differ, first at (0, 0)", "/none": f"{all} of {all} elements differ, first at (0, 0)",
+            "/few": f"{all - 2} of {all} elements differ, first at (0, 0)"}, x
+    assert b.json("stat", d1, "/contiguous")["kind"] == "dataset"

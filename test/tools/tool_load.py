@@ -1,5 +1,5 @@
 """Claims about h5bucket: load.  Run by tool.py; forms of files and --extend have tests of their own in test/h5tests."""
-import array, json, math, os, subprocess
+import array, json, math, os, re, shutil, subprocess
 
 from bed import dir_only, fails, ok
 
@@ -119,3 +119,70 @@ def test_small_chunks_are_few_in_a_chunk_of_hsds(b):
         assert all(a % c == 0 for a, c in zip(layout["dims"], chunk)), layout
         assert math.prod(layout["dims"]) == 256 * math.prod(chunk), layout
         assert values(b, d, path) == values(b, f, path, domain=False), path
+
+
+def texts(b, name, dset, *part, domain=True):
+    env = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"} if domain else {}
+    out = ok(b.run_any(os.path.join(b.bin, "h5dump"), "-d", dset, *part, name, env=env)).split("DATA {")[1]
+    return re.findall(r'"([^"]*)"', out.split("}")[0])
+
+
+@dir_only
+def test_strings_that_hdf5_reads_in_part_only_are_loaded_whole(b):
+    """HDF5 can't fill the chunks that a program has not stored, of variable length, in a file that is open for reading."""
+    if not b.odd:
+        return
+    f = shutil.copy(os.path.join(b.cases, "nc_string_partly_written.nc"), b.tmp)
+    assert b.run_any(os.path.join(b.bin, "h5dump"), "-d", "s", f).returncode != 0  # so it still is
+    for options in ([], ["--link"]):
+        d = b.new()
+        ok(b.run("load", *options, f, d))
+        for dset, fill in (("s", ""), ("w", "dflt")):
+            stored = texts(b, f, dset, "-s", "4", "-c", "2", domain=False)
+            assert len(stored) == 2 and stored[1] in ("x", "y"), stored
+            assert texts(b, d, dset) == 4 * [fill] + stored, dset
+        assert values(b, d, "n") == values(b, f, "n", domain=False)
+
+
+@dir_only
+def test_what_cant_be_read_is_left_out_when_asked_for(b):
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "broken.nc"), b.new()
+    whole = open(os.path.join(b.cases, "nc_string_partly_written.nc"), "rb").read()
+    open(f, "wb").write(whole.replace(b"GCOL", b"XCOL"))  # the heap of all that has a variable length
+    for options in ([], ["--link"]):
+        fails(b.run("load", *options, f, d), "broken.nc", "/s: ", "heap collection")
+        nothing_at(b, d)
+    for options in ([], ["--link"]):
+        d = b.new()
+        said = fails(b.run("load", "--ignore-errors", *options, f, d), "/s: left out: ", "/w: left out: ",
+                     "/n: attribute DIMENSION_LIST: left out: ", "without 3 things")
+        assert said.count("left out") == 3, said
+        assert re.findall(r"^/(\w+) ", ok(b.run("ls", d)), re.M) == ["n", "t"], b.run("ls", d)
+        assert values(b, d, "n") == values(b, f, "n", domain=False)
+        assert b.json("verify", "--deep", "--min-age", "0", d, env={"H5BUCKET_ALLOW": "file://" + b.tmp})[0]["problems"] == []
+    ok(b.run("load", "--ignore-errors", os.path.join(b.cases, "nc_string_partly_written.nc"), b.new()))
+    fails(b.run("load", "--ignore-errors", "--extend", "0", f, d), "--extend", rc=2)
+
+
+@dir_only
+def test_a_group_or_dataset_whose_header_is_broken_is_left_out_alone(b):
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "header.h5"), b.new()
+    ok(b.run_any(b.odd, "small", f))
+    listed = ok(b.run_any(os.path.join(b.bin, "h5ls"), "-v", "-a", f + "/tiles"))
+    at, data = int(re.search(r"Location: *1:(\d+)", listed).group(1)), bytearray(open(f, "rb").read())
+    data[at] = 99  # the version of its header
+    open(f, "wb").write(data)
+    fails(b.run("load", f, d), "/tiles")
+    nothing_at(b, d)
+    fails(b.run("load", "--ignore-errors", f, d), "/tiles: left out: ", "without 1 things")
+    assert values(b, d, "line") == list(range(20000)) and values(b, d, "time") == list(range(3000))
+    assert "tiles" not in ok(b.run("ls", d))
+    many = b.new()
+    ok(b.run("touch", many))
+    fails(b.run("load", "--ignore-errors", "-j", "2", f, os.path.join(b.tmp, "absent.h5"), many + "/"),
+          "2 of 2 files are not loaded, or not as a whole")
+    assert values(b, many + "/header.h5", "time") == list(range(3000))
