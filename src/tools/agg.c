@@ -245,18 +245,43 @@ int agg_open(struct agg *a, struct bkt_err *err)
 
 /* ---- adding a file ---- */
 
+struct counted {
+    const struct agg *a;
+    size_t            n;     /* datasets of the file, */
+    size_t            other; /* of which the domain lacks so many, */
+    char              first[256]; /* this one and others */
+};
+
 static herr_t count_one(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
-    (void)root, (void)name;
-    *(size_t *)arg += info->type == H5O_TYPE_DATASET;
+    struct counted *c = arg;
+    bool            is = false;
+    (void)root;
+    if (info->type != H5O_TYPE_DATASET)
+        return 0;
+    for (size_t i = 0; i < c->a->n_dsets && !is; i++)
+        is = strcmp(c->a->dsets[i].path + 1, name) == 0;
+    if (!is && c->other++ == 0)
+        (void)snprintf(c->first, sizeof c->first, "/%s", name);
+    c->n++;
     return 0;
+}
+
+/* All of the domain are in the file. */
+static int check_number(const struct agg *a, const struct counted *c, struct bkt_err *err)
+{
+    if (c->n == a->n_dsets)
+        return BKT_OK;
+    if (c->other > 1)
+        BKT_FAIL(err, BKT_EINVAL, "%s and %zu more datasets are not in the domain, which has %zu", c->first, c->other - 1, a->n_dsets);
+    BKT_FAIL(err, BKT_EINVAL, "%s is not in the domain, which has %zu datasets", c->other ? c->first : "one of its datasets", a->n_dsets);
 }
 
 static int check(struct agg *a, struct bkt_err *err)
 {
-    size_t   n     = 0;
-    uint64_t steps = 0;
-    if (H5Ovisit3(a->l->src->file, H5_INDEX_NAME, H5_ITER_INC, count_one, &n, H5O_INFO_BASIC) < 0)
+    struct counted c     = {.a = a};
+    uint64_t       steps = 0;
+    if (H5Ovisit3(a->l->src->file, H5_INDEX_NAME, H5_ITER_INC, count_one, &c, H5O_INFO_BASIC) < 0)
         return h5_fail(err, "going through the file");
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct agg_dset             *d   = &a->dsets[i];
@@ -269,9 +294,7 @@ static int check(struct agg *a, struct bkt_err *err)
             BKT_FAIL(err, BKT_EINVAL, "%s has %llu steps, others have %llu", d->path, (unsigned long long)d->n, (unsigned long long)steps);
         steps = d->grows ? d->n : steps;
     }
-    if (n != a->n_dsets)
-        BKT_FAIL(err, BKT_EINVAL, "%zu datasets, the domain has %zu", n, a->n_dsets);
-    return BKT_OK;
+    return check_number(a, &c, err);
 }
 
 /* The domain's dataset as long as @p steps along the growing dimension. */

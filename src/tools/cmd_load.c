@@ -17,7 +17,8 @@ static const struct bkt_opt opts[] = {
     {'a', "append", NULL, "add to a domain that exists; what is in it already stays", NULL},
     {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
     {0, "extend-offset", "N", "with --extend: put the first source at this step, over what is there, instead of at the end", NULL},
-    {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail", NULL},
+    {0, "force", NULL, "replace a domain that exists", NULL},
+    {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail: so it is without --force", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
     {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
     {0, "ignore-errors", NULL, "leave out what can't be read, name it, and give exit code 1", NULL},
@@ -37,7 +38,7 @@ static bool read_options(struct bkt_tool *t, struct load_options *o)
     o->append     = bkt_tool_has(t, "append") > 0;
     o->extend     = bkt_tool_opt(t, "extend");
     o->has_offset = bkt_tool_has(t, "extend-offset") > 0;
-    o->no_clobber = bkt_tool_has(t, "no-clobber") > 0;
+    o->force      = bkt_tool_has(t, "force") > 0;
     o->no_data    = bkt_tool_has(t, "nodata") > 0;
     o->no_snapshot = bkt_tool_has(t, "no-snapshot") > 0;
     o->ignore     = bkt_tool_has(t, "ignore-errors") > 0;
@@ -116,6 +117,9 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     int             failed = 0;
     progress_init(&p, domain, o->verbose);
     int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
+    if (rc >= 0 && o->link && !l.n_linked)
+        progress_note(&p, "%s: nothing is linked, all values are copied: of no dataset a file holds whole chunks along %s and more than "
+                      "64 KiB that a reference can carry", domain, o->extend);
     progress_end(&p);
     if (rc < 0)
         return bkt_tool_error(t, domain, &err);
@@ -182,8 +186,8 @@ static int run(struct bkt_tool *t)
         return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
-    if (o.append && o.no_clobber)
-        return bkt_tool_usage(t, "--append changes a domain that exists, --no-clobber leaves it: only one of them");
+    if (o.append + o.force + (bkt_tool_has(t, "no-clobber") > 0) > 1)
+        return bkt_tool_usage(t, "--append adds to a domain that exists, --force replaces it, --no-clobber leaves it: only one of them");
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
         return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
     if (o.ignore && o.extend)
@@ -230,8 +234,9 @@ const struct bkt_verb bkt_verb_load = {
             "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot), unless its chunk objects\n"
             "are so many that listing them costs more than it saves; a domain that has one gets a new one. --no-snapshot or\n"
             "setting snapshot=no leaves that out.\n\n"
-            "The domain appears when everything is stored; a load that is interrupted leaves none, and running it again\n"
-            "cleans up what it left.",
+            "A domain that exists is left as it is, and the load fails, unless --append adds to it or --force replaces it. The\n"
+            "domain appears, or replaces the other one, when everything is stored; a load that is interrupted leaves none, and\n"
+            "running it again cleans up what it left.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts,
     .run = run,
 };

@@ -129,7 +129,9 @@ static int on_object(const struct bkt_reached *r, void *arg)
         bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", r->obj->dset.bad);
     else if (v->deep || (v->listed && bkt_reroot_needs(r->obj->dset.type)))
         bkt_verify_chunks(v, r);
+    uint64_t changed = v->n_changed;
     bkt_verify_refs(v, r->path, r->obj);
+    bkt_verify_stale(v, r, changed);
     return BKT_OK;
 }
 

@@ -224,8 +224,15 @@ static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err
     BKT_CLEANUP(h5_closep) hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
     if (fcpl < 0)
         return h5_fail(err, "asking for the file's creation list");
-    l->dst = H5Fcreate(domain, l->o->no_clobber ? H5F_ACC_EXCL : H5F_ACC_TRUNC, fcpl, fapl);
-    return l->dst < 0 ? h5_fail(err, domain) : BKT_OK;
+    l->dst = H5Fcreate(domain, l->o->force ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
+    if (l->dst >= 0)
+        return BKT_OK;
+    int rc = h5_fail(err, domain);
+    if (!l->o->force && bkt_domain_probe(domain, l->set, NULL) == 1) {
+        bkt_err_clear(err);
+        BKT_FAIL(err, BKT_EEXIST, "%s exists; --force replaces it, --append adds to it", domain);
+    }
+    return rc;
 }
 
 int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err)

@@ -11,7 +11,7 @@
 #include "vol.h"
 
 struct load_options {
-    bool        link, flatten, append, no_clobber, no_data, no_snapshot, ignore, verbose;
+    bool        link, flatten, append, force, no_data, no_snapshot, ignore, verbose;
     const char *link_path;     /* what references call the file instead of its name */
     const char *driver;
     const char *extend;        /* append along this dimension */

@@ -24,6 +24,9 @@ struct bkt_verify {
     bool               deep, repair;
     double             min_age; /* seconds */
     uint64_t           n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
+    uint64_t           n_changed; /* times that a changed file was told of */
+    uint64_t           n_stale;   /* chunks of the dataset under way that can't be decoded because a file has changed, */
+    struct bkt_err     stale;     /* and why the first can't */
     struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c); NULL: can't be listed */
     struct bkt_map    *reached; /* id -> struct reached */
@@ -46,6 +49,8 @@ void bkt_verify_unchecked(struct bkt_verify *v, const char *path, const char *id
 void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_object *o);
 /** Every chunk decoded; what its values name is needed too, where they are references. */
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r);
+/** Chunks that bkt_verify_chunks() found stale, where bkt_verify_refs() has told of no changed file since (@p changed before it). */
+void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed);
 /** All objects of the domain that stored values name. */
 int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, const void *p, size_t n);
 

@@ -38,9 +38,9 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     return f;
 }
 
-/* A file that must reach to @p end and be the version @p etag (NULL: any). */
+/* A file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL: any). */
 static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri, struct bkt_store *st,
-                       const char *key, uint64_t end, const char *etag)
+                       const char *key, uint64_t n, uint64_t end, const char *etag)
 {
     const struct bkt_verify_file *f = file_of(v, uri, st, key);
     if (!f || f->rc < 0)
@@ -49,19 +49,24 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
         bkt_verify_problem(v, "reference", path, o->id.text, "references reach to byte %llu of %s, which has %llu",
                            (unsigned long long)end, uri, (unsigned long long)f->size);
     const char *now = !f || f->rc < 0 ? "" : etag && bkt_is_stamp(etag) ? f->stamp : f->etag;
-    if (etag && *etag && *now && strcmp(etag, now) != 0)
-        bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s): link it again", uri,
-                           etag, now);
+    if (!etag || !*etag || !*now || strcmp(etag, now) == 0)
+        return;
+    v->n_changed++;
+    bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s), %llu reference%s into it: "
+                       "link it again", uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
 }
 
 #define MOST_TOLD 100 /* problems of one dataset; more are counted */
 
+struct reach {
+    uint64_t end, n; /* the byte behind the last one referred to; how many references */
+};
 struct walk {
     struct bkt_verify       *v;
     const char              *path;
     const struct bkt_object *o;
     struct bkt_dsetio       *io;
-    struct bkt_map          *ends; /* URI -> the byte behind the last one referred to, uint64_t */
+    struct bkt_map          *ends; /* URI -> struct reach */
     uint64_t                 bad;
 };
 
@@ -78,7 +83,8 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
 {
     struct walk *w       = arg;
     const char  *uri     = info->uri ? info->uri : "";
-    uint64_t    *reaches = bkt_map_get(w->ends, uri, strlen(uri)), end = UINT64_MAX;
+    uint64_t     end = UINT64_MAX;
+    struct reach *reaches = bkt_map_get(w->ends, uri, strlen(uri));
     (void)coord;
     w->v->n_refs++;
     if (!reaches) {
@@ -89,8 +95,32 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
         }
     }
     (void)bkt_add_u64(info->offset, info->size, &end);
-    *reaches = bkt_max_u64(*reaches, end);
+    reaches->end = bkt_max_u64(reaches->end, end);
+    reaches->n++;
     return BKT_OK;
+}
+
+static bool same_file(const struct bkt_segment *a, const struct bkt_segment *b)
+{
+    return a->file_uri && b->file_uri && strcmp(a->file_uri, b->file_uri) == 0 &&
+           strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "") == 0;
+}
+
+/* Of segment i and all others in the same version of the same file.  False: there is one before it. */
+static bool reach_of(const struct bkt_layout *l, size_t i, uint64_t *n, uint64_t *last)
+{
+    *n = *last = 0;
+    for (size_t k = 0; k < l->n_segments; k++) {
+        uint64_t end = UINT64_MAX;
+        if (!same_file(&l->segments[i], &l->segments[k]))
+            continue;
+        if (k < i)
+            return false;
+        (void)bkt_add_u64(l->segments[k].offset, l->segments[k].size, &end);
+        *last = l->segments[k].size ? bkt_max_u64(*last, end) : *last;
+        ++*n;
+    }
+    return true;
 }
 
 static void check_segments(struct bkt_verify *v, const char *path, const struct bkt_object *o)
@@ -101,14 +131,16 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
         BKT_CLEANUP(bkt_freep) char *key = NULL;
         struct bkt_err               err = {.n = 0};
         uint64_t                     end = UINT64_MAX;
+        uint64_t                     n   = 0;
         if (!l->segments[i].file_uri)
             continue;
-        (void)bkt_add_u64(l->segments[i].offset, l->segments[i].size, &end);
         v->n_refs++;
+        if (!reach_of(l, i, &n, &end))
+            continue; /* told with an earlier one */
         if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
             bkt_verify_unchecked(v, path, o->id.text, &err);
         else
-            check_file(v, path, o, l->segments[i].file_uri, st, key, l->segments[i].size ? end : 0, l->segments[i].etag);
+            check_file(v, path, o, l->segments[i].file_uri, st, key, n, end, l->segments[i].etag);
     }
 }
 
@@ -120,6 +152,7 @@ static void failed(struct bkt_verify *v, const char *path, const struct bkt_obje
         bkt_verify_unchecked(v, path, o->id.text, why);
     else
         bkt_verify_problem(v, rc == BKT_EPRECOND ? "changed" : "reference", path, o->id.text, "%s", text_of(&b, why));
+    v->n_changed += rc == BKT_EPRECOND;
 }
 
 /* Every file that chunks lie in, whatever becomes of the others. */
@@ -139,7 +172,7 @@ static void check_ends(const struct walk *w)
         if (rc < 0)
             failed(w->v, w->path, w->o, rc, &err);
         else
-            check_file(w->v, w->path, w->o, text, st, key, *(uint64_t *)reaches, f->etag);
+            check_file(w->v, w->path, w->o, text, st, key, ((struct reach *)reaches)->n, ((struct reach *)reaches)->end, f->etag);
     }
 }
 
@@ -336,6 +369,9 @@ static void flush(struct deep *d)
             if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
                 bkt_verify_unchecked(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
+        } else if (rc == BKT_EPRECOND) { /* the file's line says it for all */
+            if (d->v->n_stale++ == 0)
+                (void)bkt_err_copy(&d->v->stale, rc, &err);
         } else if (rc < 0 && d->bad++ < MOST_TOLD) {
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
         }
@@ -354,6 +390,15 @@ static int on_deep(const uint64_t *coord, const struct bkt_chunk_info *info, voi
     if (d->n == MOST || d->bytes >= bkt_domain_settings(d->v->d)->in_flight)
         flush(d);
     return BKT_OK;
+}
+
+void bkt_verify_stale(struct bkt_verify *v, const struct bkt_reached *r, uint64_t changed)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    if (v->n_stale && v->n_changed == changed)
+        bkt_verify_problem(v, "changed", r->path, r->id.text, "%s (%llu chunks)", text_of(&b, &v->stale), (unsigned long long)v->n_stale);
+    v->n_stale = 0;
+    bkt_err_clear(&v->stale);
 }
 
 static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *arg) { (void)coord, (void)why, (void)arg; }

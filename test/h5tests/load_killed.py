@@ -29,7 +29,9 @@ parser.add_argument("--shim")
 args = parser.parse_args()
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LOADS = {"copy": ["run0.h5"], "link": ["--link", "run0.h5"], "gather": ["--link", "--extend", "time", "run0.h5", "run1.h5"],
+# --force: a domain of which all is stored may be there when the load that made it is killed
+LOADS = {"copy": ["--force", "run0.h5"], "link": ["--force", "--link", "run0.h5"],
+         "gather": ["--force", "--link", "--extend", "time", "run0.h5", "run1.h5"],
          "append": ["--link", "-a", "--extend", "time", "run2.h5", "run3.h5"]}
 problems = []
 base = {k: v for k, v in os.environ.items() if not k.startswith(("H5BUCKET", "HDF5_VOL"))}

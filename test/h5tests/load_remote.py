@@ -120,7 +120,7 @@ def external(b):
     for source, target, driver in (("external.h5", "remote-external.h5", ()), ("family%04d.h5", "remote-family.h5", ("-f", "family")),
                                    ("split", "remote-split.h5", ("-f", "split")), ("multi", "remote-multi.h5", ("-f", "multi"))):
         for mode in ((), ("--link",)):
-            rc, _, err = b.remote.load(*mode, f"s3://bucket/data/{source}", b.domain(target))
+            rc, _, err = b.remote.load("--force", *mode, f"s3://bucket/data/{source}", b.domain(target))
             check(f"{' '.join(mode)} {source} in S3", rc == 0, err)
             b.same(f"{' '.join(mode)} {source} in S3 dumps alike", source, target, *driver)
 
@@ -194,7 +194,7 @@ def snapshots(b):
     verified(b, domain, writers)
     more, asked = walk()
     check(f"{len(more)} lines now, with {asked.count('GET')} GETs", len(more) > len(lines) and asked.count("GET") == 3)
-    stored, _ = load("--no-snapshot", "s3://bucket/data/late-new.h5", domain)
+    stored, _ = load("--force", "--no-snapshot", "s3://bucket/data/late-new.h5", domain)
     plain, asked = walk()
     check("--no-snapshot leaves none, nor a word of one", not stored and plain == lines and asked.count("GET") > 700 and not asked.count("LIST"))
     stored, _ = load("s3://bucket/data/plain.h5", "s3://bucket/small.h5")

@@ -26,8 +26,8 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder goes
 
 # What replaces d.h5, which was made in a version of the schema, and what in it tells which of the two it is
 KINDS = {"cp": (["cp", "--force", "b/other.h5", "b/d.h5"], "v2"), "cp-v1": (["cp", "--force", "b/other.h5", "b/d.h5"], "v1"),
-         "trunc-v1": (["load", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v1"),
-         "trunc-by-v1": (["load", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v2")}  # others: h5_crash_replace_*
+         "trunc-v1": (["load", "--force", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v1"),
+         "trunc-by-v1": (["load", "--force", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v2")}  # others: h5_crash_replace_*
 problems = []
 base = {k: v for k, v in os.environ.items() if not k.startswith(("H5BUCKET", "HDF5_VOL"))}
 base.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_USE_FILE_LOCKING="FALSE", H5BUCKET_FSYNC="no")

@@ -27,7 +27,7 @@ same_dump() {
 }
 same_dump || exit 1
 
-"$h5bucket" load "$work/native/file.nc" "$domain" || exit 1
+"$h5bucket" load --force "$work/native/file.nc" "$domain" || exit 1
 "$work/write" append "$work/native/file.nc" || exit 1
 HDF5_PLUGIN_PATH=$plugins HDF5_VOL_CONNECTOR=bucket env ${BKT_PRELOAD:+"LD_PRELOAD=$BKT_PRELOAD"} \
     "$work/write" append "$work/ours/file.nc" || exit 1

@@ -201,7 +201,8 @@ def test_load_asks_the_access_list_too(b):
     d = b.copy("acl.h5")
     src = os.path.join(b.fixtures, "native", "groups.h5")
     ok(b.run("acl", d, "--revoke=crudep", "default"))
-    fails(b.run("load", "-u", "eve", src, d), "eve")
+    fails(b.run("load", "--force", "-u", "eve", src, d), "eve")
+    fails(b.run("load", "-u", "eve", src, d))
     assert b.json("info", d)[0]["num_datasets"] == 1
     f = b.new()
     ok(b.run("touch", "-o", "joe", f))

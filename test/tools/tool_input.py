@@ -19,7 +19,8 @@ def test_what_is_asked_of_the_wrong_kind_of_thing_is_told(b):
     fails(b.run("get", "-f", d, b.tmp), f"{b.tmp} is a folder")
     for verb in ("load", "chunks"):
         fails(b.run(verb, d, *([b.new()] if verb == "load" else [])), f"{d} is a domain, not an HDF5 file", "h5bucket cp")
-    fails(b.run("load", "-a", "-n", plain, b.new()), "--append", "--no-clobber", rc=2)
+    for both in ("-a", "-n"), ("-a", "--force"), ("-n", "--force"):
+        fails(b.run("load", *both, plain, b.new()), "--append", "--force", "--no-clobber", rc=2)
     fails(b.run("snapshot", b.mine), f"{b.mine} is a folder, not a domain")
     r = b.run("chunks", plain, "/a/ds1", "/nothing")
     fails(r, "/nothing")

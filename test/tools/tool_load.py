@@ -79,6 +79,69 @@ def document(b, d, path):
     return json.load(open(b.object_of(d, path)))
 
 
+def test_a_domain_is_replaced_only_with_force(b):
+    if not b.odd:
+        return
+    f, g, d = os.path.join(b.tmp, "first.h5"), os.path.join(b.tmp, "second.h5"), b.new()
+    ok(b.run_any(b.odd, "small", f))
+    ok(b.run_any(b.odd, "step", g, "0"))
+    ok(b.run("load", f, d))
+    for options in ([], ["-n"], ["--nodata"], ["--extend", "0"]):
+        fails(b.run("load", *options, g, d), f"{d} exists; --force replaces it, --append adds to it")
+        assert b.json("diff", f, d) == [], options
+    ok(b.run("load", "--force", g, d))
+    assert b.json("diff", g, d) == []
+    ok(b.run("load", "--append", f, d))
+    assert "/v " in ok(b.run("ls", d)) and "/tiles " in ok(b.run("ls", d))
+    many = b.new() + "/"
+    ok(b.run("touch", many[:-1]))
+    ok(b.run("load", f, g, many))
+    assert fails(b.run("load", f, g, many)).count("--force replaces it") == 2
+    ok(b.run("load", "--force", f, g, many))
+    ok(b.run("load", "--force", f, b.new()))  # nothing is there
+
+
+@dir_only
+def test_messages_of_extend_name_what_they_are_about(b):
+    if not b.odd:
+        return
+    one, two, small = (os.path.join(b.tmp, n) for n in ("one.h5", "two.h5", "tiny.h5"))
+    for f, n in ((one, "0"), (two, "1")):
+        ok(b.run_any(b.odd, "step", f, n))
+    ok(b.run_any(b.odd, "small", small))
+    d, more, third = b.new(), os.path.join(b.tmp, "more.h5"), os.path.join(b.tmp, "third.h5")
+    shutil.copy(two, more)
+    shutil.copy(two, third)
+    for dset in "line", "time":
+        ok(b.run_any(os.path.join(b.bin, "h5copy"), "-i", small, "-o", more, "-s", dset, "-d", f"in/{dset}", "-p"))
+    ok(b.run("load", "--link", "--extend", "0", one, d))
+    fails(b.run("load", "--link", "-a", "--extend", "0", two, more, d), "more.h5: refused: /in/line and 1 more datasets are not in the domain, "
+          "which has 1")
+    ok(b.run_any(os.path.join(b.bin, "h5copy"), "-i", small, "-o", third, "-s", "time", "-d", "eighth"))
+    fails(b.run("load", "--link", "-a", "--extend", "0", two, third, d), "third.h5: refused: /eighth is not in the domain, which has 1")
+    none = b.run("load", "--link", "--extend", "0", small, b.new())
+    assert none.returncode == 0 and "nothing is linked, all values are copied" in none.stderr, none.stderr
+    assert "nothing is linked" not in b.run("load", "--extend", "0", small, b.new()).stderr
+    assert "nothing is linked" not in b.run("load", "--link", "--extend", "0", one, b.new()).stderr
+
+
+@dir_only
+def test_a_changed_file_is_one_line_however_many_references(b):
+    if not b.odd:
+        return
+    f, d, allow = os.path.join(b.tmp, "changes.h5"), b.new(), {"H5BUCKET_ALLOW": "file://" + b.tmp}
+    ok(b.run_any(b.odd, "small", f))
+    ok(b.run("load", "--link", f, d))
+    os.utime(f, (1e9, 1e9))
+    for options in ([], ["--deep"]):
+        got = b.json("verify", *options, d, rc=1, env=allow)[0]["problems"]
+        assert [(p["path"], p["kind"]) for p in got] == [(p, "changed") for p in ("/line", "/tiles", "/time")], got
+        for p, n in zip(got, (1250, 38 * 63, 3000)):
+            assert "changes.h5 changed since it was linked" in p["message"] and f", {n} references into it: link it again" in p["message"], p
+        out = b.run("verify", *options, d, env=allow).stdout
+        assert out.count("changes.h5") == 3, out
+
+
 @dir_only
 def test_rows_that_name_files_are_hdf5_chunks_to_hsds(b):
     """HSDS takes one file for all HDF5 chunks of one of its chunks, so each of its chunks must be one of them."""
