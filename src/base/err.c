@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "url.h"
+
 static const struct {
     int         code;
     const char *text;
@@ -28,6 +30,7 @@ int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *fu
     va_start(ap, fmt);
     (void)vsnprintf(f->msg, sizeof f->msg, fmt, ap);
     va_end(ap);
+    (void)bkt_url_shown(f->msg, sizeof f->msg, f->msg, false);
     for (char *c = f->msg; *c; c++) /* keys, names and servers' words may hold anything; a message is one line */
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';

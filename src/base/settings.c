@@ -2,11 +2,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "buf.h"
+#include "url.h"
+
+#define MAX_FILE (1024U * 1024) /* as of AWS's files (storage/cred_util.c): a settings file has some hundred bytes */
 
 enum kind { TEXT, BOOL, UINT };
 
@@ -68,7 +74,7 @@ static int set_bool(const struct setting *t, bool *to, const char *value, const 
     for (size_t i = 0; i < BKT_COUNT(no); i++)
         if (strcasecmp(value, no[i]) == 0)
             return *to = false, BKT_OK;
-    BKT_FAIL(err, BKT_EINVAL, "%s in %s is yes or no, not '%.80s'", t->name, where, value);
+    BKT_FAIL(err, BKT_EINVAL, "%s in %s is yes or no, not '%.80s'", t->name, where, BKT_SHOWN(value));
 }
 
 static int set_uint(const struct setting *t, uint64_t *to, const char *value, const char *where, struct bkt_err *err)
@@ -87,7 +93,7 @@ static int set_uint(const struct setting *t, uint64_t *to, const char *value, co
     }
     if (!ok || *end || v < t->lo || v > t->hi)
         BKT_FAIL(err, BKT_EINVAL, "%s in %s is a number from %llu to %llu (K, M, G may follow), not '%.80s'", t->name, where,
-                 (unsigned long long)t->lo, (unsigned long long)t->hi, value);
+                 (unsigned long long)t->lo, (unsigned long long)t->hi, BKT_SHOWN(value));
     *to = v;
     return BKT_OK;
 }
@@ -101,7 +107,7 @@ static int set_text(const struct setting *t, char **to, const char *value, const
         while (*w && strcmp(*w, value) != 0)
             w++;
         if (!*w)
-            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, value, t->help);
+            BKT_FAIL(err, BKT_EINVAL, "%s in %s can't be '%.80s': %s", t->name, where, BKT_SHOWN(value), t->help);
     }
     char *copy = NULL;
     if (*value && !(copy = strdup(value)))
@@ -139,7 +145,7 @@ static int set_pair(struct bkt_settings *s, char *pair, const char *where, struc
         return BKT_OK;
     char *eq = strchr(pair, '=');
     if (!eq)
-        BKT_FAIL(err, BKT_EINVAL, "'%.80s' in %s is not key=value", pair, where);
+        BKT_FAIL(err, BKT_EINVAL, "'%.80s' in %s is not key=value", BKT_SHOWN(pair), where);
     char *end = eq;
     while (end > pair && isspace((unsigned char)end[-1]))
         end--;
@@ -180,35 +186,60 @@ static int from_env(struct bkt_settings *s, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* At most MAX_FILE bytes of a file: a FIFO would hold us up, /dev/zero for ever.  /dev/null is an empty file. */
+static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
+{
+    struct stat sb;
+    char        part[4096];
+    ssize_t     n;
+    if (fstat(fd, &sb) < 0 || (!S_ISREG(sb.st_mode) && !S_ISCHR(sb.st_mode)))
+        BKT_FAIL(err, BKT_EINVAL, "%.300s: it is not a file, so no settings are taken from it; name a file in H5BUCKET_CONFIG", path);
+    while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n > 0 && out->len + (size_t)n > MAX_FILE)
+            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it can't be a file of settings", path, MAX_FILE);
+        if (n > 0 && bkt_buf_add(out, part, (size_t)n) < 0)
+            BKT_NOMEM(err);
+    }
+    if (n < 0)
+        BKT_FAIL(err, BKT_EINVAL, "%.300s: %s", path, strerrordesc_np(errno));
+    return BKT_OK;
+}
+
+static int set_lines(struct bkt_settings *s, char *text, const char *path, struct bkt_err *err)
+{
+    char where[330];
+    for (unsigned n = 1; *text; n++) {
+        char  *line = text;
+        size_t len  = strcspn(text, "\n");
+        text += len + (text[len] == '\n');
+        line[len] = 0;
+        (void)snprintf(where, sizeof where, "line %u of %.300s", n, path);
+        if (line[strspn(line, " \t")] != '#')
+            BKT_PASS(set_pair(s, line, where, err));
+    }
+    return BKT_OK;
+}
+
 static int from_file(struct bkt_settings *s, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0}, text = {0};
     const char *own = getenv("H5BUCKET_CONFIG"), *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     int         rc  = own && *own ? bkt_buf_add_str(&path, own)
                       : xdg && *xdg ? bkt_buf_addf(&path, "%s/h5bucket/config", xdg)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
     if (rc < 0)
         BKT_NOMEM(err);
-    FILE *f = fopen(bkt_buf_str(&path), "re");
-    if (!f) {
+    int fd = open(bkt_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
         if (own && *own)
-            BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%s: %s", own, strerror(errno));
+            BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own, strerrordesc_np(errno));
         return BKT_OK;
     }
-    char     where[300], *line = NULL;
-    size_t   cap = 0;
-    unsigned n   = 0;
-    rc           = BKT_OK;
-    while (rc == BKT_OK && getline(&line, &cap, f) >= 0) {
-        size_t skip = strspn(line, " \t");
-        line[strcspn(line, "\n")] = 0;
-        (void)snprintf(where, sizeof where, "line %u of %s", ++n, bkt_buf_str(&path));
-        if (line[skip] != '#')
-            rc = set_pair(s, line, where, err);
-    }
-    free(line);
-    (void)fclose(f);
-    return rc;
+    rc = read_file(fd, bkt_buf_str(&path), &text, err);
+    (void)close(fd);
+    if (rc == BKT_OK && (rc = bkt_buf_reserve(&text, 0)) < 0)
+        BKT_NOMEM(err);
+    return rc == BKT_OK ? set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err) : rc;
 }
 
 static int fill(struct bkt_settings *s, const char *info, struct bkt_err *err)
@@ -274,10 +305,18 @@ void bkt_settings_fini(struct bkt_settings *s)
     memset(s, 0, sizeof *s);
 }
 
+/* @p bare: it may be a URL without its scheme. */
+static void print_text(FILE *to, const char *value, bool bare)
+{
+    size_t                       room  = value ? strlen(value) + 1 : 0;
+    BKT_CLEANUP(bkt_freep) char *shown = room ? malloc(room) : NULL;
+    (void)fprintf(to, "%s", shown ? bkt_url_shown(shown, room, value, bare) : "");
+}
+
 static void print_value(FILE *to, const struct setting *t, const struct bkt_settings *s)
 {
     if (t->kind == TEXT)
-        (void)fprintf(to, "%s", *(char *const *)field(t, s) ? *(char *const *)field(t, s) : "");
+        print_text(to, *(char *const *)field(t, s), strcmp(t->name, "user") != 0);
     else if (t->kind == BOOL)
         (void)fprintf(to, "%s", *(const bool *)field(t, s) ? "yes" : "no");
     else

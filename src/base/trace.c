@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "url.h"
+
 static const struct {
     const char *name;
     unsigned    bits;
@@ -60,6 +62,7 @@ void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    (void)bkt_url_shown(line, sizeof line, line, false);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';

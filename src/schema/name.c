@@ -95,7 +95,7 @@ static bool is_hdf5_file(const char *path)
 {
     char        head[8] = {0};
     struct stat sb;
-    int         fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int         fd = stat(path, &sb) == 0 && S_ISREG(sb.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool        is = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, BKT_HDF5_SIGNATURE, sizeof head) == 0;
     if (fd >= 0)
         (void)close(fd);

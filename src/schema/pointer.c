@@ -58,7 +58,7 @@ static off_t find(const char *path, char text[LONGEST + 1], size_t *n)
     ssize_t     got = 0;
     if (stat(path, &sb) != 0 || !S_ISREG(sb.st_mode) || sb.st_size < (off_t)HEAD)
         return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO may have taken its place */
     if (fd < 0)
         return -1;
     off_t at = look(fd, sb.st_size, text, &got);
@@ -106,9 +106,18 @@ bool bkt_pointer_is(const char *path)
     return bkt_pointer_read(path, &target, NULL) != 0;
 }
 
+/* Nobody would be let in by it (name.c), and everybody could read it. */
+static bool has_user(const char *target)
+{
+    const char *host = strstr(target, "://");
+    return host && memchr(host + 3, '@', strcspn(host + 3, "/"));
+}
+
 int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_PASS(check(target, strlen(target), err));
+    if (has_user(target))
+        BKT_FAIL(err, BKT_EINVAL, "%s: a pointer file has no user and no password in it; leave them out", target);
     if (!is_allowed(target))
         BKT_FAIL(err, BKT_EINVAL, "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", target);
     if (bkt_buf_add(out, head, HEAD) < 0 || bkt_buf_addf(out, "%s\n", target) < 0)

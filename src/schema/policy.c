@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "domain_impl.h"
+#include "url.h"
 
 enum place { PLACE_NAMED, PLACE_S3, PLACE_WEB }; /* NAMED: a bucket beside the domain's own */
 struct target {
@@ -213,7 +214,7 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
     if (strncmp(own, "file:", 5) != 0)
         BKT_FAIL(err, BKT_EACCES, "reference to %s: a domain that is not on this machine never leads to a file on it", uri);
     if (!is_clean(path + 1))
-        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components", uri);
+        BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     if (!dir || bkt_buf_addf(&full, "file://%s", path) < 0)
@@ -292,15 +293,15 @@ int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *e
     if (strncasecmp(copy, "file://", 7) == 0) {
         if (local)
             return BKT_OK; /* as HDF5's own external links */
-        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": a domain that is not on this machine never leads to a file on it", uri);
+        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": a domain that is not on this machine never leads to a file on it", BKT_SHOWN(uri));
     }
     if (t.place == PLACE_NAMED)
-        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": no scheme of a store that is known", uri);
+        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": no scheme of a store that is known", BKT_SHOWN(uri));
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(copy + (t.rest - copy), err));
     if (!strchr(t.rest, '/') || !is_clean(t.rest))
         BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": not of the form s3://bucket/path or https://host/path, or with empty, "
-                 "\".\" or \"..\" components", uri);
+                 "\".\" or \"..\" components", BKT_SHOWN(uri));
     if (bkt_buf_addf(&what, "%s%s", t.scheme, t.rest) < 0)
         BKT_NOMEM(err);
     const char *full = bkt_buf_str(&what), *own = bkt_store_uri(d->store);

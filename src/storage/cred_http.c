@@ -13,6 +13,7 @@
 #include "stats.h"
 #include "tls.h"
 #include "trace.h"
+#include "url.h"
 
 #define MAX_ANSWER (1U << 20) /* credentials take a few KiB */
 
@@ -85,30 +86,23 @@ static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
     return ok;
 }
 
-/* Scheme, host and path; a query could hold a token. */
-static int url_length(const char *url)
-{
-    return (int)strcspn(url, "?#");
-}
-
 static int judge(CURLcode cc, const struct exchange *x, const struct bkt_cred_http *req, const char *why,
                  struct bkt_err *err)
 {
-    int n = url_length(req->url);
-    n = n < 200 ? n : 200;
+    const char *url = BKT_SHOWN(req->url);
     if (cc == CURLE_OK)
         return BKT_OK;
     if (atomic_load(&x->place->cancel))
-        BKT_FAIL(err, BKT_ECANCEL, "%s %.*s: cancelled", req->method, n, req->url);
+        BKT_FAIL(err, BKT_ECANCEL, "%s %.200s: cancelled", req->method, url);
     if (x->rc == BKT_EFORMAT)
-        BKT_FAIL(err, BKT_EFORMAT, "%s %.*s: the answer is longer than %u bytes", req->method, n, req->url,
+        BKT_FAIL(err, BKT_EFORMAT, "%s %.200s: the answer is longer than %u bytes", req->method, url,
                  MAX_ANSWER);
     if (x->rc == BKT_ENOMEM || cc == CURLE_OUT_OF_MEMORY)
         BKT_NOMEM(err);
     int code = cc == CURLE_OPERATION_TIMEDOUT                                  ? BKT_ETIME
                : cc == CURLE_URL_MALFORMAT || cc == CURLE_UNSUPPORTED_PROTOCOL ? BKT_EINVAL
                                                                                : BKT_ENET;
-    BKT_FAIL(err, code, "%s %.*s: %.120s", req->method, n, req->url, *why ? why : curl_easy_strerror(cc));
+    BKT_FAIL(err, code, "%s %.200s: %.120s", req->method, url, *why ? why : curl_easy_strerror(cc));
 }
 
 static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req, long *status,
@@ -129,7 +123,7 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
     }
     *status = 0;
     (void)curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, status);
-    bkt_trace(BKT_TRACE_CRED, "%s %.*s: HTTP %ld%s%s", req->method, url_length(req->url), req->url, *status,
+    bkt_trace(BKT_TRACE_CRED, "%s %s: HTTP %ld%s%s", req->method, BKT_SHOWN(req->url), *status,
               cc == CURLE_OK ? "" : ", ", cc == CURLE_OK ? "" : curl_easy_strerror(cc));
     int rc = judge(cc, &x, req, why, err);
     curl_easy_cleanup(e);

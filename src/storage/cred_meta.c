@@ -8,6 +8,7 @@
 
 #include "cred_impl.h"
 #include "trace.h"
+#include "url.h"
 
 #define ECS_HOST   "http://169.254.170.2"
 #define IMDS_HOST  "http://169.254.169.254"
@@ -85,8 +86,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
     f->asked = true;
     BKT_PASS(container_token(f, &header, err));
     const char *const headers[] = {header.len ? bkt_buf_str(&header) : NULL, NULL};
-    (void)snprintf(source, sizeof source, "container endpoint %.*s", (int)strcspn(bkt_buf_str(&url), "?#"),
-                   bkt_buf_str(&url));
+    (void)snprintf(source, sizeof source, "container endpoint %s", BKT_SHOWN(bkt_buf_str(&url)));
     BKT_TRY(err,
             bkt_cred_http(f->place,
                           &(struct bkt_cred_http){.method = "GET",
@@ -180,17 +180,17 @@ static int imds_token(struct imds *m, struct bkt_err *err)
     if (rc == BKT_ENET || rc == BKT_ETIME || (rc == BKT_OK && status != 200)) {
         if (rc == BKT_OK)
             BKT_PASS(bkt_cred_looked(m->f, "EC2 metadata at %.60s (HTTP %ld, no token)",
-                                     bkt_buf_str(&m->base), status));
+                                     BKT_SHOWN(bkt_buf_str(&m->base)), status));
         else
             BKT_PASS(
-                bkt_cred_looked(m->f, "EC2 metadata at %.60s (no answer)", bkt_buf_str(&m->base)));
+                bkt_cred_looked(m->f, "EC2 metadata at %.60s (no answer)", BKT_SHOWN(bkt_buf_str(&m->base))));
         return BKT_ENOENT;
     }
     if (rc < 0)
         return bkt_err_copy(err, rc, &own);
     if (!body.len || body.len > 4096 || strcspn(bkt_buf_str(&body), "\r\n") != body.len)
         BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or odd",
-                 bkt_buf_str(&m->base));
+                 BKT_SHOWN(bkt_buf_str(&m->base)));
     if (bkt_secret_addf(&m->token, "X-aws-ec2-metadata-token: %s", bkt_buf_str(&body)) < 0)
         BKT_NOMEM(err);
     return BKT_OK;
@@ -202,7 +202,7 @@ static int imds_get(struct imds *m, const char *path, long *status, struct bkt_b
     if (*status == 200 || *status == 404)
         return BKT_OK;
     BKT_FAIL(err, *status >= 500 ? BKT_ENET : BKT_EACCES, "EC2 instance metadata %.60s%.100s: HTTP %ld",
-             bkt_buf_str(&m->base), path, *status);
+             BKT_SHOWN(bkt_buf_str(&m->base)), path, *status);
 }
 
 static bool is_role_name(const char *s)
@@ -222,7 +222,7 @@ static int imds_role(struct imds *m, struct bkt_buf *role, struct bkt_err *err)
     }
     if (!is_role_name(bkt_buf_str(role)))
         BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: that is no role's name",
-                 bkt_buf_str(&m->base));
+                 BKT_SHOWN(bkt_buf_str(&m->base)));
     return BKT_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "cred_impl.h"
 #include "s3_sign.h"
 #include "s3_xml.h"
+#include "url.h"
 
 #define MAX_PAIRS 8
 #define MAX_DEPTH 16 /* its answers nest 4 deep */
@@ -172,7 +173,7 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
     else
         BKT_PASS(default_url(role->region, t->url, sizeof t->url, err));
     if (n < 0 || (size_t)n >= sizeof t->url || !take_apart(t))
-        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is no URL that can be used", t->url);
+        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is no URL that can be used", BKT_SHOWN(t->url));
     (void)snprintf(t->region, sizeof t->region, "%s", role->region ? role->region : "us-east-1");
     return BKT_OK;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +55,10 @@ void        bkt_engine_curl_init(void)
 
 int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
 {
+    struct stat sb; /* libcurl would wait for a FIFO, on the thread that all wait for, and never come to the end of /dev/zero */
+    *net = (struct bkt_net){0};
+    if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
+        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: it is not a file; name a file of CA certificates", set->ca_bundle);
     *net = (struct bkt_net){.origin      = strdup(origin),
                             .ca_bundle   = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
                             .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),

@@ -131,9 +131,6 @@ int bkt_http_code(long status);
 /** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
 BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
 
-/** How much of a URL may be shown, in bytes: user, password and query can be secrets. */
-int bkt_http_shown(const char *url);
-
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
  *  @p code_text, @p message, @p hint may be "" or NULL. */
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);

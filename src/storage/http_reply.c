@@ -87,12 +87,3 @@ void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const cha
         if (strcasecmp(headers[i].name, name) == 0)
             headers[i].set(r, value);
 }
-
-int bkt_http_shown(const char *url)
-{
-    const char *rest = strstr(url, "://");
-    size_t      from = rest ? (size_t)(rest - url) + 3 : 0, n = from + strcspn(url + from, "?#");
-    const void *at   = memchr(url + from, '@', n - from);
-    n                = at ? from : n;
-    return (int)(n < 200 ? n : 200);
-}

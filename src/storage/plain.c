@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "http.h"
+#include "url.h"
 
 #define MAX_REDIRECTS 5 /* the number that HTTP once recommended (RFC 9110, 15.4); more is a loop */
 
@@ -84,8 +85,8 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
 {
     size_t host = strcspn(rest, "/");
     if (!host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host))
-        BKT_FAIL(err, BKT_EINVAL, "'%.*s...': https://host[:port][/path] is expected, without user, query or fragment",
-                 bkt_http_shown(uri), uri);
+        BKT_FAIL(err, BKT_EINVAL, "'%.200s': https://host[:port][/path] is expected, without user, query or fragment",
+                 BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *origin = strndup(uri, origin_of(uri));
     struct plain                *p      = calloc(1, sizeof *p);
     if (!p || !origin) {

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "http.h"
+#include "url.h"
 
 /* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have capitals
  * and '_' and up to 255 characters. */
@@ -40,8 +41,8 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     if (!p->scheme && !strstr(url, "://"))
         p->scheme = strdup("https");
     if (!p->scheme || !host || memchr(rest, '@', host) || strpbrk(rest, "?# \\\r\n\t\""))
-        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.*s...': https://host[:port][/path] or http://... is expected, without user "
-                 "or query", bkt_http_shown(url), url);
+        BKT_FAIL(err, BKT_EINVAL, "endpoint '%.200s': https://host[:port][/path] or http://... is expected, without user or query",
+                 BKT_SHOWN(url));
     while (n > host && rest[n - 1] == '/')
         n--;
     /* default ports are not part of the Host header that is signed */
@@ -64,7 +65,8 @@ int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *en
 {
     *p = (struct bkt_s3_place){0};
     if (!bucket_ok(bucket))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no bucket name", bucket);
+        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no bucket name",
+                 BKT_SHOWN(bucket));
     int rc = BKT_OK;
     if (endpoint && *endpoint)
         rc = set_endpoint(p, endpoint, err);

@@ -23,6 +23,7 @@
 #include "store_impl.h"
 #include "tls.h"
 #include "trace.h"
+#include "url.h"
 
 static const struct {
     const char *prefix;
@@ -407,7 +408,7 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
             bkt_stats_at_exit();
         return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
     }
-    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", uri);
+    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", BKT_SHOWN(uri));
 }
 
 void bkt_store_close(struct bkt_store *st)

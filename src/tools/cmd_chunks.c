@@ -49,7 +49,7 @@ static void write_segments(struct bkt_jout *j, const struct survey *s)
     bkt_jout_open(j, "segments", '[');
     for (size_t i = 0; i < s->n_segs; i++) {
         bkt_jout_open(j, NULL, '[');
-        bkt_jout_str(j, NULL, s->segs[i].uri);
+        bkt_jout_url(j, NULL, s->segs[i].uri);
         bkt_jout_u64(j, NULL, s->segs[i].off);
         bkt_jout_u64(j, NULL, s->segs[i].size);
         bkt_jout_close(j);
@@ -135,7 +135,7 @@ static void write_files(struct bkt_jout *j, const struct source *src)
     for (size_t i = 0; i < src->n_parts; i++) {
         const struct source_part *p = &src->parts[i];
         bkt_jout_open(j, NULL, '{');
-        bkt_jout_str(j, "uri", p->uri);
+        bkt_jout_url(j, "uri", p->uri);
         bkt_jout_u64(j, "start", p->start);
         bkt_jout_u64(j, "size", p->file_size);
         if (*p->etag)

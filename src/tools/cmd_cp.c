@@ -30,7 +30,7 @@ static void report(const struct bkt_tool *t, const struct bkt_ends *g, const str
     if (t->json) {
         bkt_jout_init(&j, stdout);
         bkt_jout_open(&j, NULL, '{');
-        bkt_jout_str(&j, "domain", name);
+        bkt_jout_url(&j, "domain", name);
         bkt_jout_u64(&j, "objects", c ? c->n_objects : 0);
         bkt_jout_u64(&j, "chunks", c ? c->n_chunks : 0);
         bkt_jout_u64(&j, "bytes", c ? c->bytes : 0);
@@ -38,7 +38,7 @@ static void report(const struct bkt_tool *t, const struct bkt_ends *g, const str
         bkt_jout_u64(&j, "datasets_in_raw_files", c ? c->n_raw : 0);
         bkt_jout_close(&j);
     } else if (bkt_tool_has(t, "verbose")) {
-        bkt_show_name(&b, name ? name : g->to.path);
+        bkt_show_url(&b, name ? name : g->to.path);
         if (c)
             printf("%s: %llu objects, %llu chunk objects, %llu bytes\n", bkt_buf_str(&b), (unsigned long long)c->n_objects,
                    (unsigned long long)c->n_chunks, (unsigned long long)c->bytes);

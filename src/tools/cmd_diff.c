@@ -33,7 +33,7 @@ void bkt_diff_tell(struct bkt_diff *d, const char *path, const char *what, const
     }
     bkt_show_name(&b, path);
     bkt_say_str(&b, ": ");
-    bkt_show_name(&b, text ? text : what);
+    bkt_show_url(&b, text ? text : what);
     puts(bkt_buf_str(&b));
 }
 

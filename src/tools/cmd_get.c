@@ -205,7 +205,7 @@ static int run(struct bkt_tool *t)
         struct bkt_jout j;
         bkt_jout_init(&j, stdout);
         bkt_jout_open(&j, NULL, '{');
-        bkt_jout_str(&j, "file", file);
+        bkt_jout_url(&j, "file", file);
         bkt_jout_u64(&j, "objects", g.objects);
         bkt_jout_close(&j);
     } else if (g.verbose) {

@@ -49,7 +49,7 @@ static void row(const char *name, const struct bkt_buf *text) { printf("%-16s %s
 static void row_str(const char *name, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_name(&b, text);
+    bkt_show_url(&b, text);
     row(name, &b);
 }
 static void row_n(const char *name, uint64_t n) { printf("%-16s %llu\n", name, (unsigned long long)n); }
@@ -97,7 +97,7 @@ static void print_json(const struct info *in, struct bkt_jout *j)
 {
     const struct bkt_domain_doc *doc = bkt_domain_doc(in->d);
     bkt_jout_open(j, NULL, '{');
-    bkt_jout_str(j, "domain", bkt_domain_name(in->d));
+    bkt_jout_url(j, "domain", bkt_domain_name(in->d));
     bkt_jout_str(j, "root", doc->root.text);
     bkt_jout_str(j, "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
     bkt_jout_str(j, "owner", doc->owner);

@@ -146,7 +146,7 @@ static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *pat
 static void domain_json_head(struct bkt_ls *ls, struct bkt_domain *d, const struct bkt_domain_doc *doc)
 {
     bkt_jout_open(&ls->j, NULL, '{');
-    bkt_jout_str(&ls->j, "domain", bkt_domain_name(d));
+    bkt_jout_url(&ls->j, "domain", bkt_domain_name(d));
     bkt_jout_str(&ls->j, "owner", doc->owner);
     bkt_ls_acls(ls, doc);
     bkt_jout_open(&ls->j, "objects", '[');

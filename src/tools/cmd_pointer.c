@@ -49,7 +49,7 @@ static int run(struct bkt_tool *t)
         bkt_jout_init(&j, stdout);
         bkt_jout_open(&j, NULL, '{');
         bkt_jout_str(&j, "file", t->args[1]);
-        bkt_jout_str(&j, "domain", bkt_buf_str(&name));
+        bkt_jout_url(&j, "domain", bkt_buf_str(&name));
         bkt_jout_close(&j);
     }
     return BKT_EXIT_OK;

@@ -42,13 +42,13 @@ static void told(struct rm *r, const char *what, const char *path, const struct 
     if (r->t->json) {
         bkt_jout_open(&r->j, NULL, '{');
         bkt_jout_str(&r->j, "kind", what);
-        bkt_jout_str(&r->j, "name", name);
+        bkt_jout_url(&r->j, "name", name);
         bkt_jout_bool(&r->j, "removed", !why && !r->dry_run);
         if (why)
             bkt_jout_str(&r->j, "error", why->n ? why->frame[0].msg : bkt_err_text(why->code));
         bkt_jout_close(&r->j);
     } else if (!why && (r->verbose || r->dry_run)) {
-        bkt_show_name(&b, name ? name : path);
+        bkt_show_url(&b, name ? name : path);
         printf("%s%s %s\n", r->dry_run ? "would remove " : "removed ", what, bkt_buf_str(&b));
     }
 }
@@ -159,7 +159,7 @@ static bool confirmed(const struct rm *r, const char *path, size_t n)
         return true;
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
-    bkt_show_name(&b, name ? name : path);
+    bkt_show_url(&b, name ? name : path);
     fprintf(stderr, "h5bucket rm: %s holds %zu folders or domains. Remove them and all that is in them? [y/N] ", bkt_buf_str(&b), n);
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }

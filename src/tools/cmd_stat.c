@@ -42,7 +42,7 @@ static void dset_text(const struct stat_of *s, bool human)
     row("storage", &b);
     for (size_t i = 0; s->where.n_files > 1 && i < s->where.n_files; i++) {
         bkt_say(&b, "%llu in ", (unsigned long long)s->where.files[i].n);
-        bkt_show_name(&b, s->where.files[i].uri);
+        bkt_show_url(&b, s->where.files[i].uri);
         row("", &b);
     }
 }

@@ -77,11 +77,11 @@ static void report(const struct bkt_tool *t, struct bkt_jout *j, const struct bk
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     if (t->json) {
         bkt_jout_open(j, NULL, '{');
-        bkt_jout_str(j, "folder", name);
+        bkt_jout_url(j, "folder", name);
         bkt_jout_bool(j, "made", made);
         bkt_jout_close(j);
     } else if (bkt_tool_has(t, "verbose")) {
-        bkt_show_name(&b, name ? name : p->path);
+        bkt_show_url(&b, name ? name : p->path);
         printf("%s folder %s\n", made ? "made" : "touched", bkt_buf_str(&b));
     }
 }

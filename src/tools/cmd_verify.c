@@ -20,13 +20,13 @@ static void say(struct bkt_verify *v, const char *word, const char *kind, const 
         bkt_jout_str(&v->j, "kind", kind);
         bkt_jout_str(&v->j, "path", path);
         bkt_jout_str(&v->j, "id", id);
-        bkt_jout_str(&v->j, "message", text);
+        bkt_jout_url(&v->j, "message", text);
         bkt_jout_close(&v->j);
         return;
     }
     bkt_show_name(&b, *path ? path : id);
     bkt_say_str(&b, ": ");
-    bkt_show_name(&b, text);
+    bkt_show_url(&b, text);
     printf("%s: %s\n", word, bkt_buf_str(&b));
 }
 
@@ -209,7 +209,7 @@ static void summary(struct bkt_verify *v, const char *name)
         return;
     }
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_name(&b, name);
+    bkt_show_url(&b, name);
     printf("%s: %llu %s, %llu chunk objects, %llu references", bkt_buf_str(&b), (unsigned long long)v->n_objects,
            v->d ? "objects" : "trees", (unsigned long long)v->n_chunks, (unsigned long long)v->n_refs);
     if (v->deep)
@@ -260,7 +260,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
     v.reached = bkt_map_new();
     if (t->json) {
         bkt_jout_open(&v.j, NULL, '{');
-        bkt_jout_str(&v.j, "name", name);
+        bkt_jout_url(&v.j, "name", name);
         bkt_jout_open(&v.j, "problems", '[');
     }
     unsigned base = j->depth + 1;
@@ -270,7 +270,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
     if (rc == BKT_OK)
         summary(&v, name);
     else if (t->json)
-        bkt_jout_str(&v.j, "error", err.n ? err.frame[0].msg : bkt_err_text(rc));
+        bkt_jout_url(&v.j, "error", err.n ? err.frame[0].msg : bkt_err_text(rc));
     if (t->json)
         bkt_jout_close(&v.j);
     *j = v.j;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "url.h"
 #include "utf8.h"
 
 void bkt_jout_init(struct bkt_jout *j, FILE *to)
@@ -88,6 +89,12 @@ void bkt_jout_str(struct bkt_jout *j, const char *key, const char *text)
         bkt_jout_text(j, key, text, strlen(text));
     else
         bkt_jout_null(j, key);
+}
+
+void bkt_jout_url(struct bkt_jout *j, const char *key, const char *text)
+{
+    BKT_CLEANUP(bkt_freep) char *shown = text ? strdup(text) : NULL;
+    bkt_jout_str(j, key, shown ? bkt_url_shown(shown, strlen(text) + 1, text, false) : NULL);
 }
 
 void bkt_jout_u64(struct bkt_jout *j, const char *key, uint64_t v)

@@ -26,6 +26,7 @@ void bkt_jout_init(struct bkt_jout *j, FILE *to);
 void bkt_jout_open(struct bkt_jout *j, const char *key, char kind); /* '{' or '[' */
 void bkt_jout_close(struct bkt_jout *j);                            /* the innermost; the last one ends the line */
 void bkt_jout_str(struct bkt_jout *j, const char *key, const char *text); /* NULL: null */
+void bkt_jout_url(struct bkt_jout *j, const char *key, const char *text); /* URLs in it without their secrets (url.h); NULL: null */
 void bkt_jout_text(struct bkt_jout *j, const char *key, const void *p, size_t n);
 void bkt_jout_u64(struct bkt_jout *j, const char *key, uint64_t v);
 void bkt_jout_i64(struct bkt_jout *j, const char *key, int64_t v);

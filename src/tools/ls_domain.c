@@ -62,7 +62,7 @@ static void dset_more(struct state *s, const struct bkt_object *o)
     detail("storage", &b);
     for (size_t i = 0; where.n_files > 1 && i < where.n_files; i++) {
         bkt_say(&b, "%llu in ", (unsigned long long)where.files[i].n);
-        bkt_show_name(&b, where.files[i].uri);
+        bkt_show_url(&b, where.files[i].uri);
         detail("", &b);
     }
 }
@@ -94,7 +94,7 @@ static void text_of(struct state *s, const struct bkt_step *st)
     if (!st->obj && st->link) {
         const char *file = st->link->file ? st->link->file : "";
         bkt_say(&b, "%s link -> ", bkt_show_link(st->link->cls));
-        bkt_show_name(&b, st->link->cls == BKT_L_EXTERNAL ? file : "");
+        bkt_show_url(&b, st->link->cls == BKT_L_EXTERNAL ? file : "");
         bkt_say_str(&b, st->link->cls == BKT_L_EXTERNAL ? " : " : "");
         bkt_show_name(&b, st->link->path ? st->link->path : "");
     } else if (st->obj) {
@@ -150,7 +150,7 @@ static void json_of(struct state *s, const struct bkt_step *st)
         bkt_jout_str(j, "kind", bkt_show_kind(st->obj->kind));
         bkt_jout_str(j, "id", st->obj->id.text);
     } else if (st->link) {
-        bkt_jout_str(j, "file", st->link->file);
+        bkt_jout_url(j, "file", st->link->file);
         bkt_jout_str(j, "target", st->link->path);
     }
     if (st->same)

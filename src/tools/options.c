@@ -9,6 +9,7 @@
 #include "help.h"
 #include "show.h"
 #include "tool.h"
+#include "url.h"
 
 const struct bkt_opt bkt_tool_common[] = {
     {0, "json", NULL, "print JSON, for programs", NULL},
@@ -74,7 +75,7 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 static void put_line(const struct bkt_tool *t, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_name(&b, text);
+    bkt_show_url(&b, text);
     fflush(stdout);
     fprintf(stderr, "h5bucket %s: %s\n", t->verb->name, bkt_buf_str(&b));
 }
@@ -108,9 +109,12 @@ int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...)
 int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    BKT_CLEANUP(bkt_freep) char *name = what ? strdup(what) : NULL;
+    if (name)
+        (void)bkt_url_shown(name, strlen(what) + 1, what, false);
     /* the root cause often names the thing itself */
-    if (what && !(err->n && strstr(err->frame[err->n - 1].msg, what)))
-        bkt_say(&b, "%s: ", what);
+    if (name && !(err->n && strstr(err->frame[err->n - 1].msg, name)))
+        bkt_say(&b, "%s: ", name);
     bkt_say_err(&b, err);
     put_line(t, bkt_buf_str(&b));
     return BKT_EXIT_FAIL;

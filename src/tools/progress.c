@@ -22,7 +22,7 @@ void progress_init(struct progress *p, const char *what, bool verbose)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     memset(p, 0, sizeof *p);
-    bkt_show_name(&name, what);
+    bkt_show_url(&name, what);
     (void)snprintf(p->what, sizeof p->what, "%s", bkt_buf_str(&name));
     p->tty     = isatty(STDERR_FILENO) > 0;
     p->verbose = verbose;
@@ -66,7 +66,7 @@ void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t 
 static void line(struct progress *p, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    bkt_show_name(&b, text);
+    bkt_show_url(&b, text);
     clear(p);
     (void)fprintf(stderr, "%s\n", bkt_buf_str(&b));
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "url.h"
 #include "utf8.h"
 
 void bkt_say_str(struct bkt_buf *b, const char *text)
@@ -213,11 +214,17 @@ void bkt_show_name(struct bkt_buf *b, const char *name)
     }
 }
 
+void bkt_show_url(struct bkt_buf *b, const char *text)
+{
+    BKT_CLEANUP(bkt_freep) char *shown = strdup(text);
+    bkt_show_name(b, shown ? bkt_url_shown(shown, strlen(text) + 1, text, false) : "");
+}
+
 void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human)
 {
     if (!u->known) {
         bkt_say(b, "chunk%s, not counted: ", u->linked ? "s in files" : " objects");
-        bkt_show_name(b, u->why ? u->why : "");
+        bkt_show_url(b, u->why ? u->why : "");
         return;
     }
     bkt_say(b, "%" PRIu64 " %s%s, ", u->n, u->linked ? "chunk" : "chunk object", u->n == 1 ? "" : "s");
@@ -225,7 +232,7 @@ void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool huma
     add(b, human ? "" : " bytes");
     if (u->n_files == 1 && !u->more_files) {
         add(b, " in ");
-        bkt_show_name(b, u->files[0].uri);
+        bkt_show_url(b, u->files[0].uri);
     } else if (u->n_files) {
         bkt_say(b, " in %s%zu files", u->more_files ? "more than " : "", u->n_files);
     }
@@ -283,13 +290,13 @@ void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u)
     } else {
         bkt_jout_null(j, "chunks");
         bkt_jout_null(j, "bytes");
-        bkt_jout_str(j, "why", u->why);
+        bkt_jout_url(j, "why", u->why);
     }
     if (u->linked) {
         bkt_jout_open(j, "files", '[');
         for (size_t i = 0; i < u->n_files; i++) {
             bkt_jout_open(j, NULL, '{');
-            bkt_jout_str(j, "uri", u->files[i].uri);
+            bkt_jout_url(j, "uri", u->files[i].uri);
             bkt_jout_u64(j, "chunks", u->files[i].n);
             bkt_jout_u64(j, "bytes", u->files[i].bytes);
             bkt_jout_close(j);

@@ -27,6 +27,8 @@ void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human);    /* 1234567, o
 void bkt_show_acl(struct bkt_buf *b, unsigned allow);              /* crudep: create read update delete readACL(e) updateACL(p) */
 /** Text for a terminal: control characters and what isn't UTF-8 become \xNN. */
 void bkt_show_name(struct bkt_buf *b, const char *name);
+/** The same of a message, or of what may be a URL: without its secrets (url.h). */
+void bkt_show_url(struct bkt_buf *b, const char *text);
 
 const char *bkt_show_kind(enum bkt_kind k);                 /* group, dataset, datatype */
 const char *bkt_show_layout(enum bkt_layout_class c);       /* as the schema spells it: H5D_CHUNKED, … */

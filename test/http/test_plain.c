@@ -1,4 +1,7 @@
 /* Plain HTTP: redirects, sizes that are not said, objects too large, no HEADs, what is refused. */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "check.h"
 #include "server.h"
 
@@ -105,6 +108,29 @@ static void odd_answers(struct server *s, struct bkt_store *st)
     }
 }
 
+/* The thread that moves all bytes would wait for it. */
+static void ca_bundle_is_a_file(void)
+{
+    static const char *const odd[] = {"/dev/zero", "/tmp", "fifo"};
+    for (size_t i = 0; i < BKT_COUNT(odd); i++) {
+        char                set_text[100], fifo[] = "/tmp/bkt_fifoXXXXXX";
+        bool                is_fifo = strcmp(odd[i], "fifo") == 0;
+        struct bkt_settings set;
+        struct bkt_err      err = {0};
+        struct bkt_store   *st  = NULL;
+        if (is_fifo && (close(mkstemp(fifo)) < 0 || unlink(fifo) < 0 || mkfifo(fifo, 0600) < 0))
+            exit(1);
+        (void)snprintf(set_text, sizeof set_text, "ca_bundle=%s", is_fifo ? fifo : odd[i]);
+        if (bkt_settings_init(&set, set_text, NULL) < 0)
+            exit(1);
+        int rc = bkt_store_open("https://host/x", &set, &st, &err);
+        CHECK(rc == BKT_EINVAL && strstr(first_line(&err), "ca_bundle"), "%s: %s", odd[i], first_line(&err));
+        bkt_settings_fini(&set);
+        if (is_fifo)
+            (void)unlink(fifo);
+    }
+}
+
 static void messages_have_no_secrets(void)
 {
     static const char *const uris[] = {"https://user:pw@host/x", "http://host/x?signature=pw", "https://host/x#pw",
@@ -146,6 +172,7 @@ int main(void)
     }
     odd_answers(s, st);
     messages_have_no_secrets();
+    ca_bundle_is_a_file();
     CHECK(server_count(o) == 0, "the other server was asked %u times", server_count(o));
     struct bkt_req put = {.op = BKT_PUT, .key = "x", .put = "x", .put_len = 1};
     CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_EUNSUP, "put");

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cm.h"
@@ -126,12 +127,69 @@ static void a_named_config_file_must_exist(void **state)
     assert_non_null(strstr(err.frame[0].msg, "/nonexistent/config"));
 }
 
+/* A FIFO without a writer, /dev/zero, a folder: what would hold us up, or never end.  /dev/null is an empty file. */
+static void only_a_file_is_read(void **state)
+{
+    (void)state;
+    char fifo[64 + 8];
+    (void)snprintf(fifo, sizeof fifo, "%s/fifo", dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const char *const odd[] = {fifo, "/dev/zero", dir};
+    for (size_t i = 0; i < BKT_COUNT(odd); i++) {
+        struct bkt_settings s;
+        struct bkt_err      err = {.n = 0};
+        (void)setenv("H5BUCKET_CONFIG", odd[i], 1);
+        (void)alarm(20);
+        assert_int_equal(bkt_settings_init(&s, NULL, &err), BKT_EINVAL);
+        assert_non_null(strstr(err.frame[0].msg, odd[i]));
+    }
+    (void)alarm(0);
+    (void)unlink(fifo);
+    struct bkt_settings s;
+    (void)setenv("H5BUCKET_CONFIG", "/dev/null", 1);
+    assert_int_equal(bkt_settings_init(&s, NULL, NULL), BKT_OK);
+    bkt_settings_fini(&s);
+}
+
+static void check_no_secret(const char *text, const char *has)
+{
+    assert_null(strstr(text, "secret"));
+    assert_non_null(strstr(text, has));
+}
+
+static void secrets_are_not_shown(void **state)
+{
+    (void)state;
+    struct bkt_settings s;
+    char               *text = NULL;
+    size_t              n    = 0;
+    write_config("");
+    assert_int_equal(bkt_settings_init(&s, "endpoint=http://user:secret@host/x;bucket=key:secret@b;user=me@there.org", NULL), BKT_OK);
+    FILE *to = open_memstream(&text, &n);
+    bkt_settings_print(to, &s, false);
+    (void)fclose(to);
+    check_no_secret(text, "endpoint = http://***@host/x\n");
+    check_no_secret(text, "bucket = ***@b\n");
+    check_no_secret(text, "user = me@there.org\n");
+    assert_string_equal(s.endpoint, "http://user:secret@host/x"); /* what is used stays whole */
+    free(text);
+    bkt_settings_fini(&s);
+    static const char *const bad[] = {"anonymous=http://me:secret@h", "retries=https://h/x?sig=secret", "http://me:secret@h",
+                                      "writers=me:secret@host", "endpoint=http://me:1;secret@h"};
+    for (size_t i = 0; i < BKT_COUNT(bad); i++) {
+        struct bkt_err err = {.n = 0};
+        assert_int_equal(bkt_settings_init(&s, bad[i], &err), BKT_EINVAL);
+        check_no_secret(err.frame[0].msg, "**");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(later_sources_win, setup),       cmocka_unit_test_setup(first_environment_variable_wins, setup),
         cmocka_unit_test_setup(mistakes_are_named, setup),      cmocka_unit_test_setup(sizes_take_suffixes, setup),
         cmocka_unit_test_setup(a_named_config_file_must_exist, setup),
+        cmocka_unit_test_setup(only_a_file_is_read, setup),     cmocka_unit_test_setup(secrets_are_not_shown, setup),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
