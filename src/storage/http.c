@@ -56,6 +56,8 @@ static int add_range(struct bkt_http_op *op)
 {
     const struct bkt_req *req = op->req;
     char                  text[64];
+    if (op->doubt)
+        return bkt_http_header(op, "Range", "bytes=0-0");
     if (req->op != BKT_GET || op->query || (is_whole(op) && !op->got))
         return BKT_OK;
     if (is_whole(op))
@@ -69,7 +71,7 @@ static int add_conditions(struct bkt_http_op *op)
 {
     if (op->got)
         return bkt_http_header(op, "If-Match", op->etag);
-    if (op->put.looking)
+    if (op->put.looking || op->doubt)
         return BKT_OK;
     if (op->if_match) {
         char        text[BKT_ETAG_MAX];
@@ -144,7 +146,8 @@ static bool on_begin(struct bkt_xfer *x)
     bkt_buf_clear(&op->url);
     drop_headers(op);
     op->pos        = 0;
-    op->body_begun = op->complete = false;
+    op->n_first    = 0;
+    op->body_begun = op->complete = op->odd = false;
     op->refused                   = NULL;
     int rc                        = h->ops->prepare(h, op);
     if (rc == BKT_HTTP_LATER)
@@ -177,12 +180,16 @@ static const char *begin_body(struct bkt_http_op *op)
     struct bkt_req        *req = op->req;
     uint64_t               want = is_whole(op) ? op->got : req->off + op->got;
     if (op->x.status == 206) {
+        op->odd = true;
         if (!r->has_range || r->bad_range)
             return "the answer's Content-Range is missing or malformed";
         if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
             return "the answer is for another range than asked";
         if (is_whole(op) && r->total == UINT64_MAX)
             return "the answer is a part and does not say of how much";
+        if (r->length != UINT64_MAX && r->length != r->last - r->first + 1)
+            return "the answer's Content-Length and Content-Range differ";
+        op->odd = false;
         op->pos = r->first;
     } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
         return "the server ignores ranges";
@@ -235,7 +242,10 @@ static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t 
 static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
 {
     struct bkt_http_op *op = (struct bkt_http_op *)x;
-    bool ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->query));
+    bool   ours = op->req->op == BKT_GET && (x->status == 200 || (x->status == 206 && !op->query));
+    size_t k    = bkt_min_u64(n, sizeof op->first - op->n_first);
+    memcpy(op->first + op->n_first, p, k);
+    op->n_first += k;
     if (!ours) {
         size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
         int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* without it the message is poorer */
@@ -285,13 +295,13 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
     if (op->retry.tries)
         (void)snprintf(tries, sizeof tries, "; given up after %u retries", op->retry.tries);
     bool text = code_text && *code_text, msg = message && *message, tip = hint && *hint;
-    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.160s%s%s%.80s%s%s%.200s", op->x.method,
+    return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s: HTTP %ld%s%.60s%s%.200s%s%s%.80s%s%s%.200s", op->x.method,
                         op->http->base.uri, op->req->key, op->x.status, text ? " " : "", text ? code_text : "",
                         msg ? " (" : "", msg ? message : "", msg ? ")" : "", r->request_id[0] ? ", request id " : "",
                         r->request_id, tries, tip ? "; " : "", tip ? hint : "");
 }
 
-static void start_over(struct bkt_http_op *op)
+void bkt_http_start_over(struct bkt_http_op *op)
 {
     op->got     = 0;
     op->etag[0] = 0;
@@ -307,7 +317,7 @@ static void keep_or_start_over(struct bkt_http_op *op)
     if (op->got && op->body_begun && etag[0] == '"' && same && !op->query)
         memcpy(op->etag, etag, sizeof op->etag);
     else if (op->body_begun || !op->etag[0])
-        start_over(op);
+        bkt_http_start_over(op);
 }
 
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
@@ -411,12 +421,17 @@ static int end_get(struct bkt_http_op *op)
                             "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
                             op->refused);
     if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
-        start_over(op); /* no body at all, or another object's rest */
+        bkt_http_start_over(op); /* no body at all, or another object's rest */
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
-    if (op->if_match && !op->query && r->etag[0] && !bkt_etag_same(op->if_match, r->etag))
+    if (op->if_match && !op->query && !r->etag[0])
+        return bkt_http_odd(op, "it has no ETag, but one was asked for");
+    if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
+        if (op->http->ops->misfit && bkt_http_another(op)) /* S3 says 412 when that is so */
+            return BKT_HTTP_AGAIN;
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
                             op->http->base.uri, req->key);
+    }
     memcpy(req->etag, r->etag, sizeof req->etag);
     req->mtime     = r->mtime;
     req->size      = total;
@@ -445,30 +460,6 @@ int bkt_http_take(struct bkt_http_op *op)
     return BKT_OK;
 }
 
-/* 304, 412 and 416 answer our own headers. */
-static int end_condition(struct bkt_http_op *op)
-{
-    struct bkt_req *req = op->req;
-    if (op->got && op->x.status != 304) { /* the object changed while we read it: read the new one */
-        start_over(op);
-        return ++op->detours <= 3 ? bkt_http_send_again(op, 0)
-                                  : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
-                                                 op->http->base.uri, req->key);
-    }
-    memcpy(req->etag, op->reply.etag, sizeof req->etag);
-    if (op->x.status == 304 && !op->if_none_match)
-        return bkt_http_say(op, BKT_EFORMAT, "", "", "nothing was asked that this answers");
-    if (op->x.status == 304)
-        return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
-    if (op->x.status == 412)
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s/%.150s: the object %s", op->x.method, op->http->base.uri, req->key,
-                            req->if_match ? "has changed" : "exists");
-    if (op->reply.has_range && op->reply.total != UINT64_MAX)
-        req->size = op->reply.total;
-    return BKT_REQ_FAIL(req, BKT_ERANGE, "GET %s/%.150s: bytes from %" PRIu64 " lie past the object's end",
-                        op->http->base.uri, req->key, req->off);
-}
-
 static int judge(struct bkt_http_op *op)
 {
     enum bkt_wire wire   = op->x.wire;
@@ -485,14 +476,21 @@ static int judge(struct bkt_http_op *op)
         return BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", op->x.method, op->req->key);
     if (op->req->op == BKT_PUT && op->put.id[0])
         return bkt_http_put_judge(op);
+    if (op->put.looking)
+        return bkt_http_delete_judge(op, NULL);
     if (wire != BKT_WIRE_OK && !(wire == BKT_WIRE_STOPPED && (op->refused || status >= 300)))
         return bkt_http_retry(op, wire) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, wire);
-    if (status == 200 || status == 206)
-        return op->req->op == BKT_GET ? end_get(op) : bkt_http_take(op);
+    if (bkt_http_doubts(op))
+        return BKT_HTTP_AGAIN;
+    const char *what = op->odd ? op->refused : op->refused ? NULL : bkt_http_misfit(op);
+    if (what && op->req->op == BKT_DELETE && !op->query)
+        return bkt_http_delete_judge(op, what);
+    if (what)
+        return bkt_http_odd(op, what);
     if (status >= 200 && status < 300)
-        return op->req->op == BKT_GET ? bkt_http_say(op, BKT_EFORMAT, "", "", "that answers no GET") : bkt_http_take(op);
+        return op->req->op == BKT_GET ? end_get(op) : bkt_http_take(op);
     if (status == 304 || status == 412 || status == 416)
-        return end_condition(op);
+        return bkt_http_end_condition(op);
     if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);

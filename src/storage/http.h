@@ -15,6 +15,7 @@
 
 /** A PUT leaves its random id with the object, so that a writer whose answer was lost can tell whether it arrived. */
 #define BKT_PUT_ID        20
+#define BKT_HTTP_FIRST    96 /* bytes: enough to tell a document, a page and elements from each other */
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
 struct bkt_http;
@@ -35,6 +36,7 @@ struct bkt_http_reply {
     uint64_t length;             /* Content-Length; UINT64_MAX: none */
     uint64_t first, last, total; /* Content-Range; total UINT64_MAX: not said */
     bool     has_range, bad_range;
+    bool     is_s3; /* it bears a mark of S3's: a request's id, or an XML document announced, also where no body comes (HEAD) */
     char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
     char     put_id[BKT_PUT_ID]; /* which PUT stored the object; "" unknown */
     double   mtime;
@@ -57,6 +59,10 @@ struct bkt_http_op {
     char                  etag[BKT_ETAG_MAX]; /* of the object that they are part of; "" unknown */
     bool                  body_begun, complete;
     const char           *refused; /* why we stopped the transfer ourselves */
+    bool                  odd;     /* and that as the answer is malformed (http_odd.c) */
+    bool                  doubt;   /* a HEAD's 404 is looked into by a GET */
+    unsigned char         first[BKT_HTTP_FIRST]; /* of the answer's body, for messages */
+    size_t                n_first;
     unsigned              detours; /* redirects, changes of region */
     bool                  clock_set; /* by the server's, once */
     char                 *location; /* where a redirect leads */
@@ -64,12 +70,11 @@ struct bkt_http_op {
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
     const char           *md5;      /* the call's */
-    struct {                        /* http_put.c's */
+    struct {                        /* http_put.c's; of a DELETE `looking` and `failed` (http_odd.c) */
         char id[BKT_PUT_ID];        /* "": none is sent */
         bool looking;               /* asking by HEAD what became of it */
         bool unsure;                /* an attempt may have been carried out though its answer says nothing, or never came */
         bool refused;               /* the last one was not */
-        bool arrived;
         int  failed;                /* what to report unless it arrived; its story is in the request */
     } put;
     char                  region[40], payload_hash[65]; /* S3: what this attempt was signed for */
@@ -89,6 +94,9 @@ struct bkt_http_ops {
     /** An answer that is neither 2xx nor 304, 412 or 416: BKT_HTTP_AGAIN, or the code that it means, with its story
      *  recorded in the request.  Statuses to be retried come here only when retrying is over. */
     int (*judge)(struct bkt_http *h, struct bkt_http_op *op);
+    /** What is wrong with the form of an answer whose status may be right: 2xx, or a 404, 410 or 416 that would mean that something
+     *  isn't there.  NULL: nothing is.  May be NULL: there is no form to go by. */
+    const char *(*misfit)(struct bkt_http *h, struct bkt_http_op *op);
 };
 
 /** First member of both stores. */
@@ -141,6 +149,26 @@ int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: not a
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
 /** Take ETag, time and size over from the answer's headers. */
 int bkt_http_take(struct bkt_http_op *op);
+
+/** The body that has come is void. */
+void bkt_http_start_over(struct bkt_http_op *op);
+
+/* http_odd.c: answers that aren't of the form that the request wants. */
+
+/** What is wrong with it, before its body is looked at further; NULL: nothing. */
+const char *bkt_http_misfit(struct bkt_http_op *op);
+/** Again, and when that is over a failure that says what came. */
+int bkt_http_odd(struct bkt_http_op *op, const char *what);
+/** The same for another object's answer, though this one's ETag was asked for; false: not any more. */
+bool bkt_http_another(struct bkt_http_op *op);
+/** 304, 412 and 416, which answer our own headers. */
+int bkt_http_end_condition(struct bkt_http_op *op);
+/** The failure alone. */
+int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
+/** A HEAD's 404 has no body: where no mark of S3's is on it, a GET is sent, whose 404 has.  True: it is under way. */
+bool bkt_http_doubts(struct bkt_http_op *op);
+/** A DELETE whose answer says nothing, and what is looked at then. */
+int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
 
 /** http_put.c: a PUT with an id, from its start, and after each answer. */
 void bkt_http_put_init(struct bkt_http_op *op);

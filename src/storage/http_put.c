@@ -1,8 +1,8 @@
 /* What became of a PUT.
  *
- * A GET can be sent again at will; a PUT whose answer says nothing (a broken connection, a server's own error) may have been
- * carried out, and doing it again could destroy what another writer has put there since.  So the object is looked at
- * first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the ETag is compared with the
+ * A GET can be sent again at will; a PUT whose answer says nothing (a broken connection, a server's own error, a 200 that isn't of
+ * S3's form) may have been carried out, and doing it again could destroy what another writer has put there since.  So the object is
+ * looked at first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the ETag is compared with the
  * bytes' MD5.
  *     it is ours             it arrived: success, whatever the answer was
  *     the condition failed   another writer was first (radosgw says 409 or 500 then): BKT_EPRECOND
@@ -77,8 +77,6 @@ static int seen(struct bkt_http_op *op, bool exists)
 {
     if (exists && is_ours(op))
         return arrived(op);
-    if (op->put.arrived) /* and was replaced at once: its ETag is not to be known */
-        return BKT_OK;
     if (op->if_match && !exists)
         return lost(op, "is gone");
     if (op->if_match && strcmp(op->if_match, "*") != 0 && !bkt_etag_same(op->reply.etag, op->if_match))
@@ -94,14 +92,19 @@ static int looked(struct bkt_http_op *op)
 {
     enum bkt_wire wire   = op->x.wire;
     long          status = op->x.status;
-    if (wire == BKT_WIRE_OK && status >= 200 && status < 300)
-        return seen(op, true);
-    if (wire == BKT_WIRE_OK && status == 404)
-        return seen(op, false);
-    if (bkt_http_retry(op, wire))
+    const char   *what   = NULL;
+    if (bkt_http_doubts(op))
         return BKT_HTTP_AGAIN;
-    if (op->put.arrived)
-        return BKT_OK;
+    if (wire == BKT_WIRE_OK)
+        what = bkt_http_misfit(op);
+    if (wire == BKT_WIRE_OK && status >= 200 && status < 300 && !what)
+        return seen(op, true);
+    if (wire == BKT_WIRE_OK && status == 404 && !what)
+        return seen(op, false);
+    if (!what && bkt_http_retry(op, wire))
+        return BKT_HTTP_AGAIN;
+    if (what && !op->put.failed)
+        return bkt_http_odd(op, what);
     if (op->put.failed)
         return op->put.failed;
     if (wire != BKT_WIRE_OK)
@@ -112,20 +115,22 @@ static int looked(struct bkt_http_op *op)
 
 /* ---- answers to the PUT itself ---- */
 
-static int failure(struct bkt_http_op *op)
+static int failure(struct bkt_http_op *op, const char *what)
 {
+    if (what)
+        return bkt_http_say_odd(op, what);
     if (op->x.wire != BKT_WIRE_OK)
         return bkt_http_wire_failure(op, op->x.wire);
     return op->http->ops->judge(op->http, op);
 }
 
 /* It may have been carried out: look, after the usual wait; once even if there is to be no further try. */
-static int unclear(struct bkt_http_op *op, enum bkt_retry_class class)
+static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const char *what)
 {
     uint64_t wait  = 0;
     op->put.unsure = true;
     if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait)) {
-        int rc = failure(op);
+        int rc = failure(op, what);
         if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)
             return rc == BKT_HTTP_AGAIN ? bkt_http_send_again(op, 0) : rc;
         op->put.failed = rc;
@@ -141,12 +146,6 @@ static int refused(struct bkt_http_op *op)
     return look(op, 0);
 }
 
-static int stored(struct bkt_http_op *op)
-{
-    op->put.arrived = true;
-    return op->reply.etag[0] ? bkt_http_take(op) : look(op, 0); /* a server that says no ETag with its answer */
-}
-
 int bkt_http_put_judge(struct bkt_http_op *op)
 {
     if (op->put.looking)
@@ -154,18 +153,21 @@ int bkt_http_put_judge(struct bkt_http_op *op)
     enum bkt_wire        wire   = op->x.wire;
     long                 status = wire == BKT_WIRE_OK || wire == BKT_WIRE_STOPPED ? op->x.status : 0;
     enum bkt_retry_class class  = bkt_retry_classify(wire, status);
+    const char *what = status ? bkt_http_misfit(op) : NULL;
+    if (what) /* also a 200 that isn't S3's */
+        return unclear(op, BKT_RETRY_YES, what);
     if (status >= 200 && status < 300)
-        return stored(op);
+        return bkt_http_take(op);
     if (status == 412)
         return refused(op);
-    if (status == 409 && (op->if_match || op->if_none_match))
-        return unclear(op, BKT_RETRY_YES);
+    if (status == 409)
+        return unclear(op, BKT_RETRY_YES, NULL);
     if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && wire != BKT_WIRE_CROWDED && status != 429 && status != 503)
-        return unclear(op, class);
+        return unclear(op, class, NULL);
     op->put.unsure |= status == 503; /* from a gateway that may have passed it on */
     if (class != BKT_RETRY_NO && bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
-    int rc = failure(op);
+    int rc = failure(op, NULL);
     if (rc == BKT_HTTP_AGAIN)
         return bkt_http_send_again(op, 0);
     return rc == BKT_ENOENT && op->if_match ? lost(op, "is gone") : rc;

@@ -60,8 +60,19 @@ static void copy(char *to, size_t room, const char *v)
 static void set_etag(struct bkt_http_reply *r, const char *v) { copy(r->etag, sizeof r->etag, v); }
 static void set_region(struct bkt_http_reply *r, const char *v) { copy(r->region, sizeof r->region, v); }
 static void set_id(struct bkt_http_reply *r, const char *v) { copy(r->request_id, sizeof r->request_id, v); }
+static void set_s3_id(struct bkt_http_reply *r, const char *v)
+{
+    r->is_s3 = true;
+    set_id(r, v);
+}
+static void set_s3(struct bkt_http_reply *r, const char *v) { r->is_s3 |= *v != 0; }
+static void set_type(struct bkt_http_reply *r, const char *v) { r->is_s3 |= strcasestr(v, "/xml") != NULL; }
 static void set_put_id(struct bkt_http_reply *r, const char *v) { copy(r->put_id, sizeof r->put_id, v); }
-static void set_id2(struct bkt_http_reply *r, const char *v) { copy(r->request_id2, sizeof r->request_id2, v); }
+static void set_id2(struct bkt_http_reply *r, const char *v)
+{
+    r->is_s3 = true;
+    copy(r->request_id2, sizeof r->request_id2, v);
+}
 
 static long seconds(const char *v)
 {
@@ -76,9 +87,9 @@ static const struct {
     void (*set)(struct bkt_http_reply *r, const char *value);
 } headers[] = {
     {"content-length", set_length}, {"content-range", set_range},           {"etag", set_etag},
-    {"last-modified", set_mtime},   {"x-amz-bucket-region", set_region},    {"x-amz-request-id", set_id},
+    {"last-modified", set_mtime},   {"x-amz-bucket-region", set_region},    {"x-amz-request-id", set_s3_id},
     {"x-request-id", set_id},       {"x-amz-id-2", set_id2},                {"date", set_date},
-    {BKT_PUT_ID_HEADER, set_put_id},
+    {BKT_PUT_ID_HEADER, set_put_id}, {"content-type", set_type},           {"x-guploader-uploadid", set_s3},
 };
 
 void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const char *value)

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "http.h"
+#include "s3_xml.h"
 #include "url.h"
 
 #define MAX_REDIRECTS 5 /* the number that HTTP once recommended (RFC 9110, 15.4); more is a loop */
@@ -64,6 +65,9 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         op->x.redirect = NULL;
         return BKT_HTTP_AGAIN;
     }
+    struct bkt_s3_error e;
+    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* it is S3 */
+        return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
     const char *hint = status == 401 || status == 403 ? "plain HTTP sends no credentials" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);
 }

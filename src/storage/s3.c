@@ -133,7 +133,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     return bkt_s3_auth_refused(s->auth, op, e.code, rc) ? BKT_HTTP_AGAIN : rc;
 }
 
-static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge};
+static const struct bkt_http_ops s3_http_ops = {.init = bkt_s3_put_init, .prepare = prepare, .judge = judge, .misfit = bkt_s3_misfit};
 
 /* ---- the store ---- */
 

@@ -19,8 +19,14 @@ struct bkt_s3 {
     bool                requester_pays, sign_payload, one_writer;
     uint64_t            upload_part;
     atomic_int          many; /* enum bkt_s3_many */
+    atomic_bool         etags; /* it has shown one with an object */
     struct bkt_s3_kind *kind;
 };
+
+/* ---- s3_form.c ---- */
+
+/** As bkt_http_ops.misfit. */
+const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op);
 
 /* ---- s3_list.c ---- */
 

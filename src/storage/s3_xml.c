@@ -94,6 +94,11 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     return BKT_OK;
 }
 
+struct text {
+    const char *p;
+    size_t      n;
+};
+
 /* ---- errors ---- */
 
 struct error_parse {
@@ -156,6 +161,44 @@ bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out)
     struct parse       p = {.start = error_start, .end = error_end, .arg = &e};
     *out                 = (struct bkt_s3_error){0};
     return n && parse(&p, xml, n, NULL) == BKT_OK && e.is_result;
+}
+
+/* Blanks, declarations and comments; a server that takes its time may send blanks before the declaration. */
+static struct text skip_head(struct text t)
+{
+    for (;;) {
+        while (t.n && strchr(" \t\r\n", *t.p))
+            t.p++, t.n--;
+        bool        comment = t.n > 4 && memcmp(t.p, "<!--", 4) == 0;
+        const char *end     = comment ? memmem(t.p, t.n, "-->", 3) : NULL;
+        if (t.n > 2 && memcmp(t.p, "<?", 2) == 0)
+            end = memchr(t.p, '>', t.n);
+        if (!end)
+            return t;
+        end += comment ? 3 : 1;
+        t.n -= (size_t)(end - t.p);
+        t.p = end;
+    }
+}
+
+bool bkt_s3_is_document(const void *xml, size_t n, const char *root)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    struct text       t      = {xml, n};
+    if (n >= 3 && memcmp(xml, mark, 3) == 0)
+        t = (struct text){t.p + 3, n - 3};
+    t = skip_head(t);
+    while (t.n && strchr(" \t\r\n", t.p[t.n - 1]))
+        t.n--;
+    size_t k = strlen(root), name = 1;
+    if (t.n < k + 3 || t.p[0] != '<' || t.p[t.n - 1] != '>')
+        return false;
+    while (name < t.n && !strchr(" \t\r\n/>", t.p[name]))
+        name++;
+    const char *end    = memrchr(t.p, '<', t.n);
+    bool        named  = name > k && memcmp(t.p + name - k, root, k) == 0 && (name == k + 1 || t.p[name - k - 1] == ':');
+    bool        closed = end == t.p ? t.p[t.n - 2] == '/' : end[1] == '/' && (size_t)(t.p + t.n - end) >= k + 3;
+    return named && closed && (end == t.p || memmem(end, (size_t)(t.p + t.n - end), root, k));
 }
 
 /* ---- lists ---- */

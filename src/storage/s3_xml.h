@@ -42,4 +42,8 @@ BKT_NODISCARD int bkt_s3_parse_deleted(const void *xml, size_t n,
 /** The UploadId of an InitiateMultipartUploadResult.  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
 
+/** Whether it is, by its begin and its end, a document with this root element, whole; a prefix of a namespace may stand before the name.
+ *  What is in between only parsing tells. */
+bool bkt_s3_is_document(const void *xml, size_t n, const char *root);
+
 #endif

@@ -313,8 +313,11 @@ void bkt_version_forget(struct bkt_version *v)
 /* An ETag says it all.  Where there is none, a change shows in size and time, if the server tells these. */
 static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
 {
+    bool told = v->size != UINT64_MAX && req->size != UINT64_MAX && v->mtime != 0 && req->mtime != 0;
     if (v->etag[0] && req->etag[0])
         return bkt_etag_same(v->etag, req->etag);
+    if (v->etag[0] && !told) /* this answer lacks what others have */
+        return false;
     return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
            (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);
 }

@@ -230,11 +230,53 @@ static void write_object(struct fake_s3 *f, const struct seen *r, struct answer 
     }
 }
 
-void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
+static void prefix_of(const char *query, char *to, size_t room)
 {
-    struct fake_s3 *f = arg;
-    char            key[300];
-    const char     *path = strncmp(r->target, "/buck/", 6) == 0 ? r->target + 6 : r->target;
+    const char *p = strstr(query, "&prefix=");
+    unsigned    c;
+    size_t      n = 0;
+    for (p = p ? p + 8 : ""; *p && *p != '&' && n + 1 < room; p++)
+        if (*p == '%' && sscanf(p + 1, "%2x", &c) == 1)
+            to[n++] = (char)c, p += 2;
+        else
+            to[n++] = *p;
+    to[n] = 0;
+}
+
+/* All on one page, and none rolled up. */
+static void list(const struct fake_s3 *f, struct answer *a, const char *query)
+{
+    char   prefix[200];
+    prefix_of(query, prefix, sizeof prefix);
+    size_t room = 64 * 400, n = 0;
+    char  *to = malloc(room);
+    n += (size_t)snprintf(to, room, "<?xml version=\"1.0\"?>\n<ListBucketResult>");
+    for (size_t i = 0; i < 64; i++)
+        if (f->object[i].key[0] && strncmp(f->object[i].key, prefix, strlen(prefix)) == 0)
+            n += (size_t)snprintf(to + n, room - n, "<Contents><Key>%s</Key><ETag>%s</ETag><Size>%zu</Size></Contents>", f->object[i].key,
+                                  f->object[i].etag, f->object[i].len);
+    n += (size_t)snprintf(to + n, room - n, "<IsTruncated>false</IsTruncated></ListBucketResult>");
+    a->owned = to;
+    a->body  = to;
+    a->len   = n;
+}
+
+static void read_object(struct fake_object *o, const struct seen *r, struct answer *a)
+{
+    if (*seen_header(r, "Range")) {
+        answer_object(r, a, o->data, o->len, o->etag);
+        return;
+    }
+    a->headers = kept(o->etag, o->id);
+    a->owned   = malloc(o->len + 1); /* others may replace it while it is sent */
+    a->body    = memcpy(a->owned, o->data, o->len);
+    a->len     = o->len;
+}
+
+static void handle(struct fake_s3 *f, const struct seen *r, struct answer *a)
+{
+    char        key[300];
+    const char *path = strncmp(r->target, "/buck/", 6) == 0 ? r->target + 6 : r->target;
     (void)snprintf(key, sizeof key, "%.299s", path);
     char *query = strchr(key, '?');
     if (query)
@@ -250,12 +292,48 @@ void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
         else if (o)
             drop(o);
         a->status = 204;
+    } else if (query && strstr(query, "list-type=")) {
+        list(f, a, query);
     } else if (!o) {
         refuse(a, 404);
     } else {
-        a->headers = kept(o->etag, o->id);
-        a->owned   = malloc(o->len + 1); /* others may replace it while it is sent */
-        a->body    = memcpy(a->owned, o->data, o->len);
-        a->len     = o->len;
+        read_object(o, r, a);
     }
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static bool is_odd(struct fake_s3 *f, const struct seen *r)
+{
+    struct fake_odd *o = &f->odd;
+    return (!o->end || ends_with(r->target, o->end)) && o->method && strcmp(o->method, r->method) == 0 && !strstr(r->target, ".h5bucket") && (!o->part || strstr(r->target, o->part)) &&
+           (++o->count <= o->times || !o->times);
+}
+
+void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
+{
+    struct fake_s3        *f     = arg;
+    struct answer          plain = *a;
+    const struct fake_odd *o     = &f->odd;
+    if (!is_odd(f, r)) {
+        handle(f, r, a);
+        return;
+    }
+    if (o->carry_out) {
+        handle(f, r, a);
+        free(a->owned);
+    }
+    *a = plain;
+    if (o->instead) {
+        read_object(find(f->object, o->instead, false), r, a);
+        return;
+    }
+    a->status  = o->status;
+    a->headers = o->headers ? o->headers : "";
+    a->body    = o->body ? o->body : "";
+    a->len     = strlen(a->body);
 }

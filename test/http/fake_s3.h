@@ -24,6 +24,18 @@ struct fake_fault {
     const char *body;      /* of the answer, with status; NULL: an error document */
 };
 
+/** A hostile answer to requests of any kind; scratch objects of a probe are left alone. */
+struct fake_odd {
+    const char *method;    /* NULL: none */
+    const char *part, *end; /* only of targets that contain this, and end with that; NULL: any */
+    unsigned    times;     /* the first so many; 0: all */
+    bool        carry_out; /* what is asked is done before */
+    int         status;
+    const char *headers, *body;
+    const char *instead;   /* this key's object is the answer, with its ETag; NULL: the above */
+    unsigned    count;     /* of those that came so far */
+};
+
 struct fake_object {
     char   key[200], etag[80], id[40];
     char  *data;
@@ -40,6 +52,7 @@ struct fake_s3 {
     int                lose_as;  /* that answer; 0: the connection is reset */
     bool               rounds;   /* a probe's PUTs are answered when all of their round have come, if nothing else is asked for */
     struct fake_fault  fault;
+    struct fake_odd    odd;
     struct fake_object object[64], part[64];
     char               upload_id[40], upload_put[40]; /* of the upload that goes on; "" none */
     unsigned           writes, applied, probes, version, hidden; /* seen; carried out; of a probe; parts at once */

@@ -17,7 +17,7 @@ enum step {
     SILENT,       /* no byte, silence */
     GARBAGE,      /* no HTTP */
     LONG_REASON,  /* 503, and 3,000 characters of why in its first line */
-    WRONG_RANGE, NO_RANGE, BAD_RANGE, LESS_RANGE,
+    WRONG_RANGE, NO_RANGE, BAD_RANGE, LESS_RANGE, LONG_RANGE, OTHER_416,
     IGNORES_RANGE,
     RETRY_AFTER, RETRY_AFTER_LONG,
 };
@@ -76,6 +76,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case WRONG_RANGE: range_answer(a, s, "bytes 0-4999/100000", 5000); return;
     case LESS_RANGE: range_answer(a, s, "bytes 1000-1999/100000", 1000), a->body = s->data + 1000; return;
     case NO_RANGE: range_answer(a, s, NULL, 5000); return;
+    case LONG_RANGE: range_answer(a, s, "bytes 1000-2999/100000", 5000); return;
+    case OTHER_416: a->status = 416, a->headers = "Content-Range: bytes */100000\r\n"; return;
     case BAD_RANGE: range_answer(a, s, "bytes 1000--5/x", 5000); return;
     case IGNORES_RANGE: plain.headers[0] = 0, answer_object(&plain, a, s->data, SIZE, ETAG); return;
     case RETRY_AFTER: a->status = 503, a->headers = "Retry-After: 1\r\n"; return;
@@ -130,9 +132,23 @@ static const struct {
     {"silence for ever", PART, {SILENT}, BKT_ENET, 4, "no byte for 100 ms", "bytes=1000-5999"},
     {"no HTTP is not asked again", WHOLE, {GARBAGE, OBJECT}, BKT_ENET, 1, "HTTP/0.9", ""},
     {"a status line of any length", WHOLE, {LONG_REASON, OBJECT}, BKT_OK, 2, NULL, ""},
-    {"another range than asked", PART, {WRONG_RANGE, OBJECT}, BKT_EFORMAT, 1, "another range", "bytes=1000-5999"},
-    {"206 without Content-Range", PART, {NO_RANGE, OBJECT}, BKT_EFORMAT, 1, "Content-Range", "bytes=1000-5999"},
-    {"206 with a bad Content-Range", PART, {BAD_RANGE, OBJECT}, BKT_EFORMAT, 1, "Content-Range", "bytes=1000-5999"},
+    {"another range than asked, once", PART, {WRONG_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"another range than asked", PART, {WRONG_RANGE}, BKT_EFORMAT, 4, "another range", "bytes=1000-5999"},
+    {"206 without Content-Range, once", PART, {NO_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"206 without Content-Range", PART, {NO_RANGE}, BKT_EFORMAT, 4, "Content-Range", "bytes=1000-5999"},
+    {"206 with a bad Content-Range, once", PART, {BAD_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"206 with a bad Content-Range", PART, {BAD_RANGE}, BKT_EFORMAT, 4, "Content-Range", "bytes=1000-5999"},
+    {"206 of another length than its range", PART, {LONG_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"always", PART, {LONG_RANGE}, BKT_EFORMAT, 4, "Content-Length and Content-Range differ", "bytes=1000-5999"},
+    {"409 once", WHOLE, {409, OBJECT}, BKT_OK, 2, NULL, ""},
+    {"409 for ever", WHOLE, {409}, BKT_ENET, 3, "HTTP 409", ""},
+    {"412 without a condition, once", WHOLE, {412, OBJECT}, BKT_OK, 2, NULL, ""},
+    {"412 without a condition", PART, {412}, BKT_ENET, 3, "no condition", "bytes=1000-5999"},
+    {"304 without a condition, once", WHOLE, {304, OBJECT}, BKT_OK, 2, NULL, ""},
+    {"416 without a range, once", WHOLE, {416, OBJECT}, BKT_OK, 2, NULL, ""},
+    {"416 without a range", WHOLE, {416}, BKT_ENET, 3, "no range was asked", ""},
+    {"416 for what the object has, once", PART, {OTHER_416, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"201 once", WHOLE, {201, OBJECT}, BKT_OK, 2, NULL, ""},
     {"less than asked: the rest is asked for", PART, {LESS_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=2000-5999"},
     {"the server ignores ranges", PART, {IGNORES_RANGE}, BKT_OK, 1, NULL, "bytes=1000-5999"},
     {"Retry-After is honoured", WHOLE, {RETRY_AFTER, OBJECT}, BKT_OK, 2, NULL, ""},

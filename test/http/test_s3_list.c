@@ -123,15 +123,18 @@ static void hostile_lists_are_refused(void)
     size_t      n = (size_t)snprintf(deep, sizeof deep, "<ListBucketResult>");
     while (n + 4 < sizeof deep)
         n += (size_t)snprintf(deep + n, sizeof deep - n, "<a>");
+    (void)snprintf(deep + n - 40, 40, "</ListBucketResult>");
     static const struct {
         const char *what, *xml, *says;
     } cases[] = {
-        {"empty", "", "no XML"},
-        {"garbage", "hello", "no XML"},
-        {"cut", "<ListBucketResult><Contents><Key>db/x/a</Key>", "no XML"},
-        {"HTML", "<html><body/></html>", "no ListBucketResult"},
+        {"empty", "", "no document"},
+        {"garbage", "hello", "'hello'"},
+        {"cut", "<ListBucketResult><Contents><Key>db/x/a</Key>", "'<ListBucketResult>"},
+        {"HTML", "<html><body/></html>", "no document"},
+        {"an error", "<Error><Code>InternalError</Code></Error>", "InternalError"},
+        {"not closed", "<ListBucketResult><Contents></ListBucketResult>", "no XML"},
         {"entities", "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><ListBucketResult>&b;</ListBucketResult>",
-         "document type"},
+         "no document"},
         {"deep", deep, "deep"},
         {"another prefix", "<ListBucketResult><Contents><Key>db/x/1</Key></Contents><Contents><Key>db/y/1</Key></Contents>"
                            "</ListBucketResult>", "elsewhere"},

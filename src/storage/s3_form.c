@@ -1,0 +1,77 @@
+/* The form that S3's answers have; what has another one comes from somewhere else (http_odd.c).
+ *
+ *     PUT of an object, of a part   200, an ETag, no body
+ *     DELETE                        204; or 200 without a body
+ *     GET, HEAD of an object        an ETag, once the server has shown any
+ *     lists, the begin of an upload the document of that name, whole
+ *     "there is no such object"     404 with the document NoSuchKey; to a HEAD, which has no document, with a mark of S3's
+ *     "past the object's end"       416 that tells the object's length, or with the document InvalidRange
+ * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 have it.  The answer to the end of an upload is s3_multi.c's to judge,
+ * that to DeleteObjects s3_delete.c's. */
+#include <string.h>
+
+#include "s3_impl.h"
+#include "s3_xml.h"
+
+/* The document that answers a request with this query; NULL: none that is looked at here. */
+static const char *wanted(const struct bkt_http_op *op)
+{
+    static const struct {
+        const char *method, *query, *root;
+    } documents[] = {{"GET", "list-type=", "ListBucketResult"},
+                     {"GET", "uploads=", "ListMultipartUploadsResult"},
+                     {"POST", "uploads=", "InitiateMultipartUploadResult"}};
+    for (size_t i = 0; op->query && i < BKT_COUNT(documents); i++)
+        if (strcmp(op->x.method, documents[i].method) == 0 && strstr(op->query, documents[i].query))
+            return documents[i].root;
+    return NULL;
+}
+
+/* Whether this server shows ETags is seen by its answers. */
+static bool lacks_etag(struct bkt_s3 *s, const struct bkt_http_op *op)
+{
+    if (op->reply.etag[0])
+        atomic_store_explicit(&s->etags, true, memory_order_relaxed);
+    return !op->reply.etag[0] && atomic_load_explicit(&s->etags, memory_order_relaxed);
+}
+
+static const char *misfit_success(struct bkt_s3 *s, struct bkt_http_op *op)
+{
+    bool        reads = strcmp(op->x.method, "GET") == 0 || strcmp(op->x.method, "HEAD") == 0;
+    bool        bare  = lacks_etag(s, op);
+    const char *root  = wanted(op);
+    if (strcmp(op->x.method, "PUT") == 0 && (op->x.status != 200 || !op->reply.etag[0] || op->trouble.len))
+        return "S3 answers a PUT with 200, an ETag and no body";
+    if (strcmp(op->x.method, "DELETE") == 0 && (op->x.status > 204 || op->trouble.len))
+        return "S3 answers a DELETE with 204 and no body";
+    if (root && !bkt_s3_is_document(op->req->body.ptr, op->req->body.len, root))
+        return "it is no document of the kind that was asked for";
+    return bare && reads && !op->query ? "it has no ETag, as this server's answers have" : NULL;
+}
+
+static bool has_code(const struct bkt_http_op *op, const char *const *codes, size_t n)
+{
+    struct bkt_s3_error e;
+    (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(e.code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op)
+{
+    static const char *const absent[] = {"NoSuchKey", "NoSuchBucket", "NoSuchUpload"}, *const past[] = {"InvalidRange"};
+    long                     status   = op->x.status;
+    bool                     head     = strcmp(op->x.method, "HEAD") == 0;
+    if (status >= 200 && status < 300)
+        return misfit_success((struct bkt_s3 *)h, op);
+    if (status == 404 && !(head ? op->reply.is_s3 : has_code(op, absent, BKT_COUNT(absent))))
+        return "S3 says NoSuchKey when there is no such object";
+    if (status == 410)
+        return "S3 says NoSuchKey when there is no such object";
+    bool tells = op->reply.has_range && !op->reply.bad_range;
+    if (status == 416 && !head && !tells && !has_code(op, past, BKT_COUNT(past)))
+        return "S3 says InvalidRange when the object is shorter";
+    return NULL;
+}
