@@ -24,14 +24,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         Handler.asked += 1
         path = self.translate_path(self.path)
-        Handler.chunks.add(path)
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         try:
             with open(path, "rb") as f:
                 body = f.read()
         except OSError:
-            self.send_error(404)
+            self.absent()
             return
+        Handler.chunks.add(path)
         size, begin = len(body), 0
         if wanted:
             begin = int(wanted[1])
@@ -45,6 +45,21 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.wfile.write(body)
         except ConnectionError:  # the program has ended, or asked again over another connection
             self.close_connection = True
+
+    def absent(self):
+        body = b"<Error><Code>NoSuchKey</Code></Error>"
+        self.send_response(404)
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_HEAD(self):
+        if os.path.isfile(self.translate_path(self.path)):
+            super().do_HEAD()
+        else:
+            self.absent()
 
     def do_PUT(self):
         Handler.stored += 1

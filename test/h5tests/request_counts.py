@@ -232,6 +232,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         key = self.path.partition("?")[0].removeprefix("/bucket/")
         body = OBJECTS.get(key)
+        if self.command == "DELETE":  # what is deleted here is asked for again by the next scenario
+            body = b""
         ended = time.monotonic()  # before the answer leaves: what the client asks next is counted as later
         with self.lock:
             self.log.append((self.command, key, begin, ended))
@@ -239,13 +241,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             text = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>no such key</Message></Error>"
             self.answer(404, text, [("Content-Type", "application/xml")])
             return
+        if self.command == "DELETE":
+            self.answer(204, b"")
+            return
         span = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if not span:
             self.answer(200, body, [("ETag", etag(body))])
             return
         first, last = int(span[1]), min(int(span[2] or len(body) - 1), len(body) - 1)
         if first >= len(body):
-            self.answer(416, b"")
+            self.answer(416, b"<Error><Code>InvalidRange</Code></Error>", [("Content-Type", "application/xml")])
             return
         self.answer(206, body[first:last + 1], [("Content-Range", f"bytes {first}-{last}/{len(body)}"),
                                                 ("ETag", etag(body))])
