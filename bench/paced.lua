@@ -79,5 +79,5 @@ function take_paced(root, bytes_a_second, seconds)
     end
     ngx.header["ETag"] = string.format('"%s"', ngx.md5(path .. ngx.now()))
     ngx.header["Content-Length"] = 0
-    ngx.exit(201)
+    ngx.exit(200)
 end

@@ -24,15 +24,18 @@ http {{
     access_log {dir}/access.log count buffer=64k flush=20ms;
     sendfile on; sendfile_max_chunk 2m; tcp_nodelay on; keepalive_requests 1000000; keepalive_timeout 600s;
     default_type binary/octet-stream;
+    error_page 404 @absent; # as S3 says it, else it would be an error
     init_by_lua_block {{ dofile("{here}/lists.lua").init("{dir}/lists/") dofile("{here}/paced.lua") }}
     server {{ # each answer waits
         listen 127.0.0.1:{port} backlog=4096;
+        location @absent {{ {absent} }}
         open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
         location = /bucket {{ content_by_lua_block {{ ngx.sleep({delay}) list_bucket() }} }}
     }}
     server {{ # none waits
         listen 127.0.0.1:{near} backlog=4096;
+        location @absent {{ {absent} }}
         open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
         location / {{ access_by_lua_block {{ ngx.sleep(0) }} root {dir}; }}
         location = /bucket {{ content_by_lua_block {{ list_bucket() }} }}
@@ -40,23 +43,28 @@ http {{
     limit_conn_zone $server_port zone=all:1m; limit_conn_status 503;
     server {{ # bears 16 requests at once
         listen 127.0.0.1:{busy} backlog=4096; limit_conn all 16; limit_conn_log_level info;
+        location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
     }}
     server {{ # one in a hundred waits a second more
         listen 127.0.0.1:{late} backlog=4096;
+        location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
     }}
     lua_shared_dict asked 1m;
     server {{ # the same objects are a second late each time
         listen 127.0.0.1:{late_same} backlog=4096;
+        location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (is_trouble() and 1 or 0)) }} root {dir}; }}
     }}
     server {{ # the same bodies stop for two seconds each time
         listen 127.0.0.1:{stuck} backlog=4096;
+        location @absent {{ {absent} }}
         location / {{ content_by_lua_block {{ ngx.sleep({delay}) serve_paced("{dir}", 1e10, is_trouble() and 2 or nil) }} }}
     }}
     server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request; a PUT's answer 100 ms after its body
         listen 127.0.0.1:{far} backlog=4096; client_max_body_size 0;
+        location @absent {{ {absent} }}
         location / {{
             content_by_lua_block {{
                 if ngx.req.get_method() == "PUT" then return take_paced("{dir}", 50e6, {far_delay}) end
@@ -66,11 +74,21 @@ http {{
     }}
     server {{ # for making the data
         listen 127.0.0.1:{making}; access_log off; client_max_body_size 1g;
-        location / {{ root {dir}; dav_methods PUT; create_full_put_path on; }}
+        location @absent {{ {absent} }}
+        location / {{
+            content_by_lua_block {{
+                if ngx.req.get_method() == "PUT" then return take_paced("{dir}", 1e12, 0) end
+                ngx.exec("@file")
+            }}
+        }}
+        location @file {{ root {dir}; }}
         location = /bucket {{ content_by_lua_block {{ list_bucket("{dir}") }} }}
     }}
 }}
 """
+
+
+ABSENT = 'default_type application/xml; return 404 "<Error><Code>NoSuchKey</Code></Error>";'
 
 
 # Ends the server and takes temporary folders away when the pipe ends without a word, as it does when its other end is killed.
@@ -145,7 +163,7 @@ class Server:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=self.folder, **ports, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
+            f.write(NGINX.format(dir=self.folder, **ports, absent=ABSENT, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
                                  files=files, cached=max(files - 5000, 100), here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
 

@@ -231,8 +231,42 @@ static void uploads_that_go_on(void)
     bkt_buf_fini(&page.upload);
 }
 
+/* By its begin and its end. */
+static void documents_are_known(void)
+{
+    static const struct {
+        const char *xml;
+        bool        is;
+    } cases[] = {
+        {"<Root></Root>", true},
+        {"<Root/>", true},
+        {"<Root xmlns=\"x\" />", true},
+        {"<?xml version=\"1.0\"?>\n<!-- a > b --><Root xmlns=\"x\"><a/></Root>\n", true},
+        {"\xef\xbb\xbf \r\n<?xml version=\"1.0\"?>  <s3:Root><a>1</a></s3:Root>  ", true},
+        {"", false},
+        {"<", false},
+        {"<Root", false},
+        {"<Root>", false},
+        {"<Root><a>", false},
+        {"<Root></Roo", false},
+        {"<Root></Other>", false},
+        {"<Root><a></a>", false},
+        {"<Roots></Roots>", false},
+        {"<NoRoot></NoRoot>", false},
+        {"<Error><Code>Root</Code></Error>", false},
+        {"<!-- <Root></Root>", false},
+        {"<html>Root</html>", false},
+        {"x<Root></Root>", false},
+        {"<Root></Root>x", false},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++)
+        CHECK(bkt_s3_is_document(cases[i].xml, strlen(cases[i].xml), "Root") == cases[i].is, "%s", cases[i].xml);
+    CHECK(!bkt_s3_is_document(NULL, 0, "Root"), "nothing");
+}
+
 int main(void)
 {
+    documents_are_known();
     uploads_that_go_on();
     content_range();
     headers();
