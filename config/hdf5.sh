@@ -3,6 +3,7 @@
 #
 #   hdf5.sh            build unless it is there already; prints the prefix as the only line on stdout
 #   hdf5.sh --prefix   print where it would be (or is), build nothing
+#   hdf5.sh --mpi [--prefix]   the same of a parallel HDF5, with the system's Open MPI (config/packages-mpi.txt); without Fortran
 #
 # For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
 # the system's package lists are not touched.  Needs the packages of config/packages-hdf5.txt.
@@ -13,18 +14,31 @@ VERSION=1.14.5
 SUITE=trixie
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
+mpi=
+if [ "${1:-}" = --mpi ]; then mpi=-mpi; shift; fi
 # Other build options make another prefix; so do another compiler and another machine.
-key=$( { sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"; "${CC:-cc}" --version | head -n1; uname -m; } | sha256sum | cut -c1-10)
-prefix=$cache/hdf5-$VERSION-$key
+parts() {
+    sed -n "/^configure()/,/^}/p" "$here/hdf5.sh"
+    "${CC:-cc}" --version | head -n1
+    uname -m
+    [ -z "$mpi" ] || { sed -n "/^make_parallel()/,/^}/p" "$here/hdf5.sh"; mpiexec --version 2>/dev/null | head -n1; }
+}
+key=$(parts | sha256sum | cut -c1-10)
+prefix=$cache/hdf5$mpi-$VERSION-$key
 
-name=hdf5
+name=hdf5$mpi
 . "$here/build_once.sh"
 
 if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
     echo "$prefix"
     exit 0
 fi
-build_once apt-get dpkg-source cmake cc gfortran
+if [ -n "$mpi" ]; then
+    more_packages=" and config/packages-mpi.txt"
+    build_once apt-get dpkg-source cmake cc mpicc mpiexec
+else
+    build_once apt-get dpkg-source cmake cc gfortran
+fi
 
 . "$here/debian_source.sh"
 step "fetching the source of HDF5 $VERSION" debian_source "$work" $SUITE hdf5
@@ -58,15 +72,22 @@ FIND
         -DHDF5_TEST_API=ON -DHDF5_TEST_API_INSTALL=ON -DHDF5_ENABLE_WARNINGS_AS_ERRORS=OFF \
         -DCMAKE_MODULE_PATH="$work/modules" -DHDF5_DISABLE_COMPILER_WARNINGS=ON -DHDF5_NO_PACKAGES=ON -DHDF5_ALLOW_EXTERNAL_SUPPORT=NO
 }
+# With MPI only the library: what else our tests need is in the other build.
+make_parallel() {
+    cmake -DHDF5_ENABLE_PARALLEL=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF \
+        -DHDF5_TEST_API=OFF "$work/build"
+}
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
 # Without these the connector could not be tested, so a build that lost one of them is no use.
 verify() {
     for have in FILTER_DEFLATE FILTER_SZIP ROS3_VFD; do
         grep -q "#define H5_HAVE_$have 1" "$work"/build/src/H5pubconf.h || { echo "HDF5 would lack $have"; return 1; }
     done
+    [ -z "$mpi" ] || grep -q "#define H5_HAVE_PARALLEL 1" "$work"/build/src/H5pubconf.h || { echo "HDF5 would lack MPI"; return 1; }
 }
 jobs=${H5BUCKET_HDF5_JOBS:-$(nproc)}
 step "configuring" configure
+[ -z "$mpi" ] || step "configuring for MPI" make_parallel
 step "looking at the configuration" verify
 step "compiling with $jobs jobs (about five minutes on two cores)" cmake --build "$work/build" --parallel "$jobs"
 

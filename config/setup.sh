@@ -57,12 +57,16 @@ need_hdf5() {
 }
 
 # own_hdf5 WHY: the same of our own build, which has HDF5's test programs, too.
-own_hdf5() {
-    prefix=$("$root/config/hdf5.sh" --prefix)
+own_hdf5() { cached_hdf5 "HDF5 1.14 once, for this user ($1)"; }
+# The same of our own build with MPI: the library alone.
+mpi_hdf5() { cached_hdf5 "HDF5 1.14 with MPI once, for this user" --mpi; }
+cached_hdf5() { # cached_hdf5 WHAT [option of hdf5.sh]
+    what=$1; shift
+    prefix=$("$root/config/hdf5.sh" "$@" --prefix)
     if [ ! -e "$prefix/.complete" ]; then
         need_packages "$root/config/packages-hdf5.txt"
-        say "building HDF5 1.14 once, for this user ($1)"
-        prefix=$("$root/config/hdf5.sh") || exit 1
+        say "building $what"
+        prefix=$("$root/config/hdf5.sh" "$@") || exit 1
     fi
     hdf5_option=-DHDF5_ROOT=$prefix hdf5_bin=$prefix/bin
 }

@@ -1,7 +1,7 @@
 # HDF5 >= 1.14, as target Bkt::HDF5, from the first of:
 #   -DHDF5_ROOT=... (or the environment variable), the system, what config/hdf5.sh built into the user's cache.  The system's comes
 #   first since the system's programs (h5py, netCDF) load only a plugin that was built for their HDF5.
-# Also BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there).
+# Also BKT_HDF5_PARALLEL (built with MPI), BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there).
 if(NOT HDF5_ROOT AND DEFINED ENV{HDF5_ROOT})
     set(HDF5_ROOT "$ENV{HDF5_ROOT}")
 endif()
@@ -70,6 +70,19 @@ if(BKT_HDF5_VERSION VERSION_LESS 1.14)
 endif()
 set_target_properties(Bkt::HDF5 PROPERTIES INTERFACE_LINK_LIBRARIES "${BKT_HDF5_LIBRARY}")
 target_include_directories(Bkt::HDF5 SYSTEM INTERFACE "${BKT_HDF5_INCLUDE}")
+# One that was built with MPI includes mpi.h.  Its settings stand in H5pubconf.h, or (Debian) in one of another name.
+set(BKT_HDF5_PARALLEL OFF)
+file(GLOB confs "${BKT_HDF5_INCLUDE}/H5pubconf*.h")
+foreach(conf IN LISTS confs)
+    file(STRINGS "${conf}" parallel REGEX "^ *# *define H5_HAVE_PARALLEL 1")
+    if(parallel)
+        set(BKT_HDF5_PARALLEL ON)
+    endif()
+endforeach()
+if(BKT_HDF5_PARALLEL)
+    find_package(MPI REQUIRED COMPONENTS C)
+    target_link_libraries(Bkt::HDF5 INTERFACE MPI::MPI_C)
+endif()
 # Names without a number mean the calls of 1.14, whatever HDF5 was told when it was built; 2.x has newer ones of some.
 target_compile_definitions(Bkt::HDF5 INTERFACE H5_USE_114_API)
 set(BKT_HDF5_TESTDATA "")
