@@ -94,6 +94,10 @@ struct bkt_found_chunk {
     uint64_t offset, size;
     uint32_t mask;
 };
+/** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON: one round trip less for a
+ *  table of one chunk.  Does nothing where there is no table, in a folder, or with prefetch=no. */
+void bkt_table_first_begin(struct bkt_dsetio *io);
+
 /** For H5D_CHUNKED_REF_INDIRECT whose chunk table isn't stored (initializer chunklocator, hsload --fastlink): from now on these are
  *  the chunks, in the file that the layout names.
  * @param chunks  n of them, in any order; taken over (free()), also on failure

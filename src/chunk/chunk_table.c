@@ -64,6 +64,8 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
             rc = check_table(o, err);
         if (rc == BKT_OK)
             rc = bkt_dsetio_open(io->dom, o, NULL, NULL, &io->table, err);
+        if (rc == BKT_OK)
+            bkt_table_first_keep(io);
         bkt_object_release(o);
     }
     (void)pthread_mutex_unlock(&io->lock);

@@ -165,6 +165,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     if (!io)
         return;
     bkt_ahead_forget(io);
+    bkt_table_first_free(io);
     bkt_dsetio_close(io->table);
     free(io->found);
     bkt_map_free(io->files, bkt_chunk_file_free);

@@ -67,6 +67,7 @@ struct bkt_dsetio {
     pthread_mutex_t            lock;        /* guards what follows */
     struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
     struct bkt_dsetio         *table;
+    struct bkt_table_first    *first;       /* of the table, on its way; NULL: not requested */
     bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
     struct bkt_found_chunk    *found;       /* TABLE: what stands for the table, by index; NULL: nothing does */
     size_t                     n_found;
@@ -143,6 +144,11 @@ void              bkt_chunk_file_free(void *file);
 BKT_NODISCARD int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, struct bkt_err *err);
 /** All chunks of a dataset that isn't stored as objects, in grid order; @p grid, chunks per dimension, changes. */
 BKT_NODISCARD int bkt_chunk_table_each(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
+/* ---- table_first.c: of a dataset that is found by a chunk table ---- */
+/** Put what came of the table's first chunk into the cache; io->table was just opened. */
+void bkt_table_first_keep(struct bkt_dsetio *io);
+/** Wait for the request and forget it. */
+void bkt_table_first_free(struct bkt_dsetio *io);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
 

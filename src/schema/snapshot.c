@@ -221,8 +221,8 @@ bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const vo
     return x->current;
 }
 
-#define FEWEST       64 /* objects; fewer come in two rounds of requests by themselves */
-#define OBJECTS_EACH 16 /* objects that a page of the list must save: a LIST costs 12.5 GETs at AWS */
+#define FEWEST       16 /* objects: the snapshot and its list take two connections, and the objects one each */
+#define OBJECTS_EACH 8  /* objects that a page of the list must save: as many connections less, each a TLS handshake */
 
 bool bkt_snapshot_pays(uint64_t objects, uint64_t keys)
 {
@@ -263,13 +263,14 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return bkt_snapshot_listed(e, c->s);
 }
 
-/* Cuts that make no sense would only make work. */
-static bool good_cuts(const struct bkt_snapshot_hint *h, const char *prefix)
+/* Whether the list can begin before the snapshot is there: by the hint's cuts, or as one page.  Cuts that make no sense
+ * would only make work. */
+static bool can_list_now(const struct bkt_snapshot_hint *h, const char *prefix)
 {
     for (size_t i = 0; h && i < h->n_cuts; i++)
         if (strncmp(h->cuts[i], prefix, strlen(prefix)) != 0 || (i && strcmp(h->cuts[i - 1], h->cuts[i]) >= 0))
             return false;
-    return h && h->n_cuts;
+    return h && (h->n_cuts || (h->keys && h->keys < BKT_SNAPSHOT_PAGE));
 }
 
 static int list_and_compare(struct bkt_store *st, struct coming *c, const struct bkt_snapshot_hint *hint)
@@ -277,7 +278,7 @@ static int list_and_compare(struct bkt_store *st, struct coming *c, const struct
     char   prefix[32];
     size_t n_cuts;
     (void)snprintf(prefix, sizeof prefix, "db/%.17s/", c->root->text + 2);
-    if (good_cuts(hint, prefix)) {
+    if (can_list_now(hint, prefix)) {
         BKT_PASS(bkt_store_list_parts(st, prefix, (const char *const *)hint->cuts, hint->n_cuts, on_listed, c, c->err));
         return parse_coming(c);
     }

@@ -9,7 +9,7 @@
 #include "num.h"
 #include "tree_impl.h"
 
-#define LISTED_MAX 10 /* chunks that are listed in the layout itself; more get a table, as h5pyd's hsload does it */
+#define LISTED_MAX 256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round trips */
 
 /* Nothing of a dataset that was just made is stored yet, so its layout can still change. */
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)

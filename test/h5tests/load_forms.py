@@ -85,10 +85,10 @@ def prefixes(b):
 
 def layouts(b):
     """References are references: no chunk objects, files named as HSDS names them, many chunks in a table."""
-    root = json.load(open(os.path.join(b.domain("family-link.h5"), ".domain.json")))["root"]
-    folder = os.path.join(b.root, "db", root[2:19])
+    b.load("--link", "super3.h5", b.domain("tables.h5"))
     found = {}
-    for top, _, names in os.walk(folder):
+    roots = [json.load(open(os.path.join(b.domain(name), ".domain.json")))["root"] for name in ("family-link.h5", "tables.h5")]
+    for top, _, names in (step for root in roots for step in os.walk(os.path.join(b.root, "db", root[2:19]))):
         if ".dataset.json" in names:
             d = json.load(open(os.path.join(top, ".dataset.json")))
             found.setdefault(d["creationProperties"]["layout"]["class"], []).append((d, names))
@@ -106,16 +106,29 @@ def locators(b):
     folder, left = os.path.join(b.root, "db", root[2:19]), 0
     links = json.load(open(os.path.join(folder, ".group.json")))["links"]
     bucket = os.path.basename(b.root)
-    for name, link in links.items():
-        layout = json.load(open(os.path.join(folder, "d", link["id"][20:], ".dataset.json")))["creationProperties"]["layout"]
-        table = os.path.join(folder, "d", layout.get("chunk_table", "")[20:])
-        if "chunk_table" not in layout or len(json.load(open(os.path.join(table, ".dataset.json")))["type"]["fields"]) != 2:
+    for number, (name, link) in enumerate(links.items()):
+        path = os.path.join(folder, "d", link["id"][20:], ".dataset.json")
+        if not os.path.exists(path):
+            continue
+        document = json.load(open(path))
+        layout = document["creationProperties"]["layout"]
+        if "chunks" not in layout or any(len(place) != 2 for place in layout["chunks"].values()):
             continue  # hsload has no field for a filter mask
-        document = json.load(open(os.path.join(table, ".dataset.json")))
-        document["creationProperties"] = {"initializer": ["chunklocator", f"--h5path=/{name}", "--filepath=files/super3.h5", f"--bucket={bucket}"]}
-        for f in os.listdir(table):
-            os.unlink(os.path.join(table, f))
-        json.dump(document, open(os.path.join(table, ".dataset.json"), "w"))
+        table = f"d-{root[2:19]}-aaaa-000000-{number:06x}"
+        del layout["chunks"]
+        layout.update({"class": "H5D_CHUNKED_REF_INDIRECT", "chunk_table": table})
+        if document["layout"]["class"] != "H5D_CHUNKED":
+            document["layout"] = layout
+        json.dump(document, open(path, "w"))
+        grid = [-(-n // c) for n, c in zip(document["shape"]["dims"], layout["dims"])]
+        os.mkdir(os.path.join(folder, "d", table[20:]))
+        json.dump({"id": table, "root": root, "created": 1.0, "lastModified": 1.0, "attributes": {},
+                   "type": {"class": "H5T_COMPOUND", "fields": [{"name": "offset", "type": {"class": "H5T_INTEGER", "base": "H5T_STD_I64LE"}},
+                                                                {"name": "size", "type": {"class": "H5T_INTEGER", "base": "H5T_STD_I32LE"}}]},
+                   "shape": {"class": "H5S_SIMPLE", "dims": grid}, "layout": {"class": "H5D_CHUNKED", "dims": grid},
+                   "creationProperties": {"initializer": ["chunklocator", f"--h5path=/{name}", "--filepath=files/super3.h5",
+                                                          f"--bucket={bucket}"]}},
+                  open(os.path.join(folder, "d", table[20:], ".dataset.json"), "w"))
         left += name.startswith("extensible_")
     check("tables of extensible arrays are left to be made", left > 8, left)
     b.same("chunks are found by a look into the file", "super3.h5", "locators.h5")

@@ -120,13 +120,20 @@ def make_pattern_domains():
     for i in range(VARIABLES):
         variables.dataset(variables.root, f"var{i:02}", [4], [4])
     variables.finish()
-    table = Domain("table.h5", 9)
+    make_table("table.h5", 9, ROWS)
+    make_table("small_table.h5", 12, 40)
+
+
+def make_table(name, number, rows_each):
+    """A dataset of rows_each x rows_each chunks, found by a table of one chunk."""
+    real = {"class": "H5T_FLOAT", "base": "H5T_IEEE_F32LE"}
+    table = Domain(name, number)
     rows = table.new_id("d")
     row = {"class": "H5T_COMPOUND", "fields": [{"name": "o", "type": "H5T_STD_I64LE"}, {"name": "s", "type": "H5T_STD_I32LE"}]}
-    table.dataset(None, None, [ROWS, ROWS], [ROWS, ROWS], kind=row, ident=rows)
+    table.dataset(None, None, [rows_each] * 2, [rows_each] * 2, kind=row, ident=rows)
     put(f"db/{table.half}/d/{rows[20:]}/0_0",
-        b"".join((i * 400).to_bytes(8, "little") + (400).to_bytes(4, "little") for i in range(ROWS * ROWS)))
-    table.dataset(table.root, "field", [10 * ROWS, 10 * ROWS], [10, 10], kind=number, layout={
+        b"".join((i * 400).to_bytes(8, "little") + (400).to_bytes(4, "little") for i in range(rows_each * rows_each)))
+    table.dataset(table.root, "field", [10 * rows_each] * 2, [10, 10], kind=real, layout={
         "class": "H5D_CHUNKED_REF_INDIRECT", "file_uri": "bucket/data/absent.bin", "dims": [10, 10], "chunk_table": rows})
     table.finish()
 
@@ -499,11 +506,24 @@ class Tests:
         self.check(len(log) == 2 + VARIABLES and self.waves == 3,
                    f"60 variables: {len(log)} GETs in {self.waves} waves, 62 in 3 wanted")
 
+    def variables_with_snapshot(self):
+        """As `load` leaves them."""
+        made, _ = run([self.args.tool, "snapshot", "s3://bucket/vars.h5"], {**self.env, "H5BUCKET_WRITERS": "one"}, self.server)
+        self.check(made.returncode == 0, f"h5bucket snapshot: {made.stderr.decode()[-300:]}")
+        log = self.pattern("vars.h5", "/", "header", in_waves=True)
+        asked = collections.Counter(entry[0] for entry in log)
+        self.check(asked == {"GET": 3, "LIST": 1} and self.waves == 3,
+                   f"60 variables, with a snapshot: {dict(asked)} in {self.waves} waves, 3 GETs and 1 LIST in 3 wanted")
+
     def lookup(self):
         log = self.pattern("table.h5", "field", "lookup", "1550", "1550", in_waves=True)
         self.check(len(log) == 5 and self.waves == 5,
                    f"one chunk of 90,000 looked up: {len(log)} GETs, 5 wanted: two after the open")
         self.check(Handler.sent <= 100000, f"one chunk of 90,000 looked up: {Handler.sent} bytes")
+        log = self.pattern("small_table.h5", "field", "lookup", "350", "350", in_waves=True)
+        # the JSON of a table of one chunk and that chunk come together
+        self.check(len(log) == 5 and self.waves == 4,
+                   f"one chunk of 1,600 looked up: {len(log)} GETs in {self.waves} waves, 5 in 4 wanted")
 
     def absent(self):
         done, _ = run([os.path.join(self.args.bin, "h5ls"), "hsds+s3://bucket/none.h5"], self.env, self.server)
@@ -531,7 +551,8 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tests = Tests(args, server)
     for test in (tests.cold_open, tests.whole_dataset, tests.read_twice, tests.count_chunks, tests.missing_chunks, tests.traversal, tests.snapshot,
-                 tests.wide_dump, tests.ranges, tests.steps, tests.many_small, tests.lookup, tests.absent):
+                 tests.wide_dump, tests.ranges, tests.steps, tests.many_small, tests.variables_with_snapshot, tests.lookup,
+                 tests.absent):
         test()
     server.shutdown()
     sys.exit(tests.failed != 0)

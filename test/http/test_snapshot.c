@@ -172,10 +172,10 @@ static void test_few(struct bkt_store *st)
 {
     forget();
     struct bkt_objects *c = begin(st, false);
-    prefetch(c, 0, 20);
-    for (unsigned i = 0; i < 20; i++)
+    prefetch(c, 0, 10);
+    for (unsigned i = 0; i < 10; i++)
         CHECK(strcmp(get(c, i), "requested") == 0, "%u", i);
-    CHECK(requests() == 20 && lists == 0, "%u requests, %u lists", requests(), lists);
+    CHECK(requests() == 10 && lists == 0, "%u requests, %u lists", requests(), lists);
     bkt_objects_free(c);
 }
 
