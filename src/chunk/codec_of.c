@@ -40,7 +40,7 @@ void bkt_codec_of(const struct bkt_dset *ds, const struct bkt_settings *set, siz
         if (what < 0)
             what = compressor(f);
         if (!out->shuffle && !ds->type->is_var) {
-            if (f->id == BKT_FILTER_SHUFFLE || !strcasecmp(f->name, "shuffle"))
+            if (!f->aside && (f->id == BKT_FILTER_SHUFFLE || !strcasecmp(f->name, "shuffle")))
                 out->shuffle = 1;
             else if (f->id == BKT_FILTER_BITSHUFFLE || !strcasecmp(f->name, "bitshuffle"))
                 out->shuffle = 2;

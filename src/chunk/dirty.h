@@ -192,10 +192,19 @@ BKT_NODISCARD int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *s
 /** @p n bytes of elements (for fixed-size types chunk_bytes) into what is stored, appended to @p out. */
 BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err);
 /** What HDF5's filters made, to be stored: with a header where @p mask (or the bytes) need one (DESIGN.md). */
-BKT_NODISCARD int bkt_stored_wrap(const void *p, size_t n, uint32_t mask, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out,
+                                  struct bkt_err *err);
 /** The header's length (0: none) and mask. */
 #define BKT_STORED_HEAD 12
 size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
+/** Whether HSDS stored the chunk object: by its own rule, not by HDF5's filters.  Then it shows as a chunk without filters.
+ *  @p head: the first @p n_head bytes of @p n; BKT_STORED_LOOK of them are enough. */
+#define BKT_STORED_LOOK 16
+bool bkt_stored_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n);
+/** What H5Dread_chunk gives of a chunk object without a header: where HSDS stored it, the elements, and the mask of no filter. */
+BKT_NODISCARD int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask, struct bkt_err *err);
+/** The filter mask that says that no filter was applied. */
+uint32_t bkt_stored_no_filter(const struct bkt_dsetio *io);
 
 /* ---- wtask.c ---- */
 /** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk

@@ -25,22 +25,25 @@ struct row {
     enum length    length;
     bool (*is_noop)(const struct bkt_filter *f);    /* may be NULL */
     bool (*compresses)(const struct bkt_filter *f); /* with LEN_SAME: unless this says so; may be NULL */
+    bool (*fits)(const struct bkt_filter *f, struct bkt_span head, size_t n); /* with LEN_UNKNOWN; may be NULL */
 };
 
 static const struct row rows[] = {
-    {BKT_FILTER_DEFLATE, "deflate", bkt_deflate_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_SHUFFLE, "shuffle", bkt_shuffle_decode, LEN_SAME, NULL, NULL},
-    {BKT_FILTER_FLETCHER32, "fletcher32", bkt_fletcher32_decode, LEN_PLUS_4, NULL, NULL},
-    {BKT_FILTER_SZIP, "szip", bkt_szip_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_NBIT, "nbit", bkt_nbit_decode, LEN_UNKNOWN, bkt_nbit_is_noop, NULL},
-    {BKT_FILTER_SCALEOFFSET, "scaleoffset", bkt_scaleoffset_decode, LEN_UNKNOWN, bkt_scaleoffset_is_noop, NULL},
-    {BKT_FILTER_BZIP2, "bzip2", bkt_bzip2_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_LZF, "lzf", bkt_lzf_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_BLOSC, "blosc", bkt_blosc_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_SNAPPY, "snappy", bkt_snappy_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_LZ4, "lz4", bkt_lz4_decode, LEN_UNKNOWN, NULL, NULL},
-    {BKT_FILTER_BITSHUFFLE, "bitshuffle", bkt_bitshuffle_decode, LEN_SAME, NULL, bkt_bitshuffle_compresses},
-    {BKT_FILTER_ZSTD, "zstd", bkt_zstd_decode, LEN_UNKNOWN, NULL, NULL},
+    {BKT_FILTER_DEFLATE, "deflate", bkt_deflate_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_SHUFFLE, "shuffle", bkt_shuffle_decode, LEN_SAME, NULL, NULL, NULL},
+    {BKT_FILTER_FLETCHER32, "fletcher32", bkt_fletcher32_decode, LEN_PLUS_4, NULL, NULL, NULL},
+    {BKT_FILTER_SZIP, "szip", bkt_szip_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_NBIT, "nbit", bkt_nbit_decode, LEN_UNKNOWN, bkt_nbit_is_noop, NULL, bkt_nbit_fits},
+    {BKT_FILTER_SCALEOFFSET, "scaleoffset", bkt_scaleoffset_decode, LEN_UNKNOWN,
+     bkt_scaleoffset_is_noop, NULL, bkt_scaleoffset_fits},
+    {BKT_FILTER_BZIP2, "bzip2", bkt_bzip2_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_LZF, "lzf", bkt_lzf_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_BLOSC, "blosc", bkt_blosc_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_SNAPPY, "snappy", bkt_snappy_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_LZ4, "lz4", bkt_lz4_decode, LEN_UNKNOWN, NULL, NULL, NULL},
+    {BKT_FILTER_BITSHUFFLE, "bitshuffle", bkt_bitshuffle_decode, LEN_SAME,
+     NULL, bkt_bitshuffle_compresses, NULL},
+    {BKT_FILTER_ZSTD, "zstd", bkt_zstd_decode, LEN_UNKNOWN, NULL, NULL, NULL},
 };
 
 static const struct row *find(int id)
@@ -59,6 +62,44 @@ bool bkt_pipeline_builtin(const struct bkt_pipeline *p)
     for (unsigned i = 0; i < p->n; i++)
         all = all && bkt_filter_builtin(p->f[i].id);
     return all;
+}
+
+static enum length length_of(const struct row *row, const struct bkt_filter *f)
+{
+    return row->compresses && row->compresses(f) ? LEN_UNKNOWN : row->length;
+}
+
+bool bkt_pipeline_compresses(const struct bkt_pipeline *p)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct row *row = find(p->f[i].id);
+        if (!row || (!(row->is_noop && row->is_noop(&p->f[i])) && length_of(row, &p->f[i]) == LEN_UNKNOWN))
+            return true;
+    }
+    return false;
+}
+
+bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_t n_head, size_t n, size_t n_dst)
+{
+    const struct bkt_filter *f    = NULL; /* the last that compresses */
+    const struct row        *by   = NULL;
+    size_t                   plus = 0; /* bytes that were added behind since */
+    bool                     front = true; /* nothing since has moved its first bytes */
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct row *row = find(p->f[i].id);
+        if (!row)
+            return true;
+        if (row->is_noop && row->is_noop(&p->f[i]))
+            continue;
+        enum length len = length_of(row, &p->f[i]);
+        front           = len == LEN_UNKNOWN || (front && len == LEN_PLUS_4);
+        plus            = len == LEN_UNKNOWN ? 0 : plus + (len == LEN_PLUS_4 ? 4 : 0);
+        f               = len == LEN_UNKNOWN ? &p->f[i] : f;
+        by              = len == LEN_UNKNOWN ? row : by;
+    }
+    if (!f)
+        return n >= plus && n - plus == n_dst;
+    return n >= plus && (!front || !by->fits || by->fits(f, (struct bkt_span){head, n_head}, n - plus));
 }
 
 const char *bkt_filter_name(int id)
@@ -164,9 +205,7 @@ static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *
     if (row && row->is_noop && row->is_noop(f))
         return BKT_OK;
     struct stage *s = &r->s[r->n++];
-    *s              = (struct stage){f, row ? row->decode : plugin_decode, row ? row->length : LEN_UNKNOWN, r->stored};
-    if (row && row->compresses && row->compresses(f))
-        s->length = LEN_UNKNOWN;
+    *s              = (struct stage){f, row ? row->decode : plugin_decode, row ? length_of(row, f) : LEN_UNKNOWN, r->stored};
     if (s->length == LEN_UNKNOWN)
         r->stored = 0;
     else if (s->length == LEN_PLUS_4 && r->stored)

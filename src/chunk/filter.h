@@ -72,6 +72,12 @@ bool bkt_pipeline_builtin(const struct bkt_pipeline *p);
 /** "deflate", "shuffle", …; NULL when unknown. */
 const char *bkt_filter_name(int id);
 
+/** Whether a filter of it changes a chunk's length by more than a checksum. */
+bool bkt_pipeline_compresses(const struct bkt_pipeline *p);
+/** Whether @p n stored bytes that begin with the @p n_head at @p head can be what the pipeline makes of a chunk of @p n_dst, as far as
+ *  lengths tell.  True where the filters are not ours. */
+bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_t n_head, size_t n, size_t n_dst);
+
 /** Undo HDF5's pipeline on one chunk.
  * @param p        filters; at least cd values for nbit, scaleoffset, szip (others have sensible defaults)
  * @param mask     bit i set: filter i was skipped for this chunk (HDF5's filter_mask)

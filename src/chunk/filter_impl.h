@@ -83,6 +83,9 @@ bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits);
 /** Whether client data say that the filter changes nothing for this dataset. */
 bool bkt_nbit_is_noop(const struct bkt_filter *f);
 bool bkt_scaleoffset_is_noop(const struct bkt_filter *f);
+/** Whether n bytes beginning with @p head may come from the filter. */
+bool bkt_nbit_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
+bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
 bool bkt_bitshuffle_compresses(const struct bkt_filter *f);
 
 /** The header of a blosc 1.x frame (c-blosc README_CHUNK_FORMAT.rst), checked for consistency with n. */

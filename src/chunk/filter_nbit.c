@@ -150,6 +150,18 @@ bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits)
     return true;
 }
 
+#define SLACK 8 /* bytes behind the last bit */
+
+bool bkt_nbit_fits(const struct bkt_filter *f, struct bkt_span head, size_t n)
+{
+    size_t   size;
+    uint64_t bits;
+    (void)head;
+    if (!bkt_nbit_shape(f, &size, &bits) || !bkt_mul_u64(f->cd[CD_ELEMS], bits, &bits))
+        return true;
+    return n >= bkt_ceil_div(bits, 8) && n - bkt_ceil_div(bits, 8) <= SLACK;
+}
+
 int bkt_nbit_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                     struct bkt_err *err)
 {

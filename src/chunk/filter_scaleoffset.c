@@ -69,6 +69,18 @@ static int header(struct so *s, struct bkt_span in, struct bkt_err *err)
     return BKT_OK;
 }
 
+#define SLACK 8 /* bytes behind the last bit */
+
+bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size_t n)
+{
+    struct so s;
+    uint64_t  bits = head.n >= 4 ? bkt_get_le(head.p, 4) : 0;
+    if (params(f, &s, NULL) < 0 || head.n < 4)
+        return true;
+    uint64_t packed = bkt_ceil_div(bits * s.n, 8);
+    return bits <= 8 * s.size && n >= HEAD + packed && n - HEAD - packed <= SLACK;
+}
+
 static void store(const struct so *s, unsigned char *dst, uint64_t v)
 {
     if (s->big)

@@ -8,6 +8,7 @@
 
 #include "dsetio.h"
 #include "filter_impl.h"
+#include "hsds_view.h"
 
 #define LEVEL 5 /* HSDS's */
 
@@ -23,6 +24,8 @@ static const struct {
 /* The codec that a filter's name (first) or id stands for. */
 static const char *codec_of(const struct bkt_filter_desc *f)
 {
+    if (f->id == BKT_FILTER_BLOSC && f->n_cd && bkt_blosc_codec(f))
+        return bkt_blosc_codec(f);
     for (size_t i = 0; i < BKT_COUNT(codecs); i++)
         if (!strcasecmp(f->name, codecs[i].name))
             return codecs[i].codec;

@@ -59,7 +59,7 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
         struct bkt_req *q = &reqs.v[i];
         *q                = (struct bkt_req){.op = op};
         if (op == BKT_GET)
-            q->len = BKT_STORED_HEAD, q->may_be_short = q->small = true;
+            q->len = BKT_STORED_LOOK, q->may_be_short = q->small = true;
         if (bkt_chunk_key(&io->obj->id, &io->ds->layout, coords + i * io->rank, &reqs.keys[i]) < 0)
             BKT_NOMEM(err);
     }
@@ -71,6 +71,11 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *
         info[i].exists = info[i].exists && q->rc != BKT_ENOENT;
         if (q->size != UINT64_MAX)
             info[i].size = q->size;
+        if (bkt_stored_is_hsds(io, q->body.ptr, q->body.len, (size_t)info[i].size)) {
+            info[i].size        = io->chunk_bytes;
+            info[i].filter_mask = bkt_stored_no_filter(io);
+            continue;
+        }
         info[i].size -= bkt_min_u64(info[i].size, bkt_stored_head(q->body.ptr, q->body.len, &info[i].filter_mask));
     }
     return BKT_OK;
@@ -115,7 +120,7 @@ int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_
             memmove(out->ptr, out->ptr + head, out->len - head);
             bkt_buf_cut(out, out->len - head);
         }
-        return BKT_OK;
+        return head ? BKT_OK : bkt_stored_as_hdf5(io, out, filter_mask, err);
     }
     BKT_PASS(locate_one(io, coord, &loc, err));
     if (!loc.file)

@@ -89,7 +89,7 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     struct bkt_dchunk *c;
     if (!io->pipe.n && n != io->chunk_bytes)
         BKT_FAIL(err, BKT_EINVAL, "%zu bytes for a chunk of %zu without filters", n, io->chunk_bytes);
-    int rc = !d ? BKT_ENOMEM : io->pipe.n ? bkt_stored_wrap(p, n, mask, &b, err) : bkt_buf_add(&b, p, n);
+    int rc = !d ? BKT_ENOMEM : io->pipe.n ? bkt_stored_wrap(io, p, n, mask, &b, err) : bkt_buf_add(&b, p, n);
     if (rc < 0)
         BKT_NOMEM(err);
     (void)pthread_mutex_lock(&d->lock);

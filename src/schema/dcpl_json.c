@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hsds_view.h"
 #include "parse.h"
 #include "value.h"
 
@@ -43,6 +44,7 @@ static const struct filter_row *find_filter(int64_t id, const char *word)
 
 static void set_name(struct bkt_filter_desc *f, const char *name)
 {
+    memset(f->name, 0, sizeof f->name);
     strncpy(f->name, name, sizeof f->name - 1);
 }
 
@@ -79,9 +81,24 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
     return BKT_OK;
 }
 
+/* Filters of HDF5's whose class and name HSDS is not to know (hsds_view.h): "hdf5-shuffle" */
+#define ASIDE_CLASS "H5Z_FILTER_USER"
+#define ASIDE_NAME  "hdf5-"
+/* HSDS fails on a shuffle without a name, before it reads or stores anything.  That the filter is another one says its id. */
+#define REFUSED_CLASS "H5Z_FILTER_SHUFFLE"
+#define REFUSED_NAME  "h5name"
+
+static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row *row, const char *cls, const char *name)
+{
+    size_t prefix = strlen(ASIDE_NAME);
+    f->aside = row && cls && name && strcmp(cls, ASIDE_CLASS) == 0 && strncmp(name, ASIDE_NAME, prefix) == 0 &&
+               strcmp(name + prefix, row->names[0]) == 0;
+    return name && !f->aside ? name : row->names[0];
+}
+
 static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struct bkt_err *err)
 {
-    const char   *cls = bkt_json_word(j, "class"), *name = bkt_json_word(j, "name");
+    const char   *cls = bkt_json_word(j, "class"), *name = bkt_json_word(j, bkt_json_get(j, REFUSED_NAME) ? REFUSED_NAME : "name");
     const json_t *options = bkt_json_get(j, "options");
     int64_t       level   = small_int(bkt_json_get(j, "level"));
     const struct filter_row *row;
@@ -93,7 +110,7 @@ static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struc
     if (row)
         f->id = row->id;
     if (name || row)
-        set_name(f, name ? name : row->names[0]);
+        set_name(f, usual_name(f, row, cls, name));
     if (level < 0)
         level = small_int(options);
     f->has_level           = level >= 0;
@@ -106,7 +123,10 @@ static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struc
     f->scale_offset        = small_int(bkt_json_get(j, "scaleOffset"));
     f->flags               = small_int(bkt_json_get(j, "flags"));
     f->optional            = json_is_true(bkt_json_get(j, "optional")) || (f->flags > 0 && (f->flags & 1));
-    return parse_parameters(bkt_json_get(j, "parameters"), f, err);
+    BKT_PASS(parse_parameters(bkt_json_get(j, "parameters"), f, err));
+    if (f->id == 32001 && f->n_cd) /* its codec is among the parameters */
+        set_name(f, row->names[0]);
+    return BKT_OK;
 }
 
 /* An object, a number, or a word: a class or a name. */
@@ -291,18 +311,52 @@ static int emit_details(const struct bkt_filter_desc *f, json_t *j)
     return BKT_OK;
 }
 
-/* class, id and name are always there: HSDS fails on some filters without. */
-static int emit_filter(const struct bkt_filter_desc *f, json_t *list)
+/* Shuffle, and what HSDS takes for a compressor without having it. */
+static bool goes_aside(const struct bkt_filter_desc *f)
 {
-    const struct filter_row *row = f->id >= 0 ? find_filter(f->id, NULL) : NULL;
-    json_t                  *j   = json_object();
+    return f->id == 2 || f->id == 4 || f->id == 6 || f->id == 32000;
+}
+
+/* As whom HSDS shall see a filter. */
+struct seen {
+    const char *cls, *key, *name; /* key: of the name */
+    char        buf[64];
+};
+
+static void see(const struct bkt_filter_desc *f, const struct filter_row *row, enum bkt_hsds_view view, struct seen *s)
+{
+    const char *inner = f->id == 32001 && f->n_cd ? bkt_blosc_codec(f) : NULL;
+    *s = (struct seen){row ? row->cls : ASIDE_CLASS, "name", inner ? inner : name_for(f, row), ""};
+    if (view == BKT_HSDS_REFUSES) {
+        s->cls = REFUSED_CLASS;
+        s->key = REFUSED_NAME;
+    } else if (view == BKT_HSDS_RAW && row && goes_aside(f)) {
+        (void)snprintf(s->buf, sizeof s->buf, ASIDE_NAME "%s", row->names[0]);
+        s->cls  = ASIDE_CLASS;
+        s->name = s->buf;
+    }
+}
+
+/* class, id and name are always there, unless HSDS is to fail: it does so on some filters without. */
+static int emit_filter(const struct bkt_filter_desc *f, enum bkt_hsds_view view, json_t *list)
+{
+    json_t     *j = json_object();
+    struct seen s;
+    see(f, f->id >= 0 ? find_filter(f->id, NULL) : NULL, view, &s);
     BKT_PASS(bkt_json_push(list, j));
-    BKT_PASS(bkt_json_set(j, "class", json_string(row ? row->cls : "H5Z_FILTER_USER")));
+    BKT_PASS(bkt_json_set(j, "class", json_string(s.cls)));
     BKT_PASS(set_number(j, "id", f->id));
     if (f->has_level)
         BKT_PASS(bkt_json_set(j, "level", json_integer(f->level)));
-    BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name_for(f, row)))); /* "" for one that has none */
+    BKT_PASS(bkt_json_set(j, s.key, bkt_json_new_str(s.name))); /* "" for one that has none */
     return emit_details(f, j);
+}
+
+/* Shuffle alone is not done in chunk objects. */
+static enum bkt_hsds_view view_of(const struct bkt_dset *d)
+{
+    bool objects = d->layout.cls == BKT_D_CHUNKED && !d->type->is_var;
+    return objects && (d->layout.hdf5_chunks || bkt_only_shuffled(d)) ? bkt_hsds_view(d->filters, d->n_filters) : BKT_HSDS_READS;
 }
 
 static int emit_filters(const struct bkt_dset *d, json_t *cpl)
@@ -312,7 +366,7 @@ static int emit_filters(const struct bkt_dset *d, json_t *cpl)
     json_t *list = json_array();
     BKT_PASS(bkt_json_set(cpl, "filters", list));
     for (size_t i = 0; i < d->n_filters; i++)
-        BKT_PASS(emit_filter(&d->filters[i], list));
+        BKT_PASS(emit_filter(&d->filters[i], view_of(d), list));
     return BKT_OK;
 }
 

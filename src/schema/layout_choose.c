@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hsds_view.h"
 #include "num.h"
 
 /* Bytes of a piece of a dataset that isn't chunked.  256 MiB in pieces of 1, 4, 16 MiB are read at 100 ms and 50 MB/s a request in
@@ -38,12 +39,13 @@ static bool is_blosc_family(const struct bkt_filter_desc *f)
 }
 
 /* HDF5's own bytes are stored, except where HSDS has a form of its own that says the same: one of its compressors, alone or
- * after shuffle, is a blosc frame there.  (HDF5's blosc alone is a blosc frame already.) */
+ * after shuffle, is a blosc frame there.  (HDF5's blosc alone is a blosc frame already.)  Shuffle alone gains nothing, and HSDS would
+ * store such chunks unshuffled. */
 static bool wants_hdf5_chunks(const struct bkt_dset *ds)
 {
     const struct bkt_filter_desc *f = ds->filters;
     size_t                        n = ds->n_filters;
-    if (ds->type->is_var || !n)
+    if (ds->type->is_var || !n || bkt_only_shuffled(ds))
         return false;
     if (n == 2 && f[0].id == SHUFFLE)
         return !is_blosc_family(&f[1]);
@@ -142,6 +144,8 @@ int bkt_layout_choose(struct bkt_dset *ds, struct bkt_err *err)
     }
     l->cls         = BKT_D_CHUNKED;
     l->hdf5_chunks = wants_hdf5_chunks(ds);
+    if (bkt_only_shuffled(ds) && !ds->type->is_var)
+        ds->filters[0].aside = true;
     l->rank        = 1;
     l->dims[0]     = 1;
     if (ds->space.cls != BKT_S_SIMPLE || !ds->space.rank)

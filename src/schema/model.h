@@ -148,6 +148,7 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
     unsigned *cd;        /* "parameters", or our own exact cd values */
     size_t    n_cd;
     bool      optional;
+    bool      aside;     /* HSDS doesn't see it: a shuffle without a compressor, which it would undo and never do */
     int64_t   flags;     /* HDF5's flag word (0: mandatory, 1: optional); -1 not given */
     /* szip and scaleoffset, as the REST VOL writes them; -1 when absent */
     int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;

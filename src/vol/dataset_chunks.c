@@ -11,6 +11,7 @@
 
 #include "change.h"
 #include "dataset.h"
+#include "hsds_view.h"
 #include "num.h"
 #include "trace.h"
 #include "write.h"
@@ -276,13 +277,20 @@ static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_a
     return BKT_OK;
 }
 
+/* Plain elements of ours, which are shuffled for the program: the chunk has the same length. */
+static bool only_shuffled(const struct bkt_vobj *o)
+{
+    const struct bkt_dset *d = &o->obj->dset;
+    return d->layout.cls == BKT_D_CHUNKED && !d->layout.hdf5_chunks && !d->type->is_var && bkt_only_shuffled(d) && d->filters[0].aside;
+}
+
 /* What a program does with the bytes rests on the property list, and how many there are on H5Dget_chunk_storage_size(): the
  * chunk must be the one that both tell of. */
 static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
 {
     const struct bkt_dset   *d = &o->obj->dset;
     const struct bkt_layout *l = &d->layout;
-    if (is_split(o))
+    if (is_split(o) || only_shuffled(o))
         return BKT_OK;
     if (l->cls == BKT_D_CHUNKED && !l->hdf5_chunks && (d->n_filters > 0 || d->type->is_var))
         BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: chunks are stored in HSDS's own form, not in that of the filters");
@@ -315,7 +323,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     BKT_PASS(bkt_dataset_flush(o->file->dom, &o->obj->id, err));
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = a->chunk_read.offset[i];
-    if (is_split(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
+    if (is_split(o) || only_shuffled(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
         BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));

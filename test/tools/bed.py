@@ -11,7 +11,7 @@ class Bed:
         self.tool, self.store, self.bin, self.plugin, self.rights = args.tool, args.store, args.bin, args.plugin, args.rights
         self.no_delete, self.refs, self.sparse, self.two_refs = args.no_delete, args.refs, args.sparse, args.two_refs
         self.other_day, self.filters, self.odd, self.cases = args.other_day, args.filters, args.odd, args.cases
-        self.adding, self.bitshuffle = args.adding, args.bitshuffle
+        self.adding, self.bitshuffle, self.in_turn = args.adding, args.bitshuffle, args.in_turn
         self.tmp = tempfile.mkdtemp(prefix="tool-")
         self.fixtures = os.environ["BKT_FIXTURES"]
         if self.store == "dir":

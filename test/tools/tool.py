@@ -27,6 +27,7 @@ def main():
     p.add_argument("--other-day", help="the library other_day.c")
     p.add_argument("--filters", help="the folder of turned_filter.c's library")
     p.add_argument("--adding", help="the folder of adding_filter.c's libraries")
+    p.add_argument("--in-turn", help="the program in_turn.c")
     p.add_argument("--bitshuffle", help="the folder of the real plugin for bitshuffle")
     args = p.parse_args()
     bad = n = 0
