@@ -13,11 +13,17 @@
  * at 100 ms and 50 MB/s a request in 1.10 and 0.23 s.  Those of 128 KiB would gain as well (0.19 to 0.10 s), but whoever made them so
  * large may mean to write them one by one. */
 #define SMALL     (64u << 10)
-/* 64 MiB in chunks of 4 KiB, in objects of 256 KiB, 1 MiB, 4 MiB: read in 0.43, 0.21, 0.22 s at 100 ms and 50 MB/s a request, 64 points
- * of them in 0.11, 0.12, 0.19 s and 0.6, 1.6, 17 MiB; at 30 ms read in 0.16, 0.11, 0.11 s, written in 0.16, 0.13, 0.15 s. */
+/* Chunks along dimensions that may grow: who appends a few rows and flushes sends the object that they are
+ * in, all of it, each time.  So what the program chose is left alone, unless it is so little that an object
+ * of its own would be nearly all overhead. */
+#define APPENDED (8u << 10)
+/* 64 MiB in chunks of 4 KiB, in objects of 256 KiB, 1 MiB, 4 MiB: read in 0.43, 0.21, 0.22 s at 100 ms and 50
+ * MB/s a request, 64 points of them in 0.11, 0.12, 0.19 s and 0.6, 1.6, 17 MiB; at 30 ms read in 0.16, 0.11,
+ * 0.11 s, written in 0.16, 0.13, 0.15 s. */
 #define TOGETHER  (1u << 20)
-/* Bytes of an element of variable length, HSDS's own guess.  1,000,000 strings of 20, 11, 34, 126 objects with 32, 128, 512, are read in
- * 0.23, 0.24, 0.19 s at 30 ms, 64 of them in 0.09, 0.12, 0.04 s; with 32 those of 400 would be objects of 50 MiB. */
+/* Bytes of an element of variable length, HSDS's own guess.  1,000,000 strings of 20, 11, 34, 126 objects
+ * with 32, 128, 512, are read in 0.23, 0.24, 0.19 s at 30 ms, 64 of them in 0.09, 0.12, 0.04 s; with 32 those
+ * of 400 would be objects of 50 MiB. */
 #define VAR_GUESS 128u
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
 
@@ -108,7 +114,7 @@ static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
     grow(&ds->space, l, bytes, false, TOGETHER);
     if (!chunk_bytes(ds, l->dims, l->rank, &bytes))
         BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 2^64 bytes");
-    grow(&ds->space, l, bytes, true, SMALL);
+    grow(&ds->space, l, bytes, true, APPENDED);
     return BKT_OK;
 }
 

@@ -1,12 +1,13 @@
 /* How a new dataset's elements are divided into chunk objects: the one rule.
  *
- *   chunked     the shape that was asked for.  Chunks of less than 64 KiB are stored together in larger objects, whole ones
- *               side by side: as many as make up to 1 MiB of what the dataset holds from the beginning, and up to 64 KiB along
- *               dimensions that may still grow.  Only where the filters don't depend on the chunk's shape (none, deflate,
- *               shuffle); H5Pget_chunk still gives what was asked for.
- *   otherwise   (contiguous, compact) equal pieces of at most 4 MiB: whole trailing dimensions, one dimension divided, single
- *               steps of those before it.  An element of variable length counts 128 bytes.
- *   scalar      one chunk of one element.  A null space and a virtual dataset have no chunks.
+ *   chunked     the shape that was asked for.  Chunks of less than 64 KiB are stored together in larger
+ * objects, whole ones side by side: as many as make up to 1 MiB of what the dataset holds from the beginning,
+ * and up to 8 KiB along dimensions that may still grow: there rows are appended and flushed, and each flush
+ * sends the object. Only where the filters don't depend on the chunk's shape (none, deflate, shuffle);
+ * H5Pget_chunk still gives what was asked for. otherwise   (contiguous, compact) equal pieces of at most 4
+ * MiB: whole trailing dimensions, one dimension divided, single steps of those before it.  An element of
+ * variable length counts 128 bytes. scalar      one chunk of one element.  A null space and a virtual dataset
+ * have no chunks.
  *
  * Objects are always full chunks, so a chunk never reaches far beyond a dataset that can't grow. */
 #ifndef BKT_LAYOUT_CHOOSE_H
