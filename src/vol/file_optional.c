@@ -1,6 +1,7 @@
 /* H5F: what HDF5 has beyond the calls of every connector (H5VL_NATIVE_FILE_*), as far as it means something for a domain. */
 #include <string.h>
 
+#include "change.h"
 #include "file.h"
 #include "native.h"
 #include "native_data.h"
@@ -25,11 +26,14 @@ static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_se
     return BKT_OK;
 }
 
-/* What SWMR promises holds for every domain: who reads beside the writer finds what H5Dflush() stored, after H5Drefresh(). */
+/* What SWMR promises holds for every domain: who reads beside the writer finds what H5Dflush() stored, after
+ * H5Drefresh().  As in HDF5 the call itself flushes: readers that open the file after it find all that was
+ * there before. */
 static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
     if (!(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE)
         BKT_FAIL(err, BKT_EINVAL, "%s: opened for reading only, or SWMR writing has begun already", f->name);
+    BKT_TRY(err, bkt_change_flush(f, err), "%s: SWMR writing has not begun", f->name);
     f->flags |= H5F_ACC_SWMR_WRITE;
     return BKT_OK;
 }
