@@ -50,6 +50,7 @@ static void *dirty_new(void *arg)
     x->d.limit = bkt_domain_settings(dom)->write_cache;
     x->d.pid   = getpid();
     bkt_edit_on_remove(dom, on_remove, NULL);
+    bkt_edit_on_adopt(dom, bkt_chunks_adopt, NULL);
     return &x->d;
 }
 

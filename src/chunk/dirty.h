@@ -206,6 +206,16 @@ BKT_NODISCARD int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf
 /** The filter mask that says that no filter was applied. */
 uint32_t bkt_stored_no_filter(const struct bkt_dsetio *io);
 
+/* ---- behind.c ---- */
+/** After a flush, of one set or (NULL) of all: extents of datasets with chunks that failed wait, those of
+ * others don't; lock held. */
+void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws);
+
+/* ---- adopt.c ---- */
+/** As bkt_adopt_fn (edit.h): what was written to @p ours is stored in @p theirs. */
+BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
+                                   const struct bkt_object *theirs, void *arg, struct bkt_err *err);
+
 /* ---- wtask.c ---- */
 /** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk
  *  has no task.  Failures show in the chunk. */

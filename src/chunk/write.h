@@ -19,6 +19,8 @@
 
 #include "chunk.h"
 
+struct bkt_names; /* edit.h */
+
 struct bkt_write {
     struct bkt_dsetio      *io;
     const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
@@ -57,14 +59,17 @@ BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims,
  *  to the dataset (schema/extent.c). */
 BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
 
-/** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that nobody finds an
- *  extent whose data are missing.  What fails stays dirty: the first failure is returned. */
+/** Store all that is dirty in the domain; waits.  Call it before the domain's metadata are flushed, so that
+ * nobody finds an extent whose data are missing.  What fails stays dirty, and the extent of its dataset waits
+ * (bkt_edit_extent_waits()); all else is stored.  The first failure is returned. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
 /** The same in two steps: what fits setting in_flight is on its way when the first returns, and what fails the second tells. */
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** The same for one dataset. */
 BKT_NODISCARD int bkt_dataset_flush(struct bkt_domain *dom, const struct bkt_id *dset, struct bkt_err *err);
+/** Those that the last flush could not store, for a message. */
+void bkt_chunks_name_unstored(struct bkt_domain *dom, struct bkt_names *out);
 /** Whether something waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
 /** The domain is about to close: memory of chunks that are stored is given back by a worker, beside whatever comes between the two

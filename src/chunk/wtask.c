@@ -535,6 +535,7 @@ static int flush_end(struct bkt_dirty *d, const struct bkt_wset *ws, struct bkt_
             break;
     }
     struct bkt_dchunk *bad = failed(d, ws, false);
+    bkt_dirty_note_behind(d, ws);
     return bad ? bkt_err_copy(err, bad->rc, bad->err) : BKT_OK;
 }
 

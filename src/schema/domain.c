@@ -511,7 +511,7 @@ const struct bkt_id         *bkt_domain_root(struct bkt_domain *d) { return &d->
 
 int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out, struct bkt_err *err)
 {
-    return bkt_objects_get(d->objects, id, out, err);
+    return bkt_objects_get(d->objects, bkt_alias_of(d, id), out, err);
 }
 
 void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t n)

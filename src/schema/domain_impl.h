@@ -63,6 +63,9 @@ void                    bkt_links_count_note(const struct bkt_object *o, void *c
 void bkt_links_count_begin(struct bkt_links_count *c);
 /** A new object: its count begins at 0, and is known from now on; with a group, its links count. */
 BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o);
+/** An object was made in this session, and its count is right; whether one was. */
+BKT_NODISCARD int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id);
+bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
 /** A group's links have become others: somebody else changed it. */

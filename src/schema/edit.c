@@ -39,6 +39,9 @@ static void change_free(struct bkt_domain *d, struct bkt_change *c)
     }
     bkt_map_free(c->links, NULL);
     bkt_map_free(c->attrs, NULL);
+    bkt_map_free(c->kept_links, NULL);
+    bkt_map_free(c->kept_attrs, NULL);
+    bkt_map_free(c->theirs, free);
     bkt_buf_fini(&c->text);
     free(c->extent);
     free(c->etag);
@@ -65,6 +68,8 @@ void bkt_edits_free(struct bkt_domain *d)
         change_free(d, v);
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
+    bkt_map_free(e->alias, free);
+    bkt_absent_clear(e);
     for (size_t i = 0; i < e->n_folders; i++)
         free(e->folders[i]);
     free(e->folders);
@@ -145,18 +150,28 @@ int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chan
 static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name, enum bkt_delta what)
 {
     size_t n = strlen(name);
+    struct bkt_map **kept = deltas == &c->links ? &c->kept_links : &c->kept_attrs;
     if (c->is_new && !c->tried)
         return BKT_OK; /* written whole */
     if (!*deltas && !(*deltas = bkt_map_new()))
         return BKT_ENOMEM;
     enum bkt_delta was = (enum bkt_delta)(uintptr_t)bkt_map_get(*deltas, name, n);
-    if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && !c->tried) {
+    bool kept_back = *kept && bkt_map_get(*kept, name, n);
+    if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
         (void)bkt_map_del(*deltas, name, n);
+        c->reread |= kept_back; /* another's may be stored by that name */
+        if (kept_back)
+            (void)bkt_map_del(*kept, name, n);
         return BKT_OK;
     }
     if ((was == BKT_DELTA_REMOVE && what == BKT_DELTA_ADD) || (was == BKT_DELTA_ADD && what == BKT_DELTA_REPLACE))
         what = was == BKT_DELTA_ADD ? was : BKT_DELTA_REPLACE;
     return bkt_map_put(*deltas, name, n, (void *)(uintptr_t)what, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
+{
+    return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
 }
 
 /* A change of a count is told from others' by an id. */
@@ -170,6 +185,22 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
     (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO, (unsigned long long)(e->writer & 0xffffffffff),
                    (unsigned long long)(++e->n_counts & 0xffffff));
     return BKT_OK;
+}
+
+int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                         struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, group, &c, err));
+    return c->is_new || noted(c->links, name) ? BKT_OK : note(c, &c->links, name, BKT_DELTA_ADD);
+}
+
+int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link, const char *name,
+                          struct bkt_err *err)
+{
+    struct bkt_change *c;
+    BKT_PASS(bkt_change_of(d, obj, &c, err));
+    return note(c, link ? &c->links : &c->attrs, name, BKT_DELTA_REPLACE);
 }
 
 /* ---- committed types count what is of them ---- */
@@ -200,11 +231,6 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
     while ((type = bkt_object_next_type(o, &pos)))
         BKT_PASS(bkt_edit_use(d, type, by, err));
     return BKT_OK;
-}
-
-static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
-{
-    return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
 }
 
 /* As it was before note(): the change itself could not be made.  A delta without it would be stored as something else. */
@@ -269,9 +295,16 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
     }
     if (id)
         *id = o->id;
-    if (bkt_links_count_add(d->links, o) < 0)
+    if (bkt_links_count_add(d->links, o) < 0 ||
+        (!d->edits->fresh && bkt_links_count_own(d->links, &o->id) < 0))
         BKT_NOMEM(err);
     return bkt_edit_use_all(d, o, 1, err);
+}
+
+void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *fn, void *arg)
+{
+    d->edits->on_adopt = fn;
+    d->edits->on_adopt_arg = arg;
 }
 
 struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id *id)

@@ -1,24 +1,38 @@
 /* Changing a domain.
  *
- * In the process: an object under change stays in the object cache and changes in place, so bkt_domain_get() and whoever
- * holds the object see it at once.  The calls are made by one thread at a time (HDF5's lock sees to that; a tool has one
- * thread); readers on other threads must not look at an object while it is changed.  Pointers into an object (its links,
- * attributes, the arrays v and order) are valid until its next change, flush or refresh.
+ * In the process: an object under change stays in the object cache and changes in place, so bkt_domain_get()
+ * and whoever holds the object see it at once.  The calls are made by one thread at a time (HDF5's lock sees
+ * to that; a tool has one thread); readers on other threads must not look at an object while it is changed.
+ * Pointers into an object (its links, attributes, the arrays v and order) are valid until its next change,
+ * flush or refresh.
  *
- * In the store: changes are kept per object as deltas (this link added, that attribute set, this extent) until
- * bkt_domain_flush(), which puts them on top of the version that is stored then, by conditional PUTs.  When somebody else
- * was faster the object is read again, the deltas are put on top of that, and the PUT repeats: two writers that touch
- * different links, attributes or extents both win.  Where both made the same name, the later one loses: flush fails with
- * BKT_EEXIST and tells the names, all else is written, and the winner's is what one sees from then on.  Keys that we don't
- * know are kept.  Any other failure keeps what isn't written for the next flush.
+ * In the store: changes are kept per object as deltas (this link added, that attribute set, this extent)
+ * until bkt_domain_flush(), which puts them on top of the version that is stored then, by conditional PUTs.
+ * When somebody else was faster the object is read again, the deltas are put on top of that, and the PUT
+ * repeats: two writers that touch different links, attributes or extents both win.  Where both made the same
+ * thing by one name (equal attributes; links that say the same; objects of equal type, space and properties)
+ * the earlier one's object stands for the later one's, with what the later one wrote and added.  Where they
+ * differ the later one loses: each flush fails with BKT_EEXIST and names it, all else is written, until the
+ * later one takes it back (removes or renames it), or the earlier one does.  Keys that we don't know are
+ * kept.  Any other failure keeps what isn't written for the next flush, and holds up nothing but what depends
+ * on it.
  *
- * Nobody who reads the store sees a link to something absent: new objects are written first, then the stored groups that link
- * them, a new domain's .domain.json last; what is removed is deleted after its last link.  Chunks are the caller's: written
- * before a flush that lets an extent grow, deleted after one that lets it shrink. */
+ * Nobody who reads the store sees a link to something absent: new objects are written first, then the stored
+ * groups that link them, a new domain's .domain.json last; what is removed is deleted after its last link.
+ * Chunks are the caller's: written before a flush that lets an extent grow, deleted after one that lets it
+ * shrink. */
 #ifndef BKT_EDIT_H
 #define BKT_EDIT_H
 
 #include "domain.h"
+
+/** Names for a message, as many as fit. */
+struct bkt_names {
+    size_t n;
+    char text[360];
+};
+/** One more; where it doesn't fit it is counted only. */
+void bkt_names_add(struct bkt_names *names, const char *name);
 
 /* ---- domains ---- */
 
@@ -63,7 +77,7 @@ BKT_NODISCARD int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, 
 BKT_NODISCARD int bkt_domain_may_store(const struct bkt_domain *d, struct bkt_err *err);
 
 /** Write all changes, many at a time.  What isn't linked and isn't held by anybody is left out, or removed.
- *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, flush again. */
+ *  BKT_EEXIST: see above; else what failed first: nothing is forgotten, all else is written, flush again. */
 BKT_NODISCARD int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err);
 /** Write new objects only: nothing that is stored leads to them before bkt_domain_flush(), so it may be done while their
  *  chunks are under way. */
@@ -71,6 +85,16 @@ BKT_NODISCARD int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err
 /** As bkt_domain_flush(), for one object that is stored already; for the order of extents and chunks.  A new object waits for
  *  bkt_domain_flush(): BKT_OK, nothing done.  Names that collide are told by the next bkt_domain_flush(). */
 BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+/** Whether the last call found the store as a whole out of reach, so that nothing more is worth trying now.
+ */
+bool bkt_domain_out_of_reach(const struct bkt_domain *d);
+/** The paths of what isn't stored, or as many as fit; for a message. */
+void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_names *out);
+/** The path of an object, appended; where no group in memory leads to it, its id. */
+BKT_NODISCARD int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_buf *out);
+/** Whether chunks that the dataset's extent grew for are missing: then that extent waits.  For whoever knows
+ * the chunks, before each flush. */
+void bkt_edit_extent_waits(struct bkt_domain *d, const struct bkt_id *dset, bool waits);
 /** Whether changes take up so much more than setting meta_cache that bkt_domain_flush_early() should be called, when nobody has a
  *  change half made: links and extents, which only it can store and let go of.  Stores first what can be in any order. */
 bool bkt_domain_is_full(struct bkt_domain *d);
@@ -109,6 +133,14 @@ BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, 
 void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
 /** Who keeps something about objects (their chunks) is told of each that is removed, by whatever call; one per domain. */
 void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, const struct bkt_id *id, void *arg), void *arg);
+
+/** Who keeps elements of datasets is called when another writer's equal dataset comes to stand for ours:
+ * those of @p ours are to be put into @p theirs, and stored, before this returns.  A failure leaves all as it
+ * is, for the next flush.  One per domain.
+ * @param theirs  as it is stored, in nobody's cache, with an extent that has room for ours */
+typedef int bkt_adopt_fn(struct bkt_domain *d, const struct bkt_object *ours, const struct bkt_object *theirs,
+                         void *arg, struct bkt_err *err);
+void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *fn, void *arg);
 
 /** Add a link.  @p l: its contents are taken on success (then zeroed); created 0: now.  BKT_EEXIST: the name is taken;
  *  BKT_EINVAL: empty, or with a '/'. */

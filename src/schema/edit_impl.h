@@ -27,7 +27,15 @@ struct bkt_extent_change {
     bool     resized; /* it was `old`; with PUTs whose answers were lost, anything from `low` to `high` may be stored */
     bool     trimmed; /* what lay within `from`, outside `to`, is gone */
     bool     written; /* bkt_edit_written() */
+    bool waits;       /* chunks that it grew for aren't stored yet */
     uint64_t old[BKT_MAX_RANK], low[BKT_MAX_RANK], high[BKT_MAX_RANK], from[BKT_MAX_RANK], to[BKT_MAX_RANK];
+};
+
+/** Why a delta wasn't put on top of what is stored.  It stays in the change, and in the object in memory. */
+enum bkt_kept {
+    BKT_KEPT_NOT = 0,
+    BKT_KEPT_CLASH, /* another writer made something else by that name */
+    BKT_KEPT_WAITS  /* something else has to be stored before */
 };
 
 struct bkt_change {
@@ -45,24 +53,17 @@ struct bkt_change {
     int64_t            uses;    /* change of uses */
     struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
+    struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last try; NULL: none */
+    struct bkt_map *theirs; /* name of a kept link that collided -> id that theirs leads to; NULL: none */
+    bool reread;            /* what is stored has names that the object in memory lacks */
     /* while it is flushed */
     struct bkt_buf     text;    /* what is PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
     bool               ready;   /* text is what is to be PUT */
+    bool same;                  /* text says what is stored already */
     bool               lost;    /* somebody else changed it first */
     bool               done;
-};
-
-/** Names for a message, as many as fit. */
-struct bkt_names {
-    size_t n;
-    char   text[160];
-};
-/** What of our changes isn't stored, as others were there first. */
-struct bkt_clash {
-    struct bkt_names theirs; /* names that they have made too */
-    struct bkt_names gone;   /* ids of objects that they have deleted */
 };
 
 struct bkt_edits {
@@ -71,13 +72,23 @@ struct bkt_edits {
     double          clock;   /* the latest time stamp given out */
     void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
     void *on_remove_arg;
+    bkt_adopt_fn *on_adopt;
+    void *on_adopt_arg;
+    struct bkt_map *alias; /* ids of ours that others' objects stand for now -> struct bkt_id; NULL: none */
+    struct bkt_map
+        *absent; /* new objects that could not be stored: no stored link may lead to them; NULL: none */
+    struct bkt_map
+        *unmoved; /* objects whose new links could not be stored: their old ones stay; NULL: none */
     uint64_t dirty_bytes, serial;
     uint64_t writer, n_counts; /* who we are among those who change counts (0: not chosen yet); our changes of that kind */
     uint64_t spill_at; /* dirty_bytes from which on it is worth trying again (spill.c) */
     bool     spilling;
+    bool out_of_reach; /* the store as a whole, so that nothing more is worth trying; as of the last
+                          bkt_flush_some() */
     bool     ordered; /* much of it can only be stored in a flush's order, and then be let go */
     pid_t    pid;     /* whose changes they are */
-    struct bkt_clash clash; /* found by a flush of one object, to be told by the next of all */
+    struct bkt_names
+        gone; /* ids of changed objects that others have deleted, to be told by the next flush of all */
     /* a domain that isn't stored yet */
     bool           fresh, replace; /* replace: whatever document is there */
     bool           counted;        /* in bkt_registry_count_fresh() */
@@ -114,19 +125,27 @@ BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object
  *  @return BKT_OK; else it can't be seen, and nothing may be deleted by this flush */
 BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
 
+/** A link that the object in memory has isn't stored: it is noted as one to be added. */
+BKT_NODISCARD int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
+                                       struct bkt_err *err);
+/** A link or an attribute that the object in memory has is stored as it was before: it is noted as changed.
+ */
+BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link,
+                                        const char *name, struct bkt_err *err);
+
 /* ---- replay.c: pure ---- */
 
 #define BKT_REFS_WHO 10 /* digits of refs_id that tell who */
 
-/** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that collide are taken
- *  out of the change and named in @p clash.
+/** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Those that
+ * collide with what others made, or have to wait, are named in c->kept_links and c->kept_attrs; c->same tells
+ * that nothing was to be done.
  * @param new_links  of a group's change the links that were not there, and nothing else */
-BKT_NODISCARD int bkt_replay(struct bkt_change *c, json_t *stored, double now, bool new_links, struct bkt_clash *clash,
+BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
 
-/** One more; where it doesn't fit it is counted only. */
-void bkt_names_add(struct bkt_names *names, const char *name);
-static inline bool bkt_clash_any(const struct bkt_clash *c) { return c->theirs.n || c->gone.n; }
+/** Deltas of the last try that are still to be stored; entries without one are left out. */
+bool bkt_change_keeps(const struct bkt_change *c, enum bkt_kept why);
 
 /* ---- extent.c ---- */
 
@@ -153,10 +172,36 @@ bool bkt_change_gains_links(const struct bkt_change *c);
 bool bkt_change_loses_links(const struct bkt_change *c);
 /** Write objects in any order; @p v is used up.  Those that are through are forgotten.
  * @param gaining  of those that lose links, too, the new links alone, after which they are not through */
-BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_clash *clash,
+BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining,
                                  struct bkt_err *err);
-/** BKT_OK without names, else BKT_EEXIST or BKT_ENOENT with the story. */
-BKT_NODISCARD int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err);
+/** Whether there is something in it that could be stored now: all but an extent that waits for chunks. */
+bool bkt_change_is_due(const struct bkt_change *c);
+/** What was stored of it is forgotten; all of it, unless something was kept. */
+void bkt_change_through(struct bkt_domain *d, struct bkt_change *c);
+
+/* ---- rival.c: several writers made the same thing ---- */
+
+/** Objects of ours whose links collided, and that others' objects equal: those stand for them from now on.
+ *  @param any  whether there were some: what they have besides is to be stored now */
+BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
+/** BKT_EEXIST, naming objects and paths, where others made something else by a name; else BKT_OK. */
+BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
+/** All ids in @p n bytes of text that others' objects stand for become theirs. */
+void bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
+/** The same in a value of JSON, replaced where that changes it. */
+BKT_NODISCARD int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err);
+/** The object that stands for @p id; itself where none does. */
+const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
+
+/* ---- absent.c: what can't be stored holds up only what depends on it ---- */
+
+/** New objects that are in @p d's changes after all were tried: links to them wait, also those that were just
+ * stored. */
+BKT_NODISCARD int bkt_absent_note(struct bkt_domain *d, struct bkt_err *err);
+/** Objects that gained a link which isn't stored: the links that they are to lose wait. */
+BKT_NODISCARD int bkt_unmoved_note(struct bkt_domain *d, struct bkt_err *err);
+/** Every object has its chance again. */
+void bkt_absent_clear(struct bkt_edits *e);
 
 /** The object in memory becomes what is in c->text: what was written, or read, as version @p etag, with what others had put there.  Its
  *  own ETag is the caller's to set. */

@@ -120,6 +120,13 @@ int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const 
     return BKT_OK;
 }
 
+void bkt_edit_extent_waits(struct bkt_domain *d, const struct bkt_id *dset, bool waits)
+{
+    struct bkt_change *c = bkt_map_get(d->edits->changes, dset->text, BKT_ID_LEN);
+    if (c && c->extent)
+        c->extent->waits = waits;
+}
+
 int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err)
 {
     struct bkt_change        *c;

@@ -16,8 +16,17 @@ static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0;
 
 static bool is_changed(const struct bkt_change *c)
 {
-    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs || c->uses || c->numbers ||
-           (c->refs_id[0] && c->tried);
+    return c->is_new || has_any(c->links) || has_any(c->attrs) || c->extent || c->comment || c->refs ||
+           c->uses || c->numbers || c->reread || (c->refs_id[0] && c->tried);
+}
+
+bool bkt_change_is_due(const struct bkt_change *c)
+{
+    if (!c->extent || !c->extent->waits)
+        return is_changed(c);
+    struct bkt_change rest = *c;
+    rest.extent = NULL;
+    return is_changed(&rest);
 }
 
 static bool has_link(const struct bkt_change *c, enum bkt_delta a, enum bkt_delta b)
@@ -38,7 +47,7 @@ bool bkt_change_loses_links(const struct bkt_change *c) { return has_link(c, BKT
 static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
-    if (c->removed || !is_changed(c))
+    if (c->removed || !bkt_change_is_due(c))
         return PHASE_NOTHING;
     if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 && strcmp(c->id.text, d->doc.root.text) != 0 &&
         bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
@@ -121,42 +130,111 @@ static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *
     return BKT_OK;
 }
 
-static int flush_phases(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, struct bkt_clash *clash, struct bkt_err *err)
+/* The changes of an open flush, in phases: what bkt_flush_some() is given. */
+struct flush {
+    struct bkt_domain *d;
+    struct bkt_change **v;
+    size_t starts[PHASE_NOTHING + 1], n;
+};
+
+static void flush_fini(struct flush *f)
 {
-    size_t at = 0;
-    for (enum phase p = d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING; p <= PHASE_NOTHING; at = starts[p++])
-        BKT_PASS(bkt_flush_some(d, v + at, starts[p] - at, p == PHASE_LOSING, clash, err)); /* all before that */
+    free(f->v);
+}
+
+static int flush_list(struct flush *f, struct bkt_err *err)
+{
+    free(f->v);
+    f->v = NULL;
+    return list_changes(f->d, &f->v, f->starts, &f->n, err);
+}
+
+/* What could not be stored holds up what depends on it, and no more. */
+static int go_on_without(struct flush *f, struct bkt_err *err)
+{
+    BKT_PASS(bkt_absent_note(f->d, err));
+    return flush_list(f, err);
+}
+
+/* New objects, and beside them what is stored in any order; a new domain's all at once.  Where some fail,
+ * what would lead to them. */
+static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_flush_some(f->d, f->v, f->starts[p], false, &why);
+    bkt_err_keep_first(first, err, rc, &why);
+    if (rc == BKT_OK || f->d->edits->out_of_reach)
+        return rc;
+    BKT_PASS(go_on_without(f, err));
+    if (p == PHASE_NOTHING) /* groups of a new domain that lead to them are stored by now */
+        rc = bkt_flush_some(f->d, f->v + f->starts[PHASE_LEAVES],
+                            f->starts[PHASE_NOTHING] - f->starts[PHASE_LEAVES], false, &why);
+    bkt_err_keep_first(first, err, rc, &why);
     return BKT_OK;
 }
 
-/* All but deletions; *n becomes less by what needs nothing. */
-static int flush_all(struct bkt_domain *d, struct bkt_change **v, const size_t *starts, size_t *n, struct bkt_clash *clash,
-                     struct bkt_err *err)
+static int flush_phases(struct flush *f, struct bkt_err *err)
 {
-    size_t m = starts[PHASE_NOTHING];
-    BKT_PASS(flush_phases(d, v, starts, clash, err));
-    if (d->edits->fresh)
-        BKT_PASS(bkt_doc_write(d, err));
-    for (size_t i = m; i < *n; i++)
-        if (!v[i]->removed && !is_changed(v[i]))
-            bkt_change_forget(d, v[i]);
-        else
-            v[m++] = v[i];
-    *n = m;
-    return BKT_OK;
+    enum phase from = f->d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING;
+    int first = BKT_OK;
+    if (flush_first(f, from, &first, err) < 0)
+        return first;
+    for (enum phase p = from + 1; p <= PHASE_NOTHING; p++) {
+        struct bkt_err why = {.n = 0};
+        size_t at = f->starts[p - 1];
+        bool late = p == PHASE_NOTHING; /* those that lose links */
+        if (late && f->starts[p] > at)
+            BKT_PASS(bkt_unmoved_note(f->d, err));
+        int rc = bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
+        bkt_err_keep_first(&first, err, rc, &why);
+        if (f->d->edits->out_of_reach)
+            break;
+    }
+    return first;
 }
 
-int bkt_clash_tell(const struct bkt_domain *d, const struct bkt_clash *clash, struct bkt_err *err)
+static bool root_is_stored(struct bkt_domain *d)
 {
-    const struct bkt_names *theirs = &clash->theirs, *gone = &clash->gone;
-    int                     rc     = BKT_OK;
-    if (gone->n)
-        rc = BKT_ERR(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by somebody else are dropped: %s", d->name, gone->n,
-                     gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
-    if (theirs->n)
-        rc = BKT_ERR(err, BKT_EEXIST, "%s: %zu name%s made by somebody else as well, and theirs stay%s: %s", d->name, theirs->n,
-                     theirs->n == 1 ? " was" : "s were", theirs->n == 1 ? "s" : "", theirs->text);
+    const struct bkt_change *c = bkt_map_get(d->edits->changes, d->doc.root.text, BKT_ID_LEN);
+    return !c || !c->is_new;
+}
+
+/* All but deletions; what needs nothing is forgotten. */
+static int flush_all(struct flush *f, struct bkt_err *err)
+{
+    struct bkt_domain *d = f->d;
+    struct bkt_err why = {.n = 0};
+    int rc = flush_phases(f, err);
+    if (d->edits->fresh && !d->edits->out_of_reach && root_is_stored(d))
+        bkt_err_keep_first(&rc, err, bkt_doc_write(d, &why), &why);
+    bkt_absent_clear(d->edits);
     return rc;
+}
+
+/* As long as others' objects come to stand for some of ours, what ours have besides is stored in them. */
+static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
+{
+    int first = BKT_OK;
+    bool any = true;
+    while (any) {
+        BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
+        struct bkt_err why = {.n = 0};
+        any = false;
+        BKT_PASS(flush_list(&f, err));
+        int rc = flush_all(&f, &why);
+        bkt_err_keep_first(&first, err, rc, &why);
+        if (!d->edits->out_of_reach)
+            bkt_err_keep_first(&first, err, bkt_rivals_adopt(d, &any, &why), &why);
+    }
+    return first;
+}
+
+static int tell_gone(const struct bkt_domain *d, const struct bkt_names *gone, struct bkt_err *err)
+{
+    if (!gone->n)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by somebody else are dropped: %s",
+             d->name, gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
 }
 
 /* New objects that nothing has linked yet may be unwanted. */
@@ -185,69 +263,86 @@ static int sweep(struct bkt_domain *d, struct bkt_err *err)
 
 int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_change **v = NULL;
-    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
+    d->edits->out_of_reach = false;
     if (bkt_map_count(d->edits->changes) == 0 || bkt_edits_foreign(d))
         return BKT_OK;
     BKT_PASS(sweep(d, err));
-    BKT_PASS(list_changes(d, &v, starts, &n, err));
-    BKT_TRY(err, bkt_flush_some(d, v, starts[PHASE_LEAVES], false, &d->edits->clash, err),
+    BKT_PASS(flush_list(&f, err));
+    BKT_TRY(err, bkt_flush_some(d, f.v, f.starts[PHASE_LEAVES], false, err),
             "%s: new objects are not written; they are kept", d->name);
     return BKT_OK;
 }
 
 int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_change **v = NULL;
-    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
     d->edits->ordered = false;
     if (!bkt_domain_is_dirty(d))
         return BKT_OK;
     BKT_PASS(sweep(d, err));
-    BKT_PASS(list_changes(d, &v, starts, &n, err));
+    BKT_PASS(flush_list(&f, err));
     d->edits->spilling = true;
-    int rc = flush_phases(d, v, starts, &d->edits->clash, err);
+    int rc = flush_phases(&f, err);
+    bkt_absent_clear(d->edits);
     d->edits->spilling = false;
     d->edits->spill_at = rc < 0 ? d->edits->spill_at : 0;
     return rc;
 }
 
+/* Changes that came to nothing; what is left is removed objects, and what is kept for another flush. */
+static int take_removed(struct bkt_domain *d, struct flush *f, struct bkt_err *err)
+{
+    size_t m = 0;
+    BKT_PASS(flush_list(f, err));
+    for (size_t i = f->starts[PHASE_NOTHING]; i < f->n; i++)
+        if (!f->v[i]->removed && !is_changed(f->v[i]))
+            bkt_change_forget(d, f->v[i]);
+        else if (f->v[i]->removed)
+            f->v[m++] = f->v[i];
+    f->n = m;
+    return BKT_OK;
+}
+
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
-    struct bkt_clash                           *clash = &d->edits->clash; /* kept until it can be told */
-    BKT_CLEANUP(bkt_freep) struct bkt_change **v     = NULL;
-    size_t                                      starts[PHASE_NOTHING + 1] = {0}, n = 0;
+    BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
     if (bkt_edits_foreign(d) || (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0))
         return BKT_OK;
     BKT_PASS(sweep(d, err));
-    struct bkt_err blind_why = {.n = 0};
+    struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
     int            blind     = bkt_edit_spare(d, &blind_why);
-    BKT_PASS(list_changes(d, &v, starts, &n, err));
-    BKT_TRY(err, flush_all(d, v, starts, &n, clash, err), "%s: not everything is written; what is missing is kept", d->name);
+    BKT_TRY(err, flush_and_adopt(d, err), "%s: not everything is written; what is missing is kept", d->name);
     d->edits->spill_at = 0;
-    struct bkt_clash told = *clash;
-    memset(clash, 0, sizeof *clash);
-    struct bkt_err why   = {.n = 0};
-    int            first = bkt_clash_tell(d, &told, err), rc = bkt_doc_remove_old(d, &why);
-    bkt_err_keep_first(&first, err, rc, &why);
-    rc = remove_objects(d, v + starts[PHASE_NOTHING], n - starts[PHASE_NOTHING], blind, &blind_why, &why);
-    bkt_err_keep_first(&first, err, rc, &why);
+    struct bkt_names gone = d->edits->gone;
+    memset(&d->edits->gone, 0, sizeof d->edits->gone);
+    int first = bkt_rivals_tell(d, err);
+    bkt_err_keep_first(&first, err, tell_gone(d, &gone, &why), &why);
+    bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
+    BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
+    bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
     return first;
 }
 
 int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
 {
     struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    if (!c || c->removed || c->is_new || !is_changed(c) || bkt_edits_foreign(d))
+    if (!c || c->removed || c->is_new || !bkt_change_is_due(c) || bkt_edits_foreign(d))
         return BKT_OK;
-    return bkt_flush_some(d, &c, 1, false, &d->edits->clash, err);
+    return bkt_flush_some(d, &c, 1, false, err);
+}
+
+bool bkt_domain_out_of_reach(const struct bkt_domain *d)
+{
+    return d->edits->out_of_reach;
 }
 
 bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {
-    bool any = d->edits->fresh || d->edits->old_root.text[0] || bkt_clash_any(&d->edits->clash) || bkt_map_count(d->edits->changes) > 0;
+    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->gone.n ||
+               bkt_map_count(d->edits->changes) > 0;
     return any && !bkt_edits_foreign(d);
 }
 

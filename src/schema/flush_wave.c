@@ -28,8 +28,7 @@ struct wave {
     struct bkt_req     reqs[WAVE];
     struct bkt_change *of[WAVE]; /* whose request it is */
     size_t             n, n_reqs;
-    struct bkt_clash  *clash;
-    bool               lost;
+    bool lost, through;         /* some had to be given another try; some are stored */
     bool               gaining; /* of what loses links too, those that are new and no more */
     bool               ordered; /* what moves between them must not be lost on the way: one that fails stops the others */
     uint64_t           ns;      /* that a round took */
@@ -58,11 +57,15 @@ static struct bkt_req *add_req(struct wave *w, size_t i, enum bkt_op op)
     return r;
 }
 
-static int keep_error(struct bkt_err *err, int *rc, const struct bkt_req *r, const struct bkt_change *c)
+static int keep_error(struct bkt_domain *d, struct bkt_err *err, int *rc, const struct bkt_req *r,
+                      const struct bkt_change *c)
 {
     if (*rc == BKT_OK) {
         *rc = bkt_err_copy(err, r->rc, r->err);
-        (void)BKT_ERR(err, r->rc, "object %s can't be written", c->id.text);
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+        bool known = bkt_domain_path_of(d, &c->id, &path) == BKT_OK;
+        (void)BKT_ERR(err, r->rc, "%s (object %s) can't be written", known ? bkt_buf_str(&path) : "an object",
+                      c->id.text);
     }
     return *rc;
 }
@@ -74,17 +77,18 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     bkt_buf_clear(&c->text);
+    c->same = false;
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
+        bkt_alias_bytes(w->d->edits, c->text.ptr, c->text.len);
         c->ready = true;
         return BKT_OK;
     }
     if (!base)
         BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
-    size_t clashes = w->clash->theirs.n;
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
-    BKT_PASS(bkt_replay(c, j, bkt_edit_now(w->d->edits), is_part(w, c), w->clash, err));
-    c->foreign |= w->clash->theirs.n != clashes; /* theirs is what holds */
+    BKT_PASS(bkt_replay(w->d->edits, c, j, is_part(w, c), err));
+    c->foreign |= c->reread;
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     c->ready = true;
     return BKT_OK;
@@ -147,8 +151,8 @@ static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_r
     if (c->is_new) /* so the try before came to nothing */
         return build(w, c, NULL, err);
     if (!may_be_dropped(w->d, c))
-        return keep_error(err, &rc, r, c);
-    bkt_names_add(&w->clash->gone, c->id.text);
+        return keep_error(w->d, err, &rc, r, c);
+    bkt_names_add(&w->d->edits->gone, c->id.text);
     bkt_objects_drop(w->d->objects, &c->id, false);
     c->done = true;
     return BKT_OK;
@@ -161,7 +165,7 @@ static int take_answer(struct wave *w, struct bkt_change *c, const struct bkt_re
     int rc = BKT_OK;
     if (r->rc == BKT_ENOENT)
         return take_missing(w, c, r, err);
-    return r->rc < 0 ? keep_error(err, &rc, r, c) : take_version(w, c, r, err);
+    return r->rc < 0 ? keep_error(w->d, err, &rc, r, c) : take_version(w, c, r, err);
 }
 
 /* Read what is to be changed, where it isn't known.  What can't be read keeps none of the others from being stored. */
@@ -175,6 +179,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         if (c->done)
             continue;
         c->ready = c->lost = false;
+        known &= !c->reread && !c->kept_links && !c->kept_attrs; /* others may have taken theirs back */
         if (known && set_etag(c, c->obj->etag) < 0)
             BKT_NOMEM(err);
         if (known)
@@ -191,11 +196,70 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
+/* Ours in place of what is stored, in an object that was just read. */
+static int overlay_link(struct bkt_domain *d, struct bkt_links *from, struct bkt_links *to, const char *name)
+{
+    struct bkt_link ours = {0}, theirs = {0};
+    if (bkt_links_find(to, name)) {
+        const struct bkt_link *l = bkt_links_find(to, name);
+        if (l->cls == BKT_L_HARD)
+            BKT_PASS(bkt_links_count_change(d->links, &l->id, -1));
+        BKT_PASS(bkt_links_remove(to, name, &theirs));
+        bkt_link_fini(&theirs);
+    }
+    if (!bkt_links_find(from, name))
+        return BKT_OK;
+    BKT_PASS(bkt_links_remove(from, name, &ours));
+    return bkt_links_add(to, &ours);
+}
+
+static int overlay_attr(struct bkt_attrs *from, struct bkt_attrs *to, const char *name)
+{
+    struct bkt_attr ours = {0}, theirs = {0};
+    if (bkt_attrs_find(to, name)) {
+        BKT_PASS(bkt_attrs_remove(to, name, &theirs));
+        bkt_attr_fini(&theirs);
+    }
+    if (!bkt_attrs_find(from, name))
+        return BKT_OK;
+    BKT_PASS(bkt_attrs_remove(from, name, &ours));
+    return bkt_attrs_add(to, &ours);
+}
+
+/* What was kept for another try stays as it is in memory. */
+static int overlay(struct bkt_domain *d, struct bkt_change *c, struct bkt_object *o)
+{
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (c->kept_links && bkt_map_next(c->kept_links, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
+        if (!name || (l && l->cls == BKT_L_HARD && bkt_links_count_change(d->links, &l->id, 1) < 0))
+            return BKT_ENOMEM;
+        BKT_PASS(overlay_link(d, &c->obj->group.links, &o->group.links, name));
+    }
+    pos = 0;
+    while (c->kept_attrs && bkt_map_next(c->kept_attrs, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        BKT_PASS(name ? overlay_attr(&c->obj->attrs, &o->attrs, name) : BKT_ENOMEM);
+    }
+    if (c->extent && c->extent->waits) {
+        uint64_t *trim = o->dset.trim;
+        o->dset.space = c->obj->dset.space;
+        o->dset.trim = c->obj->dset.trim;
+        c->obj->dset.trim = trim;
+    }
+    return BKT_OK;
+}
+
 int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *etag, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
     BKT_PASS(bkt_object_parse(c->text.ptr, c->text.len, &c->id, &o, err));
-    if (o->kind == BKT_GROUP && bkt_links_count_merge(d->links, &c->obj->group.links, &o->group.links) < 0) {
+    if ((o->kind == BKT_GROUP &&
+         bkt_links_count_merge(d->links, &c->obj->group.links, &o->group.links) < 0) ||
+        overlay(d, c, o) < 0) {
         bkt_object_release(o);
         BKT_NOMEM(err);
     }
@@ -213,7 +277,8 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
     size_t      pos = 0, n;
     void       *v;
     while (bkt_map_next(c->links, &pos, &key, &n, &v))
-        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD)
+        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD &&
+            !(c->kept_links && bkt_map_get(c->kept_links, key, n)))
             (void)bkt_map_del(c->links, key, n); /* the entry is emptied in place, the walk goes on */
     if (!c->foreign)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
@@ -240,6 +305,17 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
         bkt_buf_move(&c->obj->stored, &c->text);
 }
 
+/* There is nothing to be written. */
+static void take_stored(struct wave *w, struct bkt_change *c)
+{
+    w->through = true;
+    if (is_part(w, c))
+        part_written(w->d, c, c->etag);
+    else
+        written(w->d, c, c->etag);
+    c->ready = false;
+}
+
 static int put_versions(struct wave *w, struct bkt_err *err)
 {
     int rc = BKT_OK;
@@ -247,6 +323,10 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         struct bkt_change *c = w->v[i];
         if (c->done || !c->ready)
             continue;
+        if (c->same && !c->is_new && c->etag) { /* all of it is there, or has to wait */
+            take_stored(w, c);
+            continue;
+        }
         struct bkt_req *r = add_req(w, i, BKT_PUT);
         r->put            = c->text.ptr;
         r->put_len        = c->text.len;
@@ -259,6 +339,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
     for (size_t i = 0; i < w->n_reqs; i++) {
         struct bkt_req    *r = &w->reqs[i];
         struct bkt_change *c = w->of[i];
+        w->through |= r->rc == BKT_OK;
         if (r->rc == BKT_OK && is_part(w, c)) {
             part_written(w->d, c, r->etag);
             c->ready = false;
@@ -274,7 +355,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
             w->lost |= c->lost;
             if (!c->lost)
-                (void)keep_error(err, &rc, r, c);
+                (void)keep_error(w->d, err, &rc, r, c);
         }
     }
     reqs_clear(w);
@@ -286,6 +367,36 @@ static uint64_t nanoseconds(void)
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
+
+static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
+{
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v))
+        if (!kept || !bkt_map_get(kept, key, n))
+            (void)bkt_map_del(deltas, key, n); /* the entry is emptied in place, the walk goes on */
+}
+
+void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
+{
+    bool waits = c->extent && c->extent->waits;
+    if (!waits && !c->kept_links && !c->kept_attrs) {
+        bkt_change_forget(d, c);
+        return;
+    }
+    prune(c->links, c->kept_links);
+    prune(c->attrs, c->kept_attrs);
+    if (!waits) {
+        free(c->extent);
+        c->extent = NULL;
+    }
+    c->is_new = c->tried = c->comment = c->numbers = c->reread = false;
+    c->refs = c->uses = 0;
+    c->refs_id[0] = 0;
+    free(c->etag);
+    c->etag = NULL;
 }
 
 /* As long as some rounds take, by chance: who all try again at once all lose but one.  Spread over eight rounds about eight of them get
@@ -305,9 +416,9 @@ static void pause_after_loss(const struct wave *w, unsigned round)
 static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
 
 /* What fails for one object needn't for others, unless the whole store is out of reach. */
-static bool goes_on(int rc, bool ordered)
+static bool goes_on(int rc)
 {
-    return rc == BKT_OK || (!ordered && (rc == BKT_ENOENT || rc == BKT_EACCES || rc == BKT_EFORMAT || rc == BKT_EEXIST));
+    return rc != BKT_ENET && rc != BKT_ETIME && rc != BKT_EBUSY && rc != BKT_ENOMEM && rc != BKT_ECANCEL;
 }
 
 static int run_wave(struct wave *w, struct bkt_err *err)
@@ -324,7 +435,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
             turn = bkt_store_turn(w->d->store, bkt_buf_str(&w->keys[0]));
         w->lost = false;
         rc      = read_versions(w, err);
-        if (goes_on(rc, w->ordered))
+        if (rc == BKT_OK || (!w->ordered && goes_on(rc)))
             bkt_err_keep_first(&rc, err, put_versions(w, &why), &why);
         w->ns = nanoseconds() - from;
         if (rc < 0 || !w->lost || w->n > 1) /* several: those that lost are done one by one */
@@ -339,14 +450,13 @@ static int run_wave(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-static void wave_begin(struct wave *w, struct bkt_domain *d, bool gaining, bool ordered, struct bkt_clash *clash)
+static void wave_begin(struct wave *w, struct bkt_domain *d, bool gaining, bool ordered)
 {
     w->d       = d;
-    w->n       = w->n_reqs = 0;
-    w->clash   = clash;
+    w->n = w->n_reqs = 0;
     w->gaining = gaining;
     w->ordered = ordered;
-    w->lost    = false;
+    w->lost = w->through = false;
     w->ns      = 0;
 }
 
@@ -368,29 +478,31 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
     int            rc  = run_wave(w, &why);
     for (size_t k = 0; k < w->n; k++) {
         if (w->v[k]->done)
-            bkt_change_forget(w->d, w->v[k]);
+            bkt_change_through(w->d, w->v[k]);
         else if (w->v[k]->lost)
             left[(*n_left)++] = w->v[k];
     }
     bkt_err_keep_first(first, err, rc, &why);
-    return goes_on(rc, w->ordered);
+    w->d->edits->out_of_reach = rc < 0 && !goes_on(rc) && !w->through;
+    return rc == BKT_OK || (!w->ordered && !w->d->edits->out_of_reach);
 }
 
 /* In waves; then one by one those that lost, or are known to lose often. */
-int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_clash *clash, struct bkt_err *err)
+int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;
     size_t left = 0, none = 0;
     int    rc   = BKT_OK;
     bool   ordered = n && !gaining && bkt_change_loses_links(v[0]); /* then all do: they are one phase */
     bool   on      = true;
+    d->edits->out_of_reach = false;
     if (!n)
         return BKT_OK;
     if (!w)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n && on;) {
         uint64_t bytes = 0;
-        wave_begin(w, d, gaining, ordered, clash);
+        wave_begin(w, d, gaining, ordered);
         while (i < n && w->n < WAVE && bytes < WAVE_BYTES) {
             struct bkt_change *c = v[i++];
             bytes += 2 * (uint64_t)c->obj->json_bytes + 4096;
@@ -404,7 +516,7 @@ int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool g
     }
     for (size_t i = 0; i < left && on; i++) {
         struct bkt_change *dummy[1];
-        wave_begin(w, d, gaining, ordered, clash);
+        wave_begin(w, d, gaining, ordered);
         wave_add(w, v[i]);
         none = 0;
         on   = end_wave(w, dummy, &none, &rc, err);

@@ -220,6 +220,22 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o)
     return rc;
 }
 
+int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int rc = bkt_map_put(c->own, id->text, BKT_ID_LEN, c, NULL);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    bool own = bkt_map_get(c->own, id->text, BKT_ID_LEN) != NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    return own;
+}
+
 int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by)
 {
     (void)pthread_mutex_lock(&c->lock);

@@ -276,6 +276,50 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
+int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg), void *arg)
+{
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    int rc = BKT_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    while (rc >= 0 && bkt_map_next(c->entries, &pos, &key, &n, &v)) {
+        const struct entry *e = v;
+        if (e->state == READY)
+            rc = fn(e->object, arg);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+/* The lock is held. */
+static int rename_entry(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
+{
+    struct entry *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
+                 *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
+    bkt_snap_spend(c, to);
+    if (other)
+        wait_for(c, other);
+    if (!e || e->state != READY)
+        return BKT_ENOENT;
+    if (other && (other->waiters || other->pins || (other->object && bkt_object_refs(other->object) > 1)))
+        return BKT_EBUSY;
+    if (other)
+        entry_drop(c, other);
+    BKT_PASS(bkt_map_put(c->entries, to->text, BKT_ID_LEN, e, NULL));
+    (void)bkt_map_del(c->entries, from->text, BKT_ID_LEN);
+    e->id = *to;
+    return BKT_OK;
+}
+
+int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int rc = rename_entry(c, from, to);
+    (void)pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
 /* ---- life ---- */
 
 struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object,

@@ -43,6 +43,14 @@ void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);
 /** Forget one, pinned or not; the cache's reference is given up.  @p gone: from now on it is no such object (BKT_ENOENT),
  *  until it is dropped once more without. */
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone);
+/** Call @p fn for each object that is there, with the cache's lock held; a negative code ends the walk, which
+ * returns it. */
+BKT_NODISCARD int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg),
+                                   void *arg);
+/** What was @p from is called @p to from now on; its id is the caller's to change.  An object @p to that is
+ * there already is forgotten. BKT_EBUSY: somebody holds that one. */
+BKT_NODISCARD int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from,
+                                     const struct bkt_id *to);
 
 /** HSDS's directory driver writes in place, so a reader can come while an object is empty or cut.  Pauses before it is
  *  read again; @p tries: reads so far (1, 2, …).  False, at once, when those were enough, or when the store is no directory:

@@ -7,11 +7,10 @@
 
 static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_json_decrefp) json_t *j     = NULL;
-    struct bkt_clash                      clash = {0};
+    BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     c->foreign = true;
     BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
-    BKT_PASS(bkt_replay(c, j, bkt_edit_now(d->edits), false, &clash, err));
+    BKT_PASS(bkt_replay(d->edits, c, j, false, err));
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
@@ -19,7 +18,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     bkt_buf_fini(&c->obj->stored);
     if (bkt_object_set_etag(c->obj, r->etag) < 0 || bkt_buf_add(&c->obj->stored, r->body.ptr, r->body.len) < 0)
         BKT_NOMEM(err);
-    return bkt_clash_tell(d, &clash, err);
+    return BKT_OK;
 }
 
 int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)

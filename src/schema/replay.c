@@ -34,35 +34,43 @@ static int set_entry(json_t *in, const char *name, json_t *value, const json_t *
     return bkt_json_set_named(in, name, value);
 }
 
-/* Whether the entry that is there is the one that we want to add: of a PUT whose answer was lost.  It may have got another
- * number, since somebody else added something as well. */
-static bool is_ours(json_t *old, const json_t *value)
+/* Whether two entries say the same; when they were made and their number don't count. */
+static bool says_same(const json_t *a, const json_t *b)
 {
-    json_t *number = json_incref(json_object_get(old, "h5order"));
-    (void)json_object_del(old, "h5order");
-    bool same = json_equal(old, value);
-    if (number)
-        same &= json_object_set_new(old, "h5order", number) == 0;
+    static const char *const except[] = {"created", "h5order"};
+    json_t *x = json_copy((json_t *)(uintptr_t)a), *y = json_copy((json_t *)(uintptr_t)b);
+    for (size_t i = 0; x && y && i < BKT_COUNT(except); i++) {
+        (void)json_object_del(x, except[i]);
+        (void)json_object_del(y, except[i]);
+    }
+    bool same = x && y && json_equal(x, y);
+    json_decref(x);
+    json_decref(y);
     return same;
 }
 
 static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
 static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_order & 1; }
 
-/* One name.  Back comes 1 when it is somebody else's.  @p number: what it has here, BKT_UNNUMBERED: there is no order. */
-static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *value, uint32_t number)
+/* One name.  What is to be added and is there already, said the same, is of a PUT whose answer was lost, or
+ * of another writer: that is as good.  Back comes a failure, or enum bkt_kept.  @p number: what it has here,
+ * BKT_UNNUMBERED: there is no order. */
+static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_delta delta, json_t *value,
+                 uint32_t number)
 {
     json_t *old = NULL;
     int     rc  = bkt_json_get_named(in, name, &old);
     if (rc < 0 || delta == BKT_DELTA_REMOVE) {
         json_decref(value);
+        c->same &= !old;
         return rc < 0 ? rc : bkt_json_del_named(in, name);
     }
     if (old && delta == BKT_DELTA_ADD) {
-        bool same = is_ours(old, value);
+        bool same = says_same(old, value);
         json_decref(value);
-        return same ? BKT_OK : 1;
+        return same ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
     }
+    c->same = false;
     if (number != BKT_UNNUMBERED && bkt_order_say(value, number) < 0) {
         json_decref(value);
         return BKT_ENOMEM;
@@ -70,66 +78,138 @@ static int apply(json_t *in, const char *name, enum bkt_delta delta, json_t *val
     return set_entry(in, name, value, old);
 }
 
-static int replay_link(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+static bool is_in(const struct bkt_map *ids, const json_t *link)
+{
+    const char *id = ids ? json_string_value(json_object_get(link, "id")) : NULL;
+    return id && bkt_map_get(ids, id, strlen(id));
+}
+
+/* Whether a delta has to wait: a link to what isn't stored, or the end of the only one that is stored to what
+ * was moved.  A group that was stored with the former loses it again. */
+static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *in, const char *name,
+                      enum bkt_delta delta, const json_t *value, bool *waits)
+{
+    json_t *old = NULL;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    *waits = is_in(e->absent, value);
+    if (*waits && is_in(e->absent, old)) {
+        c->same = false;
+        return bkt_json_del_named(in, name);
+    }
+    *waits |= delta != BKT_DELTA_ADD && is_in(e->unmoved, old);
+    return BKT_OK;
+}
+
+/* Of the other list, which the name may stand in. */
+static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta)
+{
+    json_t *there = NULL;
+    if (!other || bkt_json_get_named(other, name, &there) < 0 || !there)
+        return BKT_KEPT_NOT;
+    if (delta == BKT_DELTA_ADD)
+        return BKT_KEPT_CLASH;
+    c->same = false;
+    return bkt_json_del_named(other, name);
+}
+
+static int note_theirs(struct bkt_change *c, json_t *in, const char *name)
+{
+    json_t *old = NULL;
+    struct bkt_id *id = malloc(sizeof *id);
+    void *was = NULL;
+    int rc = id ? bkt_json_get_named(in, name, &old) : BKT_ENOMEM;
+    const char *to = rc == BKT_OK ? json_string_value(json_object_get(old, "id")) : NULL;
+    if (rc == BKT_OK && to && bkt_id_set(id, to)) {
+        rc = c->theirs || (c->theirs = bkt_map_new()) ? bkt_map_put(c->theirs, name, strlen(name), id, &was)
+                                                      : BKT_ENOMEM;
+        id = rc == BKT_OK ? was : id;
+    }
+    free(id);
+    return rc;
+}
+
+static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                       json_t *stored, struct bkt_err *err)
 {
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
     json_t                *value = NULL, *in = NULL;
-    bool                   user  = l && l->cls == BKT_L_USER;
+    bool user = l && l->cls == BKT_L_USER, waits = false;
     if (l && delta != BKT_DELTA_REMOVE)
         BKT_PASS(bkt_link_emit(l, &value, err));
-    if (member(stored, user ? "h5links" : "links", &in) < 0) {
+    int rc = member(stored, user ? "h5links" : "links", &in);
+    if (rc == BKT_OK && (e->absent || e->unmoved))
+        rc = link_waits(e, c, in, name, delta, value, &waits);
+    if (rc == BKT_OK && waits)
+        rc = BKT_KEPT_WAITS;
+    if (rc == BKT_OK)
+        rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta);
+    if (rc != BKT_OK) {
         json_decref(value);
-        return BKT_ENOMEM;
+        return rc;
     }
-    /* the name may stand in the other list */
-    json_t *other = json_object_get(stored, user ? "links" : "h5links"), *there = NULL;
-    if (other && bkt_json_get_named(other, name, &there) == BKT_OK && there) {
-        if (delta == BKT_DELTA_ADD) {
-            json_decref(value);
-            return 1;
-        }
-        if (bkt_json_del_named(other, name) < 0) {
-            json_decref(value);
-            return BKT_ENOMEM;
-        }
-    }
-    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value,
-                 l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
+    rc = apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
+               l && numbers_links(c->obj) ? l->seq : BKT_UNNUMBERED);
+    return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
 }
 
-static int replay_attr(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                       json_t *stored, struct bkt_err *err)
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
     json_t                *value = NULL, *in = NULL;
     if (a && delta != BKT_DELTA_REMOVE)
         BKT_PASS(bkt_attr_emit(a, &value, err));
-    if (member(stored, "attributes", &in) < 0) {
+    int rc = value ? bkt_alias_json(e, &value, err) : BKT_OK;
+    if (rc == BKT_OK)
+        rc = member(stored, "attributes", &in);
+    if (rc < 0) {
         json_decref(value);
-        return BKT_ENOMEM;
+        return rc;
     }
-    return apply(in, name, value ? delta : BKT_DELTA_REMOVE, value,
+    return apply(c, in, name, value ? delta : BKT_DELTA_REMOVE, value,
                  a && numbers_attrs(c->obj) ? a->seq : BKT_UNNUMBERED);
 }
 
-typedef int replay_fn(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err);
+typedef int replay_fn(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                      json_t *stored, struct bkt_err *err);
 
-static int replay_names(struct bkt_change *c, struct bkt_map *deltas, replay_fn *fn, json_t *stored, struct bkt_clash *clash,
-                        struct bkt_err *err)
+static int keep(struct bkt_map **kept, const char *name, size_t n, enum bkt_kept why)
+{
+    if (!*kept && !(*kept = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(*kept, name, n, (void *)(uintptr_t)why, NULL); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_map *deltas,
+                        struct bkt_map **kept, replay_fn *fn, json_t *stored, struct bkt_err *err)
 {
     const void *key;
     size_t      pos = 0, n;
     void       *v;
+    bkt_map_free(*kept, NULL);
+    *kept = NULL;
     while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v)) {
         BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
-        int rc = name ? fn(c, name, (enum bkt_delta)(uintptr_t)v, stored, err) : BKT_ENOMEM;
+        int rc = name ? fn(e, c, name, (enum bkt_delta)(uintptr_t)v, stored, err) : BKT_ENOMEM;
+        if (rc > 0)
+            rc = keep(kept, name, n, (enum bkt_kept)rc);
         if (rc < 0)
             return rc;
-        if (rc) {
-            bkt_names_add(&clash->theirs, name);
-            (void)bkt_map_del(deltas, name, n); /* the entry is emptied in place, the walk goes on */
-        }
     }
     return BKT_OK;
+}
+
+bool bkt_change_keeps(const struct bkt_change *c, enum bkt_kept why)
+{
+    const struct bkt_map *maps[] = {c->kept_links, c->kept_attrs};
+    const void *key;
+    size_t n;
+    void *v;
+    for (size_t i = 0; i < BKT_COUNT(maps); i++)
+        for (size_t pos = 0; maps[i] && bkt_map_next(maps[i], &pos, &key, &n, &v);)
+            if ((enum bkt_kept)(uintptr_t)v == why)
+                return true;
+    return false;
 }
 
 /* Changes of a count that are remembered, the last one of each writer: so many other writers' may come between a PUT whose answer
@@ -198,8 +278,9 @@ static int replay_counts(const struct bkt_change *c, json_t *stored)
     return bkt_json_set(stored, "h5uses", json_integer(n));
 }
 
-static int replay_own(const struct bkt_change *c, json_t *stored)
+static int replay_own(struct bkt_change *c, json_t *stored)
 {
+    c->same &= !c->comment && !c->refs_id[0] && !c->numbers;
     if (c->comment) {
         (void)json_object_del(stored, "h5comment");
         if (c->obj->comment)
@@ -241,30 +322,38 @@ static int abridge_numbers(const struct bkt_change *c, json_t *stored, const str
     return numbers_attrs(o) ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next)) : BKT_OK;
 }
 
-static int replay_new_link(struct bkt_change *c, const char *name, enum bkt_delta delta, json_t *stored, struct bkt_err *err)
+static int replay_new_link(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
+                           json_t *stored, struct bkt_err *err)
 {
-    return delta == BKT_DELTA_ADD ? replay_link(c, name, delta, stored, err) : BKT_OK;
+    return delta == BKT_DELTA_ADD ? replay_link(e, c, name, delta, stored, err) : BKT_OK;
 }
 
-static int replay_deltas(struct bkt_change *c, json_t *stored, bool new_links, struct bkt_clash *clash, struct bkt_err *err)
+static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
+                         struct bkt_err *err)
 {
     struct numbers n;
+    c->same = true;
+    bkt_map_free(c->theirs, free);
+    c->theirs = NULL;
     BKT_PASS(spell_numbers(c->obj, stored, &n));
     if (c->obj->kind == BKT_GROUP)
-        BKT_PASS(replay_names(c, c->links, new_links ? replay_new_link : replay_link, stored, clash, err));
+        BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
+                              stored, err));
     if (!new_links)
-        BKT_PASS(replay_names(c, c->attrs, replay_attr, stored, clash, err));
+        BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
     BKT_PASS(abridge_numbers(c, stored, &n));
-    if (!new_links && c->extent)
+    if (!new_links && c->extent && !c->extent->waits) {
+        c->same = false;
         BKT_PASS(bkt_replay_extent(c, stored, err));
+    }
     return new_links ? BKT_OK : replay_own(c, stored);
 }
 
-int bkt_replay(struct bkt_change *c, json_t *stored, double now, bool new_links, struct bkt_clash *clash, struct bkt_err *err)
+int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links, struct bkt_err *err)
 {
-    int rc = replay_deltas(c, stored, new_links, clash, err);
-    if (rc == BKT_OK)
-        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(now));
+    int rc = replay_deltas(e, c, stored, new_links, err);
+    if (rc == BKT_OK && !c->same)
+        rc = bkt_json_set(stored, "lastModified", bkt_json_new_real(bkt_edit_now(e)));
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     return rc;

@@ -33,11 +33,17 @@ static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
     return c->keep || c->obj->extra_refs || (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
 }
 
+/* Something was kept: only a flush gets on with it. */
+static bool has_kept(const struct bkt_change *c)
+{
+    return c->kept_links || c->kept_attrs || c->reread;
+}
+
 static bool is_ordered(const struct bkt_change *c) { return !c->is_new && (has_any(c->links) || c->extent); }
 
 static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
 {
-    if (is_held(c) || is_ordered(c))
+    if (is_held(c) || is_ordered(c) || has_kept(c))
         return false;
     if (c->is_new)
         return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c);
@@ -81,7 +87,7 @@ void bkt_edit_spill(struct bkt_domain *d)
         qsort((void *)v, n, sizeof(void *), by_age);
         n           = n / 2 + n % 2;
         e->spilling = true;
-        if (bkt_flush_some(d, v, n, false, &e->clash, &err) < 0)
+        if (bkt_flush_some(d, v, n, false, &err) < 0)
             bkt_trace(BKT_TRACE_SCHEMA, "%s: changes can't be stored yet: %s", d->name, err.n ? err.frame[0].msg : "");
         e->spilling = false;
     }
@@ -105,7 +111,7 @@ bool bkt_edits_foreign(const struct bkt_domain *d)
 {
     const struct bkt_edits *e = d->edits;
     return e && e->pid && e->pid != getpid() &&
-           (e->fresh || e->old_root.text[0] || bkt_clash_any(&e->clash) || bkt_map_count(e->changes) > 0);
+           (e->fresh || e->old_root.text[0] || e->gone.n || bkt_map_count(e->changes) > 0);
 }
 
 int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)

@@ -17,7 +17,8 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
     return BKT_OK;
 }
 
-/* Chunks, and beside them new objects, which nobody finds yet. */
+/* Chunks, and beside them new objects, which nobody finds yet.  Of each the others are stored when one can't
+ * be. */
 static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
@@ -30,25 +31,44 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
     return rc < 0 ? rc : chunks;
 }
 
-/* Of all that fails the first is told; the rest is tried all the same. */
-int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+/* Everything that can be stored is, whatever fails; only where neither chunks nor new objects get through
+ * nothing more is tried. */
+static int flush_all(struct bkt_file *f, struct bkt_err *err)
 {
-    struct bkt_err also = {.n = 0};
-    int            trim = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
-    if (bkt_domain_is_dirty(f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
-        bkt_ahead_stop(f->dom);
-    int rc = flush_chunks(f, trim < 0 ? &also : err);
+    struct bkt_err why = {.n = 0};
+    int rc = flush_chunks(f, err);
     if (f->closing)
         bkt_chunks_let_go_begin(f->dom);
-    if (rc == BKT_OK)
-        rc = bkt_domain_flush(f->dom, trim < 0 ? &also : err);
+    if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
+        bkt_err_keep_first(&rc, err, bkt_domain_flush(f->dom, &why), &why);
     if (f->closing)
         bkt_chunks_let_go_end(f->dom);
-    rc = trim < 0 ? trim : rc;
-    if (rc < 0)
-        (void)BKT_ERR(err, rc, "%s: not everything could be stored", f->name);
-    int inner = bkt_file_each_inner(f, bkt_change_flush, rc < 0 ? &also : err);
-    return rc < 0 ? rc : inner;
+    return rc;
+}
+
+static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
+{
+    bkt_chunks_name_unstored(f->dom, names);
+    bkt_domain_name_unstored(f->dom, names);
+}
+
+/* Of all that fails the first is told, and what it is that isn't stored. */
+int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    struct bkt_names names = {.n = 0};
+    int rc = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
+    if (bkt_domain_is_dirty(
+            f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
+        bkt_ahead_stop(f->dom);
+    bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);
+    if (rc < 0) {
+        name_unstored(f, &names);
+        (void)BKT_ERR(err, rc, "%s: not everything could be stored; kept for another try: %s", f->name,
+                      names.n ? names.text : "nothing");
+    }
+    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+    return rc;
 }
 
 void bkt_change_relieve(struct bkt_file *f)
@@ -58,8 +78,8 @@ void bkt_change_relieve(struct bkt_file *f)
         return;
     bkt_ahead_stop(f->dom);
     int rc = flush_chunks(f, &why);
-    if (rc == BKT_OK)
-        rc = bkt_domain_flush_early(f->dom, &why);
+    if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
+        bkt_err_keep_first(&rc, NULL, bkt_domain_flush_early(f->dom, NULL), &why);
     if (rc < 0)
         bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
 }
@@ -102,7 +122,10 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
     if (f->lost)
         return;
     f->lost = true;
-    (void)fprintf(stderr, "vol-bucket: %s: changes are lost: %s\n", f->name, err->n ? err->frame[0].msg : bkt_err_text(code));
+    struct bkt_names names = {.n = 0};
+    name_unstored(f, &names);
+    (void)fprintf(stderr, "vol-bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
+                  err->n ? err->frame[0].msg : bkt_err_text(code));
 }
 
 /* HDF5 closes what a program leaves open when the process ends, which is too late for a request: libcrypto, which came after

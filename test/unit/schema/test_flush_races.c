@@ -3,6 +3,12 @@
 #include "objects.h"
 #include "store_impl.h"
 
+static void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const char *of)
+{
+    let_go();
+    OK(bkt_edit_unlink(d, group, of, err));
+}
+
 static void different_names_both_win(void)
 {
     struct bkt_id      a, b, ds;
@@ -31,24 +37,222 @@ static void different_names_both_win(void)
     close_all(d, e, f);
 }
 
+/* Who comes later is told with every flush, until it is taken back. */
 static void the_same_name_has_one_winner(void)
 {
     struct bkt_id      a, b, ds;
-    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name);
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
     (void)get(e, &b);
     link_it(d, &b, "n", &a);
     link_it(e, &b, "n", &ds);
     link_it(e, &b, "also", &ds);
     set_attr(d, &b, "v", 1, BKT_ATTR_CREATE);
     set_attr(e, &b, "v", 2, BKT_ATTR_CREATE);
+    set_attr(e, &b, "w", 3, BKT_ATTR_CREATE);
     OK(bkt_domain_flush(d, err));
-    FAILS(BKT_EEXIST, "'n', 'v'", bkt_domain_flush(e, err));
-    const struct bkt_object *o = get(e, &b);
-    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, a.text) == 0, "theirs stays");
-    CHECK(bkt_links_find(&o->group.links, "also") && attr_value(o, "v") == 1, "what did not collide is written");
+    for (int i = 0; i < 3; i++)
+        FAILS(BKT_EEXIST, "'/b/n', 'attribute v of /b'", bkt_domain_flush(e, err));
+    const struct bkt_object *o = fresh_look(&b, &f);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, a.text) == 0 && attr_value(o, "v") == 1,
+          "theirs stays");
+    CHECK(bkt_links_find(&o->group.links, "also") && attr_value(o, "w") == 3,
+          "what did not collide is written");
+    o = get(e, &b);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, ds.text) == 0 && attr_value(o, "v") == 2,
+          "ours is kept");
+    CHECK(count(e, &ds) == 3 && count(e, &a) == 1, "links are counted as they are here: %d, %d",
+          (int)count(e, &ds), (int)count(e, &a));
+    unlink_it(e, &b, "n");
+    FAILS(BKT_EEXIST, "attribute v of /b", bkt_domain_flush(e, err));
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
     OK(bkt_domain_flush(e, err));
-    CHECK(!bkt_domain_is_dirty(e), "and told once");
-    close_all(d, e, NULL);
+    CHECK(!bkt_domain_is_dirty(e), "given up");
+    o = get(e, &b);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, a.text) == 0 && attr_value(o, "v") == 1,
+          "now theirs is seen");
+    CHECK(count(e, &ds) == 2 && count(e, &a) == 2, "and counted: %d, %d", (int)count(e, &ds),
+          (int)count(e, &a));
+    bkt_domain_close(f);
+    o = fresh_look(&b, &f);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "n")->id.text, a.text) == 0 && attr_value(o, "v") == 1,
+          "and stays");
+    close_all(d, e, f);
+}
+
+/* The other writer may give it up as well; or ours gets another name. */
+static void a_name_becomes_free(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    link_it(d, &b, "n", &a);
+    link_it(d, &b, "m", &a);
+    set_attr(d, &b, "v", 1, BKT_ATTR_CREATE);
+    link_it(e, &b, "n", &ds);
+    link_it(e, &b, "m", &ds);
+    set_attr(e, &b, "v", 2, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
+    unlink_it(d, &b, "n");
+    OK(bkt_domain_flush(d, err));
+    link_it(e, &b, "other", &ds);
+    unlink_it(e, &b, "m");
+    OK(bkt_edit_attr_rename(e, &b, "v", "mine", err));
+    OK(bkt_domain_flush(e, err));
+    const struct bkt_links *l = &fresh_look(&b, &f)->group.links;
+    CHECK(strcmp(bkt_links_find(l, "n")->id.text, ds.text) == 0 &&
+              strcmp(bkt_links_find(l, "other")->id.text, ds.text) == 0,
+          "ours");
+    CHECK(strcmp(bkt_links_find(l, "m")->id.text, a.text) == 0, "theirs");
+    CHECK(attr_value(get(f, &b), "v") == 1 && attr_value(get(f, &b), "mine") == 2, "both");
+    close_all(d, e, f);
+}
+
+static bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, body = {0};
+    CHECK(bkt_id_key(id, &key) == BKT_OK, "no key");
+    return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
+}
+
+/* Both made a group with the same in it, a dataset, an attribute and a soft link, and each something of its
+ * own. */
+static void equal_things_are_one(void)
+{
+    struct bkt_id a, b, ds, g[2], m[2], own[2];
+    struct bkt_domain *d[2] = {sample(&a, &b, &ds)}, *f;
+    d[1] = open_other(name);
+    for (int i = 0; i < 2; i++) {
+        struct bkt_link soft = {.name = strdup("soft"), .cls = BKT_L_SOFT, .path = strdup("/a/data")};
+        g[i] = add_group(d[i]);
+        link_it(d[i], &b, "g", &g[i]);
+        m[i] = add_dset(d[i], 10 + (uint64_t)i * 7);
+        link_it(d[i], &g[i], "m", &m[i]);
+        OK(bkt_edit_link(d[i], &g[i], &soft, err));
+        set_attr(d[i], &g[i], "same", 5, BKT_ATTR_CREATE);
+        set_attr(d[i], &m[i], "same", 6, BKT_ATTR_CREATE);
+        set_attr(d[i], &m[i], i ? "second" : "first", i, BKT_ATTR_CREATE);
+        own[i] = add_group(d[i]);
+        link_it(d[i], &g[i], i ? "second" : "first", &own[i]);
+        if (i) /* another link to the same */
+            link_it(d[i], &a, "again", &m[i]);
+    }
+    const struct bkt_object *held = NULL;
+    OK(bkt_domain_get(d[1], &m[1], &held, err));
+    OK(bkt_domain_flush(d[0], err));
+    OK(bkt_domain_flush(d[1], err));
+    CHECK(strcmp(held->id.text, m[0].text) == 0 && held->dset.space.dims[0] == 17,
+          "it is theirs, with %d elements", (int)held->dset.space.dims[0]);
+    CHECK(!bkt_domain_is_dirty(d[1]), "all is stored");
+    CHECK(strcmp(get(d[1], &m[1])->id.text, m[0].text) == 0 && get(d[1], &m[1]) == held,
+          "the old id still finds it");
+    CHECK(!is_in_store(d[1], &m[1]) && !is_in_store(d[1], &g[1]) && is_in_store(d[1], &own[1]),
+          "ours is deleted");
+    CHECK(count(d[1], &m[0]) == 2 && count(d[1], &g[0]) == 1 && count(d[1], &own[0]) == 1 &&
+              count(d[1], &own[1]) == 1,
+          "counts %d %d", (int)count(d[1], &m[0]), (int)count(d[1], &g[0]));
+    const struct bkt_object *o = fresh_look(&g[0], &f);
+    CHECK(o->group.links.n == 4 && attr_value(o, "same") == 5, "%zu links", o->group.links.n);
+    CHECK(strcmp(bkt_links_find(&o->group.links, "second")->id.text, own[1].text) == 0, "its own");
+    o = get(f, &m[0]);
+    CHECK(o->dset.space.dims[0] == 17 && attr_value(o, "same") == 6 && attr_value(o, "first") == 0 &&
+              attr_value(o, "second") == 1,
+          "the dataset has all");
+    CHECK(strcmp(bkt_links_find(&get(f, &a)->group.links, "again")->id.text, m[0].text) == 0,
+          "the other link leads there, too");
+    bkt_object_release(held);
+    close_all(d[0], d[1], f);
+}
+
+/* A dataset of another type, space or filter is not the same. */
+static void unequal_things_are_not(void)
+{
+    for (int what = 0; what < 4; what++) {
+        struct bkt_id a, b, ds, m[2];
+        struct bkt_domain *d[2] = {sample(&a, &b, &ds)}, *f;
+        d[1] = open_other(name);
+        for (int i = 0; i < 2; i++) {
+            m[i] = what == 3 && i ? add_group(d[i]) : add_dset(d[i], 10);
+            struct bkt_object *o = bkt_edit_new_object(d[i], &m[i]);
+            if (i && what == 0)
+                o->dset.type->size = 8;
+            if (i && what == 1)
+                o->dset.space.maxdims[0] = 10;
+            if (i && what == 2)
+                o->dset.layout.dims[0] = o->dset.layout.user_dims[0] = 5;
+            link_it(d[i], &b, "m", &m[i]);
+        }
+        OK(bkt_domain_flush(d[0], err));
+        FAILS(BKT_EEXIST, "/b/m", bkt_domain_flush(d[1], err));
+        FAILS(BKT_EEXIST, "/b/m", bkt_domain_flush(d[1], err));
+        CHECK(strcmp(bkt_links_find(&fresh_look(&b, &f)->group.links, "m")->id.text, m[0].text) == 0,
+              "theirs stays");
+        unlink_it(d[1], &b, "m");
+        OK(bkt_domain_flush(d[1], err));
+        CHECK(!is_in_store(d[1], &m[1]), "what was given up is deleted");
+        close_all(d[0], d[1], f);
+    }
+}
+
+/* What was moved to a name that another writer has taken stays where it was. */
+static void moved_to_a_taken_name(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    link_it(d, &b, "n", &a);
+    OK(bkt_domain_flush(d, err));
+    link_it(e, &b, "n", &ds);
+    unlink_it(e, &a, "data");
+    FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
+    CHECK(bkt_links_find(&fresh_look(&a, &f)->group.links, "data"), "its old link is stored");
+    link_it(e, &b, "free", &ds);
+    unlink_it(e, &b, "n");
+    OK(bkt_domain_flush(e, err));
+    bkt_domain_close(f);
+    CHECK(!bkt_links_find(&fresh_look(&a, &f)->group.links, "data"), "until it has a new one");
+    close_all(d, e, f);
+}
+
+/* An object that is refused holds up only what leads to it. */
+static void one_object_is_refused(void)
+{
+    for (int fresh = 0; fresh < 2; fresh++) {
+        struct bkt_id a, b, ds, g, bad, good;
+        struct bkt_domain *d = sample(&a, &b, &ds), *f;
+        if (fresh) {
+            bkt_domain_close(d);
+            (void)snprintf(name, sizeof name, "mem:flush%u/y.h5", ++serial);
+            d = create(name, false);
+            a = b = *bkt_domain_root(d);
+        }
+        g = add_group(d);
+        bad = add_dset(d, 10);
+        good = add_dset(d, 10);
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+        CHECK(bkt_id_key(&bad, &key) == BKT_OK, "no key");
+        with_faults(
+            d,
+            &(struct bkt_fault){.op = BKT_PUT, .key_part = bkt_buf_str(&key), .times = 2, .code = BKT_EACCES},
+            1);
+        link_it(d, &a, "g", &g);
+        link_it(d, &g, "bad", &bad);
+        link_it(d, &g, "good", &good);
+        link_it(d, &b, "bad too", &bad);
+        set_attr(d, &b, "x", 1, BKT_ATTR_CREATE);
+        for (int i = 0; i < 2; i++)
+            FAILS(BKT_EACCES, "/bad", bkt_domain_flush(d, err));
+        CHECK(bkt_domain_is_dirty(d), "kept");
+        const struct bkt_links *l = &fresh_look(&g, &f)->group.links;
+        CHECK(l->n == 1 && bkt_links_find(l, "good") && get(f, &good),
+              "the other one is there, and no link to nothing");
+        CHECK(attr_value(get(f, &b), "x") == 1 && !bkt_links_find(&get(f, &b)->group.links, "bad too"),
+              "and all else");
+        bkt_domain_close(f);
+        OK(bkt_domain_flush(d, err));
+        CHECK(!bkt_domain_is_dirty(d), "stored in the end");
+        CHECK(fresh_look(&g, &f)->group.links.n == 2 && get(f, &bad), "all of it");
+        CHECK(bkt_links_find(&get(f, &b)->group.links, "bad too"), "also the other link");
+        close_all(d, NULL, f);
+    }
 }
 
 /* What somebody else has deleted holds up nothing else, and its changes are told of once. */
@@ -100,7 +304,8 @@ static void nothing_is_there_for_a_while(void)
     struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
     (void)get(e, &ds);
     (void)get(e, &b);
-    with_faults(e, &(struct bkt_fault){.op = -1, .times = 3, .code = BKT_ENOENT}, 1); /* the look at the document is the second */
+    with_faults(e, &(struct bkt_fault){.op = -1, .times = 5, .code = BKT_ENOENT},
+                1); /* of each of two the look at the document is the second */
     set_attr(e, &ds, "y", 1, BKT_ATTR_CREATE);
     set_attr(e, &b, "y", 1, BKT_ATTR_CREATE);
     FAILS(BKT_ENOENT, "can't be written", bkt_domain_flush(e, err));
@@ -185,12 +390,6 @@ static bool is_stored(const struct bkt_id *id)
     bool               is = is_there(f, id);
     bkt_domain_close(f);
     return is;
-}
-
-static void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const char *of)
-{
-    let_go();
-    OK(bkt_edit_unlink(d, group, of, err));
 }
 
 /* Another who has the domain open, and has counted the links, one to this object. */
@@ -398,6 +597,11 @@ int main(void)
     OK(bkt_settings_init(&set, "", err));
     different_names_both_win();
     the_same_name_has_one_winner();
+    a_name_becomes_free();
+    equal_things_are_one();
+    unequal_things_are_not();
+    moved_to_a_taken_name();
+    one_object_is_refused();
     deleted_by_another();
     moved_into_what_another_deleted();
     nothing_is_there_for_a_while();

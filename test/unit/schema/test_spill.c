@@ -284,6 +284,8 @@ static void clash_is_told(const char *name, const struct bkt_id *ids)
     for (int i = 10; i < 4000; i++)
         set_attr(d, &ids[i], i % 3 ? "i" : "new", i + 1, BKT_ATTR_REPLACE);
     FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
+    FAILS(BKT_EEXIST, "mine", bkt_domain_flush(d, err));
+    OK(bkt_edit_attr_delete(d, &ids[9], "mine", err));
     OK(bkt_domain_flush(d, err));
     CHECK(attr_value(get(d, &ids[9]), "mine") == 2, "theirs stays");
     bkt_domain_close(f);

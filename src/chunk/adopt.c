@@ -1,0 +1,197 @@
+/* Another writer's equal dataset stands for ours: what was written to ours is put into it.
+ *
+ * All of ours is stored first.  An element that equals the fill value counts as one that was never written:
+ * it was, perhaps, but then it comes before what others wrote there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dirty.h"
+#include "edit.h"
+#include "num.h"
+
+struct move {
+    struct bkt_dsetio *from, *to;
+    struct bkt_buf coords; /* from->rank each: chunks of `from` that are stored */
+};
+
+/* What is selected of a chunk, with its elements. */
+struct part {
+    struct bkt_read read;
+    struct bkt_sel sel, some; /* all of it; what is to be written */
+    struct bkt_buf elems, packed, runs, slices;
+};
+
+static void part_fini(struct part *p)
+{
+    bkt_read_fini(&p->read);
+    bkt_buf_fini(&p->elems);
+    bkt_buf_fini(&p->packed);
+    bkt_buf_fini(&p->runs);
+    bkt_buf_fini(&p->slices);
+}
+
+/* The chunk, as far as it lies within the extent. */
+static void select_chunk(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s)
+{
+    const struct bkt_space *sp = &io->ds->space;
+    *s = (struct bkt_sel){.kind = BKT_SEL_ALL, .n_elems = 1};
+    if (sp->cls != BKT_S_SIMPLE || !sp->rank)
+        return;
+    s->kind = BKT_SEL_HYPER;
+    s->rank = sp->rank;
+    for (unsigned d = 0; d < sp->rank; d++) {
+        uint64_t org = coord[d] * io->cdims[d];
+        s->dims[d] = sp->dims[d];
+        s->start[d] = org;
+        s->stride[d] = s->count[d] = 1;
+        s->block[d] = org < sp->dims[d] ? bkt_min_u64(io->cdims[d], sp->dims[d] - org) : 0;
+        s->stride[d] = bkt_max_u64(s->block[d], 1);
+        s->n_elems *= s->block[d];
+    }
+}
+
+/* Where element @p i of the selection lies in the extent of @p to. */
+static uint64_t place_of(const struct bkt_sel *s, const struct bkt_dsetio *to, uint64_t i)
+{
+    uint64_t off = 0, scale = 1;
+    for (unsigned d = s->rank; d-- > 0; i /= s->block[d]) {
+        off += (s->start[d] + i % s->block[d]) * scale;
+        scale *= to->ds->space.dims[d];
+    }
+    return off;
+}
+
+static int read_part(const struct move *m, struct part *p, struct bkt_err *err)
+{
+    uint64_t bytes = 0;
+    p->read = (struct bkt_read){.io = m->from, .file = &p->sel, .internal = true};
+    if (!m->from->var) {
+        if (!bkt_mul_u64(p->sel.n_elems, m->from->elem_size, &bytes) ||
+            bkt_buf_resize(&p->elems, (size_t)bytes) < 0)
+            BKT_NOMEM(err);
+        p->read.dst = p->elems.ptr;
+    }
+    return bkt_read_run(&p->read, 1, err);
+}
+
+static struct bkt_slice element(const struct move *m, const struct part *p, uint64_t i)
+{
+    size_t es = m->from->elem_size;
+    return m->from->var ? p->read.slices[i] : (struct bkt_slice){p->elems.ptr + (size_t)i * es, es};
+}
+
+static bool is_fill(const struct move *m, struct bkt_slice e)
+{
+    const struct bkt_centry *fill = m->from->fill;
+    return fill && fill->len == e.n && memcmp(fill->data, e.p, e.n) == 0;
+}
+
+static int add_element(const struct move *m, struct part *p, uint64_t i, struct bkt_slice e)
+{
+    uint64_t at = p->sel.rank ? place_of(&p->sel, m->to, i) : 0;
+    struct bkt_run *last = p->runs.len ? (struct bkt_run *)(void *)(p->runs.ptr + p->runs.len) - 1 : NULL;
+    struct bkt_run one = {at, 1};
+    p->some.n_elems++;
+    BKT_PASS(m->from->var ? bkt_buf_add(&p->slices, &e, sizeof e) : bkt_buf_add(&p->packed, e.p, e.n));
+    if (last && last->off + last->len == at) {
+        last->len++;
+        return BKT_OK;
+    }
+    return bkt_buf_add(&p->runs, &one, sizeof one);
+}
+
+static int write_part(const struct move *m, struct part *p, struct bkt_err *err)
+{
+    struct bkt_sel mem = {
+        .kind = BKT_SEL_ALL, .rank = 1, .dims = {p->some.n_elems}, .n_elems = p->some.n_elems};
+    p->some.kind = p->sel.rank ? BKT_SEL_RUNS : BKT_SEL_ALL;
+    p->some.rank = p->sel.rank;
+    memcpy(p->some.dims, m->to->ds->space.dims, p->sel.rank * sizeof *p->some.dims);
+    p->some.runs = (struct bkt_run *)(void *)p->runs.ptr;
+    p->some.n_runs = p->runs.len / sizeof(struct bkt_run);
+    struct bkt_write w = {.io = m->to, .file = &p->some};
+    if (m->from->var)
+        w.slices = (const struct bkt_slice *)(const void *)p->slices.ptr;
+    else
+        w.src = p->packed.ptr, w.mem = &mem;
+    return bkt_dataset_write(&w, 1, err);
+}
+
+static int move_chunk(const struct move *m, const uint64_t *coord, struct bkt_err *err)
+{
+    BKT_CLEANUP(part_fini) struct part p = {.some = {.n_elems = 0}};
+    select_chunk(m->from, coord, &p.sel);
+    if (!p.sel.n_elems)
+        return BKT_OK;
+    BKT_PASS(read_part(m, &p, err));
+    for (uint64_t i = 0; i < p.sel.n_elems; i++) {
+        struct bkt_slice e = element(m, &p, i);
+        if (!is_fill(m, e) && add_element(m, &p, i, e) < 0)
+            BKT_NOMEM(err);
+    }
+    return p.some.n_elems ? write_part(m, &p, err) : BKT_OK;
+}
+
+static int note_coord(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
+{
+    struct move *m = arg;
+    (void)info;
+    return bkt_buf_add(&m->coords, coord, m->from->rank * sizeof *coord);
+}
+
+static int move_all(struct move *m, struct bkt_err *err)
+{
+    uint64_t coord[BKT_MAX_RANK];
+    size_t each = m->from->rank * sizeof *coord;
+    if (m->from->where != BKT_AT_OBJECTS)
+        return BKT_OK;
+    BKT_PASS(bkt_chunk_iter(m->from, note_coord, m, err));
+    for (size_t at = 0; each && at < m->coords.len; at += each) {
+        memcpy(coord, m->coords.ptr + at, each);
+        BKT_PASS(move_chunk(m, coord, err));
+    }
+    return bkt_dataset_flush(m->to->dom, &m->to->obj->id, err);
+}
+
+/* Filters that aren't ours are those that the program wrote with. */
+static void follow_filters(struct bkt_dsetio *io, const struct bkt_dsetio *wrote)
+{
+    for (unsigned i = 0; wrote && i < io->pipe.n && i < wrote->pipe.n; i++)
+        if (io->pipe.f[i].fn != wrote->pipe.f[i].fn)
+            bkt_filter_set(&io->pipe, &io->pipe.f[i], wrote->pipe.f[i].fn);
+}
+
+static int move_elements(struct bkt_dirty *d, const struct bkt_object *ours, const struct bkt_object *theirs,
+                         struct bkt_err *err)
+{
+    struct move m = {.from = NULL};
+    struct bkt_wset *ws = bkt_wset_find(d, &ours->id);
+    int rc = bkt_dsetio_open(d->dom, ours, NULL, NULL, &m.from, err);
+    if (rc == BKT_OK)
+        rc = bkt_dsetio_open(d->dom, theirs, NULL, NULL, &m.to, err);
+    if (rc == BKT_OK) {
+        follow_filters(m.from, ws ? ws->io : NULL);
+        follow_filters(m.to, ws ? ws->io : NULL);
+        rc = move_all(&m, err);
+    }
+    bkt_buf_fini(&m.coords);
+    bkt_dsetio_close(m.to);
+    bkt_dsetio_close(m.from);
+    return rc;
+}
+
+int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, const struct bkt_object *theirs,
+                     void *arg, struct bkt_err *err)
+{
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    (void)arg;
+    if (!d)
+        return BKT_OK;
+    BKT_PASS(bkt_dataset_flush(dom, &ours->id, err));
+    BKT_TRY(err, move_elements(d, ours, theirs, err),
+            "%s was made by another writer as well: its elements can't be put there", ours->id.text);
+    bkt_chunks_forget(dom, &ours->id);
+    bkt_chunks_forget(dom, &theirs->id); /* its extent is another one, perhaps */
+    bkt_chunk_cache_drop(dom);
+    return BKT_OK;
+}
