@@ -85,6 +85,9 @@ BKT_NODISCARD int bkt_domain_flush_new(struct bkt_domain *d, struct bkt_err *err
 /** As bkt_domain_flush(), for one object that is stored already; for the order of extents and chunks.  A new object waits for
  *  bkt_domain_flush(): BKT_OK, nothing done.  Names that collide are told by the next bkt_domain_flush(). */
 BKT_NODISCARD int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err);
+/** Before bkt_domain_flush(): whether something else of the domain could not be stored just now, so that an object which isn't found may
+ *  be out of reach.  In this flush it doesn't count as deleted by others, which would drop its changes. */
+void bkt_edit_doubt(struct bkt_domain *d, bool doubt);
 /** Whether the last call found the store as a whole out of reach, so that nothing more is worth trying now.
  */
 bool bkt_domain_out_of_reach(const struct bkt_domain *d);

@@ -83,6 +83,7 @@ struct bkt_edits {
     uint64_t writer, n_counts; /* who we are among those who change counts (0: not chosen yet); our changes of that kind */
     uint64_t spill_at; /* dirty_bytes from which on it is worth trying again (spill.c) */
     bool     spilling;
+    bool doubt; /* bkt_edit_doubt() */
     bool out_of_reach; /* the store as a whole, so that nothing more is worth trying; as of the last
                           bkt_flush_some() */
     bool     ordered; /* much of it can only be stored in a flush's order, and then be let go */

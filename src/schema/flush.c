@@ -165,6 +165,7 @@ static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err
     bkt_err_keep_first(first, err, rc, &why);
     if (rc == BKT_OK || f->d->edits->out_of_reach)
         return rc;
+    bkt_edit_doubt(f->d, true);
     BKT_PASS(go_on_without(f, err));
     if (p == PHASE_NOTHING) /* groups of a new domain that lead to them are stored by now */
         rc = bkt_flush_some(f->d, f->v + f->starts[PHASE_LEAVES],
@@ -312,7 +313,9 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS(sweep(d, err));
     struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
     int            blind     = bkt_edit_spare(d, &blind_why);
-    BKT_TRY(err, flush_and_adopt(d, err), "%s: not everything is written; what is missing is kept", d->name);
+    int            rc        = flush_and_adopt(d, err);
+    d->edits->doubt = false;
+    BKT_TRY(err, rc, "%s: not everything is written; what is missing is kept", d->name);
     d->edits->spill_at = 0;
     struct bkt_names gone = d->edits->gone;
     memset(&d->edits->gone, 0, sizeof d->edits->gone);
@@ -330,6 +333,11 @@ int bkt_domain_flush_object(struct bkt_domain *d, const struct bkt_id *id, struc
     if (!c || c->removed || c->is_new || !bkt_change_is_due(c) || bkt_edits_foreign(d))
         return BKT_OK;
     return bkt_flush_some(d, &c, 1, false, err);
+}
+
+void bkt_edit_doubt(struct bkt_domain *d, bool doubt)
+{
+    d->edits->doubt = doubt;
 }
 
 bool bkt_domain_out_of_reach(const struct bkt_domain *d)

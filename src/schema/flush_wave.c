@@ -139,6 +139,8 @@ static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
     size_t      pos = 0, n;
     void       *v;
     bool        gains = bkt_change_gains_links(c);
+    if (d->edits->doubt)
+        return false;
     while (gains && bkt_map_next(d->edits->changes, &pos, &key, &n, &v))
         if (v != c && bkt_change_loses_links(v))
             return false;

@@ -28,6 +28,7 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
     if (any)
         rc = bkt_domain_flush_new(f->dom, err);
     int chunks = bkt_chunks_flush_end(f->dom, rc < 0 ? &also : err);
+    bkt_edit_doubt(f->dom, rc < 0 || chunks < 0);
     return rc < 0 ? rc : chunks;
 }
 
