@@ -34,13 +34,24 @@ static int as_bytes(struct bkt_type *t, hid_t type, struct bkt_err *err)
     return set_size(t, type, err);
 }
 
-/* Also for integers of few bits: the schema's integer of the same bytes is the nearest thing. */
+/* Whether the bytes, taken as an integer of all their bits, have the same value: what HSDS does with them. */
+static bool says_its_value(hid_t type, size_t size)
+{
+    H5T_pad_t low, high;
+    if (H5Tget_precision(type) == size * 8)
+        return true;
+    return H5Tget_offset(type) == 0 && !(H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2) &&
+           H5Tget_pad(type, &low, &high) >= 0 && high == H5T_PAD_ZERO;
+}
+
+/* Integers of few bits are bytes, unless their value can be seen from all bits: HSDS would show another one. */
 static int from_integer(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     H5T_order_t order = H5Tget_order(type);
     (void)depth;
     BKT_PASS(set_size(t, type, err));
-    if ((t->size & (t->size - 1)) != 0 || t->size > 8 || (order != H5T_ORDER_LE && order != H5T_ORDER_BE))
+    if ((t->size & (t->size - 1)) != 0 || t->size > 8 || (order != H5T_ORDER_LE && order != H5T_ORDER_BE) ||
+        !says_its_value(type, t->size))
         return as_bytes(t, type, err);
     t->cls        = BKT_T_INTEGER;
     t->big_endian = order == H5T_ORDER_BE;

@@ -1,8 +1,10 @@
 /* in_turn make NAME: a file with a dataset of 2 x 64 numbers per pipeline of filters, a row a chunk.
  * in_turn check NAME DATASET CHANGED [WRITE]: its elements are those, with CHANGED at 5 of the first row (-1: nothing was changed).
- * With WRITE that number is written at 7 of the first row, and is there when the file is opened again. */
+ * With WRITE that number is written at 7 of the first row, and is there when the file is opened again.
+ * in_turn integers NAME: a file with a dataset per kind of integer.  in_turn see NAME: they have their types and values. */
 #include <hdf5.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +124,52 @@ static int check(const char *name, const char *dset, int changed, int written)
     return 0;
 }
 
+/* ---- integers ---- */
+
+static const struct {
+    const char *name;
+    bool        is_signed;
+    unsigned    precision, offset;
+} kinds[] = {
+    {"whole", true, 32, 0},           {"unsigned_20", false, 20, 0},  {"signed_20", true, 20, 0},
+    {"unsigned_20_at_4", false, 20, 4}, {"signed_20_at_4", true, 20, 4},
+};
+
+static hid_t type_of(size_t k)
+{
+    hid_t t = H5Tcopy(kinds[k].is_signed ? H5T_STD_I32LE : H5T_STD_U32LE);
+    H5Tset_precision(t, kinds[k].precision);
+    H5Tset_offset(t, kinds[k].offset);
+    return t;
+}
+
+static int numbers(const char *name, bool make_them)
+{
+    hsize_t n = 3;
+    hid_t   f = make_them ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t   space = H5Screate_simple(1, &n, NULL);
+    int     rc    = f < 0;
+    for (size_t k = 0; !rc && k < sizeof kinds / sizeof *kinds; k++) {
+        int   v[3] = {1, kinds[k].is_signed ? -2 : 2, 5000}, got[3] = {0};
+        hid_t t = type_of(k), d = make_them ? H5Dcreate2(f, kinds[k].name, t, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
+                                            : H5Dopen2(f, kinds[k].name, H5P_DEFAULT);
+        hid_t is = H5Dget_type(d);
+        rc = d < 0 || H5Tequal(is, t) <= 0 || (make_them && H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0) ||
+             H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) < 0 || memcmp(v, got, sizeof v) != 0;
+        if (rc)
+            (void)fail(kinds[k].name);
+        H5Tclose(is);
+        H5Tclose(t);
+        H5Dclose(d);
+    }
+    H5Sclose(space);
+    return rc || H5Fclose(f) < 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && (strcmp(argv[1], "integers") == 0 || strcmp(argv[1], "see") == 0))
+        return numbers(argv[2], argv[1][0] == 'i');
     if (argc >= 3 && strcmp(argv[1], "make") == 0)
         return make(argv[2]);
     if (argc >= 5 && strcmp(argv[1], "check") == 0)

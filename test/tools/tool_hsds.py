@@ -145,3 +145,22 @@ def test_hsds_changes_chunks_of_every_filter(b):
             ok(b.run_any(b.in_turn, "check", d, name, "123456", "4711", env=env))
             got = result(h.read)
             assert got in ([4711 if i == 7 else v for i, v in enumerate(h.changed)], want), (name, got)
+
+
+@dir_only
+def test_integers_show_their_value_or_none(b):
+    """HSDS shows an integer by all of its bits: those of few bits are bytes to it, unless that is their value."""
+    if not b.in_turn:
+        return
+    env, d = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}, b.new()
+    ok(b.run_any(b.in_turn, "integers", d, env=env))
+    types = {}
+    for name, folder in datasets(b, d):
+        with open(os.path.join(folder, ".dataset.json")) as f:
+            types[name] = json.load(f)["type"]["class"]
+    assert types == {"whole": "H5T_INTEGER", "unsigned_20": "H5T_INTEGER", "signed_20": "H5T_OPAQUE", "unsigned_20_at_4": "H5T_OPAQUE",
+                     "signed_20_at_4": "H5T_OPAQUE"}, types
+    out = os.path.join(b.tmp, "integers.h5")
+    ok(b.run("get", d, out))
+    for name, e in ((d, env), (out, {"HDF5_VOL_CONNECTOR": ""})):
+        ok(b.run_any(b.in_turn, "see", name, env=e))
