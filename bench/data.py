@@ -162,7 +162,7 @@ def through_server(folder, tool, env):
     for name in WITH_SNAPSHOT:
         subprocess.run([tool, "snapshot", f"s3://bucket/{name}_snapshot.h5"], env=env, check=True)
     for name, how in (("tiny", []), ("tiny_ref", ["--link"])):
-        subprocess.run([tool, "load", *how, "s3://bucket/data/tiny.h5", f"s3://bucket/{name}.h5"], env=env, check=True)
+        subprocess.run([tool, "load", "--force", *how, "s3://bucket/data/tiny.h5", f"s3://bucket/{name}.h5"], env=env, check=True)
         list_domain(folder, name, "data/tiny.h5" if how else "")
     list_keys(folder)
 

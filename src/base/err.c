@@ -17,6 +17,15 @@ static const struct {
 #undef X
 };
 
+/* Keys, names and servers' words may hold anything, and URLs secrets; a message is one line. */
+static void to_show(struct bkt_frame *f)
+{
+    (void)bkt_url_shown(f->msg, sizeof f->msg, f->msg, false);
+    for (char *c = f->msg; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *func, int line, const char *fmt,
                  ...)
 {
@@ -30,13 +39,22 @@ int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *fu
     va_start(ap, fmt);
     (void)vsnprintf(f->msg, sizeof f->msg, fmt, ap);
     va_end(ap);
-    (void)bkt_url_shown(f->msg, sizeof f->msg, f->msg, false);
-    for (char *c = f->msg; *c; c++) /* keys, names and servers' words may hold anything; a message is one line */
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    to_show(f);
     if (err->n++ == 0)
         err->code = code;
     return code;
+}
+
+void bkt_err_name(struct bkt_err *err, int code, const char *name)
+{
+    char root[BKT_ERR_MSG];
+    if (!err || !err->n) {
+        (void)BKT_ERR(err, code, "%s", name);
+        return;
+    }
+    memcpy(root, err->frame[0].msg, sizeof root);
+    (void)snprintf(err->frame[0].msg, sizeof err->frame[0].msg, "%.290s: %.300s", name, root);
+    to_show(&err->frame[0]);
 }
 
 const char *bkt_err_text(int code)

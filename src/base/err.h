@@ -66,6 +66,10 @@ bool bkt_err_retryable(int code);
  *  takes a microsecond. */
 void bkt_err_clear(struct bkt_err *err);
 
+/** Put @p name and a colon before the root cause's message, which is all that programs like h5py show.  Nothing is recorded yet: a
+ *  frame with @p name becomes that. */
+void bkt_err_name(struct bkt_err *err, int code, const char *name);
+
 /** A heap copy for handing an error between threads; NULL when memory is short or @p err is NULL.
  *  To be released with free(). */
 struct bkt_err *bkt_err_dup(const struct bkt_err *err);

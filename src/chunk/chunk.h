@@ -49,6 +49,8 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
                                   struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
+/** What a program calls the dataset, for messages; the first name stays.  NULL is fine. */
+void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
 
 /** Look again for filters that had no code when the dataset was opened: the program may have registered them since. */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);

@@ -10,10 +10,28 @@
 #include "num.h"
 #include "value.h"
 
-struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord)
+struct bkt_chunk_label bkt_dsetio_label(const struct bkt_dsetio *io)
 {
     struct bkt_chunk_label l;
-    size_t                 n = (size_t)snprintf(l.text, sizeof l.text, "dataset %s chunk ", io->obj->id.text);
+    const char            *id = io->obj->id.text;
+    if (io->path && *io->path)
+        (void)snprintf(l.text, sizeof l.text, "dataset %.120s (%s)", io->path, id);
+    else
+        (void)snprintf(l.text, sizeof l.text, "dataset %s", id);
+    return l;
+}
+
+void bkt_dsetio_name(struct bkt_dsetio *io, const char *path)
+{
+    if (!io->path && path)
+        io->path = strdup(path); /* without memory it is the id that messages have */
+}
+
+struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord)
+{
+    struct bkt_chunk_label l = bkt_dsetio_label(io);
+    size_t                 n = strlen(l.text);
+    n += (size_t)snprintf(l.text + n, sizeof l.text - n, " chunk ");
     for (unsigned d = 0; d < io->rank && n < sizeof l.text; d++)
         n += (size_t)snprintf(l.text + n, sizeof l.text - n, "%s%" PRIu64, d ? "_" : "", coord[d]);
     return l;
@@ -168,6 +186,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     bkt_table_first_free(io);
     bkt_dsetio_close(io->table);
     free(io->found);
+    free(io->path);
     bkt_map_free(io->files, bkt_chunk_file_free);
     for (size_t i = 0; io->cache && i < BKT_COUNT(io->holds); i++)
         bkt_cache_let_go(io->cache, &io->holds[i]);

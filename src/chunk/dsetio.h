@@ -42,6 +42,7 @@ enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, 
 struct bkt_dsetio {
     struct bkt_domain         *dom;
     const struct bkt_object   *obj;
+    char                      *path;  /* that the program came by, for messages; NULL: unknown */
     const struct bkt_dset     *ds;
     const struct bkt_settings *set;
     struct bkt_cache          *cache; /* NULL: none */
@@ -79,10 +80,12 @@ struct bkt_dsetio {
     void                      *bad_arg;
 };
 
-/** "chunk 3_4 of d-…", for messages. */
+/** "dataset /v (d-…) chunk 3_4", for messages. */
 struct bkt_chunk_label {
-    char text[BKT_ID_LEN + 128];
+    char text[BKT_ID_LEN + 250];
 };
+/** "dataset /v (d-…)" */
+struct bkt_chunk_label bkt_dsetio_label(const struct bkt_dsetio *io);
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
 
 /** The extent may have become another one in place: what is cached under numbers of the old one is not found any more. */

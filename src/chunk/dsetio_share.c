@@ -65,6 +65,7 @@ int bkt_dsetio_share(const struct bkt_dsetio *io, struct bkt_dsetio **out, struc
     }
     s->dom = io->dom, s->obj = o, s->ds = &o->dset, s->set = io->set, s->cache = io->cache;
     s->shared = true;
+    bkt_dsetio_name(s, io->path);
     s->where = io->where, s->var = io->var, s->hdf5 = io->hdf5, s->codec = io->codec;
     s->elem_size = io->elem_size, s->rank = io->rank, s->chunk_elems = io->chunk_elems, s->chunk_bytes = io->chunk_bytes;
     memcpy(s->cdims, io->cdims, sizeof s->cdims);

@@ -81,13 +81,14 @@ void bkt_task_leave(struct bkt_task *k)
 
 void bkt_task_fail(struct bkt_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err)
 {
-    uint64_t coord[BKT_MAX_RANK];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    uint64_t                                 coord[BKT_MAX_RANK];
     bkt_grid_coord(&s->t->grid, s->k, coord);
-    if (k->is_native)
-        (void)BKT_ERR(err, rc, "%s, object %s/%s", bkt_chunk_label(s->t->io, coord).text, bkt_store_uri(k->store), k->key);
-    else
-        (void)BKT_ERR(err, rc, "%s, bytes %llu+%llu of %s/%s", bkt_chunk_label(s->t->io, coord).text,
-                      (unsigned long long)s->off, (unsigned long long)s->len, bkt_store_uri(k->store), k->key);
+    const struct bkt_chunk_label chunk = bkt_chunk_label(s->t->io, coord);
+    int told = k->is_native ? bkt_buf_addf(&b, "%s, object %s/%s", chunk.text, bkt_store_uri(k->store), k->key)
+                            : bkt_buf_addf(&b, "%s, bytes %llu+%llu of %s/%s", chunk.text, (unsigned long long)s->off,
+                                           (unsigned long long)s->len, bkt_store_uri(k->store), k->key);
+    bkt_err_name(err, rc, told < 0 ? chunk.text : bkt_buf_str(&b));
     bkt_run_fail(k->run, rc, err);
 }
 

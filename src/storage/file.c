@@ -49,7 +49,7 @@ int bkt_file_fail(struct bkt_req *req, const char *what)
                : e == EACCES || e == EPERM || e == EROFS        ? BKT_EACCES
                : e == ENOMEM                                    ? BKT_ENOMEM
                                                                 : BKT_EIO;
-    return BKT_REQ_FAIL(req, code, "%s %s: %s", what, req->key, strerrordesc_np(e));
+    return BKT_REQ_FAIL(req, code, "%s " BKT_REQ_NAME ": %s", what, BKT_REQ_NAMED(req), strerrordesc_np(e));
 }
 
 void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
@@ -80,7 +80,7 @@ static bool read_span(struct bkt_req *req, int fd, unsigned char *to, uint64_t l
             return false;
         }
         if (k == 0) {
-            (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "%s: shortened while it was read", req->key);
+            (void)BKT_REQ_FAIL(req, BKT_EFORMAT, BKT_REQ_NAME ": shortened while it was read", BKT_REQ_NAMED(req));
             return false;
         }
         got += (uint64_t)k;
@@ -117,14 +117,14 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
         return;
     }
     if (!S_ISREG(sb.st_mode)) {
-        (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s %s: not a regular file", bkt_op_name(req->op), req->key);
+        (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s " BKT_REQ_NAME ": not a regular file", bkt_op_name(req->op), BKT_REQ_NAMED(req));
         return;
     }
     bkt_file_describe(req, &sb);
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
         return;
     if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files are as large as they like */
-        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s: the object is larger than max_object allows", req->key);
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than max_object allows", BKT_REQ_NAMED(req));
         return;
     }
     if (req->sink) {

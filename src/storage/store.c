@@ -129,13 +129,13 @@ int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len)
         return BKT_OK;
     }
     if (req->off >= size)
-        return BKT_REQ_FAIL(req, BKT_ERANGE, "%s: bytes from %" PRIu64 " wanted, the object has %" PRIu64, req->key,
-                            req->off, size);
+        return BKT_REQ_FAIL(req, BKT_ERANGE, BKT_REQ_NAME ": bytes from %" PRIu64 " wanted, the object has %" PRIu64,
+                            BKT_REQ_NAMED(req), req->off, size);
     *len = bkt_min_u64(req->len, size - req->off);
     if (*len < req->len && !req->may_be_short)
         return BKT_REQ_FAIL(req, BKT_EFORMAT,
-                            "%s: %" PRIu64 " bytes at %" PRIu64 " wanted, the object has only %" PRIu64, req->key,
-                            req->len, req->off, size);
+                            BKT_REQ_NAME ": %" PRIu64 " bytes at %" PRIu64 " wanted, the object has only %" PRIu64,
+                            BKT_REQ_NAMED(req), req->len, req->off, size);
     return BKT_OK;
 }
 
@@ -155,13 +155,13 @@ void *bkt_req_room(struct bkt_req *req, uint64_t len)
 int bkt_req_condition(struct bkt_req *req, const char *etag)
 {
     if (req->if_match && (!etag || (strcmp(req->if_match, "*") != 0 && strcmp(req->if_match, etag) != 0)))
-        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s: the object %s", bkt_op_name(req->op), req->key,
+        return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object %s", bkt_op_name(req->op), BKT_REQ_NAMED(req),
                             etag ? "has changed" : "is gone");
     if (!req->if_none_match || !etag || (strcmp(req->if_none_match, "*") != 0 && strcmp(req->if_none_match, etag) != 0))
         return BKT_OK;
     if (req->op == BKT_GET || req->op == BKT_HEAD)
         return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);
-    return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s %s: the object exists", bkt_op_name(req->op), req->key);
+    return BKT_REQ_FAIL(req, BKT_EPRECOND, "%s " BKT_REQ_NAME ": the object exists", bkt_op_name(req->op), BKT_REQ_NAMED(req));
 }
 
 static bool bad_header(const char *s) { return s && (!*s || strlen(s) >= BKT_ETAG_MAX || strpbrk(s, "\r\n")); }
@@ -224,6 +224,7 @@ static bool begin(struct bkt_store *st, struct bkt_req *req)
     req->size    = UINT64_MAX;
     req->mtime   = 0;
     req->etag[0] = 0;
+    req->uri     = st->uri;
     req->impl    = NULL;
     req->next    = NULL;
     if (check(st, req) == BKT_OK)

@@ -94,6 +94,7 @@ struct bkt_req {
                                            mtime.  PUT: the new version's, so that the writer can go on with If-Match */
 
     /* the backend's own while under way */
+    const char       *uri;   /* the store's, for messages */
     void             *impl;
     struct bkt_req   *next;
     struct bkt_batch *batch; /* bkt_store_run()'s */

@@ -3,6 +3,7 @@
 #define BKT_STORE_IMPL_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "store.h"
 
@@ -95,6 +96,14 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req);
 
 /** Record the request's failure; gives back @p code. */
 struct bkt_err *bkt_req_err(struct bkt_req *req); /* allocated on first use; NULL when memory is short */
+/* The whole name of a request's object in a message: BKT_REQ_NAME in the format, BKT_REQ_NAMED() among the arguments. */
+#define BKT_REQ_NAME       "%s%s%s"
+#define BKT_REQ_NAMED(req) (req)->uri ? (req)->uri : "", bkt_req_slash(req), (req)->key
+static inline const char *bkt_req_slash(const struct bkt_req *req)
+{
+    size_t n = req->uri ? strlen(req->uri) : 0;
+    return n && req->uri[n - 1] != '/' ? "/" : "";
+}
 #define BKT_REQ_FAIL(req, code, ...) ((req)->rc = bkt_err_push(bkt_req_err(req), (code), BKT_HERE, __VA_ARGS__))
 
 /** The name of an operation: GET, HEAD, PUT, DELETE. */

@@ -24,6 +24,7 @@ int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *
         bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
     if (!o->io) {
         BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s", name_of(o));
+        bkt_dsetio_name(o->io, o->path);
         int rc = bkt_chunk_locator_run(o, o->io, err);
         if (rc < 0) {
             bkt_dsetio_close(o->io);

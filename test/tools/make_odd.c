@@ -1,6 +1,7 @@
 /* make_odd held FILE          keeps FILE open for writing, marked so, until its input ends; then it dies without closing it
  * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
  * make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in chunks of N
+ * make_odd write FILE DATASET  writes its first element; 1: that failed
  * make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 * 2^N bytes, values from 100000 * N on */
 #include <hdf5.h>
 #include <stdio.h>
@@ -74,6 +75,15 @@ static int never(hid_t f, int side, int fill)
            bytes(f, "few", chunk, (unsigned char)fill, 1);
 }
 
+static int write_one(const char *file, const char *name)
+{
+    hid_t         f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, name, H5P_DEFAULT), s = H5Dget_space(d);
+    const hsize_t at[H5S_MAX_RANK] = {0}, one = 1;
+    hid_t         m = H5Screate_simple(1, &one, NULL);
+    int           v = 1;
+    return H5Sselect_elements(s, H5S_SELECT_SET, 1, at) < 0 || H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, &v) < 0 || H5Fclose(f) < 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
@@ -82,6 +92,8 @@ int main(int argc, char **argv)
         return 2;
     if (strcmp(mode, "held") == 0)
         return held(argv[2]);
+    if (strcmp(mode, "write") == 0)
+        return write_one(argv[2], argv[3]);
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
     if (strcmp(mode, "step") == 0 && H5Pset_userblock(fcpl, (hsize_t)512 << n) < 0)
         return 1;

@@ -249,3 +249,35 @@ def test_a_group_or_dataset_whose_header_is_broken_is_left_out_alone(b):
     fails(b.run("load", "--ignore-errors", "-j", "2", f, os.path.join(b.tmp, "absent.h5"), many + "/"),
           "2 of 2 files are not loaded, or not as a whole")
     assert values(b, many + "/header.h5", "time") == list(range(3000))
+
+
+@dir_only
+def test_messages_name_files_datasets_and_keys(b):
+    """The innermost one too, which is all that h5py shows."""
+    if not b.odd:
+        return
+    f, d = os.path.join(b.tmp, "named.h5"), b.new()
+    ok(b.run_any(b.odd, "small", f))
+    ok(b.run("load", "--link", f, d))
+    env = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_ALLOW": "file://" + b.tmp}
+    dump, repack = os.path.join(b.bin, "h5dump"), os.path.join(b.bin, "h5repack")
+    os.rename(f, f + ".away")
+    said = innermost(b.run_any(dump, "--enable-error-stack", "-d", "/line", d, env=env))
+    assert f"HEAD file://{f}: No such file" in said, said
+    os.rename(f + ".away", f)
+    packed = b.new()
+    ok(b.run_any(repack, "-l", "tiles:CHUNK=100x100", "-f", "tiles:GZIP=4", d, packed, env=env))
+    chunk = os.path.join(os.path.dirname(b.object_of(packed, "/tiles")), "0_0")
+    data = open(chunk, "rb").read()
+    open(chunk, "wb").write(data[:2] + b"\xff" * (len(data) - 2))
+    said = innermost(b.run_any(dump, "--enable-error-stack", "-d", "/tiles", packed, env=env))
+    key = chunk[len(b.bucket) + 1:]
+    assert "dataset /tiles (d-" in said and "chunk 0_0" in said and key in said and "deflate" in said, said
+    r = b.run_any(b.odd, "write", d, "/tiles", env=env)
+    said = innermost(r)
+    assert r.returncode == 1 and "dataset /tiles (d-" in said and "can't be written: its data lie in other files" in said, said
+
+
+def innermost(r):
+    """Of HDF5's stack, not of its tools' one."""
+    return r.stderr.split("H5tools-DIAG")[0].split("\n  #")[-1]

@@ -25,6 +25,28 @@ static void root_cause_comes_first(void **state)
     assert_int_equal(outer(NULL), BKT_ENOENT);
 }
 
+static void a_name_goes_before_the_root_cause(void **state)
+{
+    (void)state;
+    struct bkt_err err = {.n = 0};
+    bkt_err_name(&err, BKT_EFORMAT, "chunk 0");
+    assert_int_equal(err.code, BKT_EFORMAT);
+    assert_string_equal(err.frame[0].msg, "chunk 0");
+    bkt_err_clear(&err);
+    assert_int_equal(outer(&err), BKT_ENOENT);
+    bkt_err_name(&err, BKT_EFORMAT, "chunk\n1");
+    assert_int_equal(err.n, 2);
+    assert_int_equal(err.code, BKT_ENOENT);
+    assert_string_equal(err.frame[0].msg, "chunk?1: no thing");
+    assert_string_equal(err.frame[1].msg, "while doing 7");
+    char text[3 * BKT_ERR_MSG];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    bkt_err_name(&err, BKT_EFORMAT, text);
+    assert_int_equal(strlen(err.frame[0].msg), 290 + strlen(": chunk?1: no thing"));
+    bkt_err_name(NULL, BKT_EFORMAT, text);
+}
+
 static void too_much_is_cut_not_overrun(void **state)
 {
     (void)state;
@@ -91,7 +113,9 @@ static void trace_categories_are_checked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(root_cause_comes_first), cmocka_unit_test(too_much_is_cut_not_overrun),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(root_cause_comes_first),
+                                       cmocka_unit_test(a_name_goes_before_the_root_cause),
+                                       cmocka_unit_test(too_much_is_cut_not_overrun),
                                        cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(errors_travel_between_threads_as_copies), cmocka_unit_test(every_code_has_a_text),
                                        cmocka_unit_test(trace_categories_are_checked)};
