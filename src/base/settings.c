@@ -33,6 +33,7 @@ static const struct {
 } choices[] = {
     {"addressing", {"auto", "path", "virtual", NULL}},
     {"conditional", {"auto", "quoted", "bare", NULL}},
+    {"links", {"refuse", "follow", NULL, NULL}},
     {"link_count", {"all", "known", NULL, NULL}},
     {"snapshot", {"check", "trust", "no", NULL}},
     {"native_calls", {"auto", "yes", "no", NULL}},

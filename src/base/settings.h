@@ -88,6 +88,8 @@
       "longer objects are uploaded in parts of this size, in parallel; S3 wants at least 5M")                        \
     X(BOOL, fsync, OTHER, "H5BUCKET_FSYNC", "yes", 0, 1,                                                                    \
       "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")                    \
+    X(TEXT, links, OTHER, "H5BUCKET_LINKS", "refuse", 0, 0,                                                                 \
+      "refuse or follow: symbolic links inside a folder that is a bucket; follow never deletes through one, nor keeps locks behind one") \
     X(TEXT, allow, OTHER, "H5BUCKET_ALLOW", NULL, 0, 0,                                                                     \
       "stores that references may name besides the domain's own: URI prefixes separated by spaces or commas; * allows any remote one") \
     X(TEXT, user, OTHER, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "file_impl.h"
 #include "file_list.h"
 #include "num.h"
@@ -42,9 +43,11 @@ void bkt_file_closep(int *fd)
         (void)close(*fd);
 }
 
-int bkt_file_fail(struct bkt_req *req, const char *what)
+int bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const char *what)
 {
-    int e    = errno;
+    int e = errno;
+    if (e == ELOOP && (!st->follow || req->op == BKT_DELETE))
+        return req->rc = bkt_file_say_link(st, bkt_op_name(req->op), req->key, bkt_req_err(req));
     int code = e == ENOENT || e == ENOTDIR || e == ENAMETOOLONG ? BKT_ENOENT
                : e == EACCES || e == EPERM || e == EROFS        ? BKT_EACCES
                : e == ENOMEM                                    ? BKT_ENOMEM
@@ -69,14 +72,14 @@ void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
 /* ---- reading ---- */
 
 /* Bytes off+req->n on; false: recorded in the request. */
-static bool read_span(struct bkt_req *req, int fd, unsigned char *to, uint64_t len)
+static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len)
 {
     for (uint64_t got = 0; got < len;) {
         ssize_t k = pread(fd, to + got, (size_t)(len - got), (off_t)(req->off + req->n + got));
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0) {
-            (void)bkt_file_fail(req, "read");
+            (void)bkt_file_fail(st, req, "read");
             return false;
         }
         if (k == 0) {
@@ -90,7 +93,7 @@ static bool read_span(struct bkt_req *req, int fd, unsigned char *to, uint64_t l
 }
 
 /* In pieces that stay in the processor's cache between the two copies. */
-static void pour_span(struct bkt_req *req, int fd, uint64_t len)
+static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
     if (!piece) {
@@ -99,7 +102,7 @@ static void pour_span(struct bkt_req *req, int fd, uint64_t len)
     }
     while (req->n < len) {
         uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
-        if (!read_span(req, fd, piece, k))
+        if (!read_span(st, req, fd, piece, k))
             return;
         req->sink(req->sink_arg, req->n, piece, (size_t)k);
         req->n += k;
@@ -111,9 +114,9 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
     struct stat sb;
     uint64_t    len;
     /* O_NONBLOCK: a FIFO must not hang us */
-    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, req->key, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &sb) < 0) {
-        (void)bkt_file_fail(req, bkt_op_name(req->op));
+        (void)bkt_file_fail(st, req, bkt_op_name(req->op));
         return;
     }
     if (!S_ISREG(sb.st_mode)) {
@@ -128,11 +131,11 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
         return;
     }
     if (req->sink) {
-        pour_span(req, fd, len);
+        pour_span(st, req, fd, len);
         return;
     }
     void *to = bkt_req_room(req, len);
-    if (to && read_span(req, fd, to, len))
+    if (to && read_span(st, req, fd, to, len))
         req->n = len;
 }
 
@@ -202,7 +205,7 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
 static int file_list(struct bkt_store *base, const char *prefix, const char *delimiter,
                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
-    return bkt_file_list(((struct bkt_file_store *)base)->root, prefix, *delimiter != 0, each, arg, err);
+    return bkt_file_list((struct bkt_file_store *)base, prefix, *delimiter != 0, each, arg, err);
 }
 
 static void file_close(struct bkt_store *base)
@@ -220,18 +223,21 @@ static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struc
 /* The directory that the object lies in, or that one for it would be made in. */
 static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
 {
-    int                          root = ((struct bkt_file_store *)base)->root;
-    BKT_CLEANUP(bkt_freep) char *dir  = strdup(key);
+    struct bkt_file_store       *st  = (struct bkt_file_store *)base;
+    BKT_CLEANUP(bkt_freep) char *dir = strdup(key);
     if (!dir)
         BKT_NOMEM(err);
+    BKT_PASS(bkt_file_check_scratch(st, err));
+    BKT_PASS(bkt_file_check_db(st, key, err));
     for (char *slash = strrchr(dir, '/');; slash = strrchr(dir, '/')) {
-        if (slash)
-            *slash = 0;
-        if (faccessat(root, slash ? dir : ".", W_OK | X_OK, AT_EACCESS) == 0)
+        *(slash ? slash : dir)              = 0;
+        BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
+        if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
             return BKT_OK;
+        if (errno == ELOOP && !st->follow)
+            return bkt_file_say_link(st, "PUT", key, err);
         if (errno == EACCES || errno == EPERM || errno == EROFS)
-            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", slash ? dir : "",
-                     strerrordesc_np(errno));
+            BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir, strerrordesc_np(errno));
         if (errno != ENOENT || !slash)
             return BKT_OK; /* a PUT says what is wrong */
     }
@@ -242,11 +248,12 @@ static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .st
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 
-/* Writing needs the scratch directory; what else may be written is found out by writing. */
+/* Writing needs the scratch directory; what else may be written is found out by writing, which also says what a link is in the way of. */
 static bool may_write(int root)
 {
-    return faccessat(root, BKT_FILE_SCRATCH, W_OK, AT_EACCESS) == 0 ||
-           (errno == ENOENT && faccessat(root, ".", W_OK, AT_EACCESS) == 0);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_beneath_open(root, BKT_FILE_SCRATCH, O_PATH | O_DIRECTORY, 0);
+    return fd >= 0 ? faccessat(fd, ".", W_OK, AT_EACCESS) == 0
+                   : errno == ELOOP || (errno == ENOENT && faccessat(root, ".", W_OK, AT_EACCESS) == 0);
 }
 
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
@@ -269,6 +276,7 @@ int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *
     }
     bkt_file_write_init(st, set);
     st->max_object = set->max_object;
+    st->follow     = set->links && strcmp(set->links, "follow") == 0;
     st->root       = root;
     root           = -1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the cleanup reads it */
     *out           = &st->base;

@@ -1,9 +1,11 @@
-/* A directory as a store: key a/b is the file DIR/a/b.
+/* A directory as a store: key a/b is the file DIR/a/b.  file.c reads, file_list.c lists, file_write.c writes, file_place.c finds the
+ * directories for all of them, file_lock.c has the locks.
  *
  * [F1] A reader sees a whole old or a whole new object: PUT writes a temporary file and renames it.
  * [F2] Read-compare-write is atomic among threads and processes: writers hold a lock file chosen by the key.  The lock is
  *      the kernel's (flock), so that it ends with its holder.
- * [F3] A key never names a file outside DIR: components "", "." and ".." are refused.
+ * [F3] A key never names a file outside DIR: components "", "." and ".." are refused, and symbolic links below DIR aren't followed,
+ *      whoever makes them, and when.  Setting links=follow allows them, but never for a DELETE, nor for scratch files.
  * [F4] An ETag names one version: an object's file time only ever grows, even where inodes are used again, the clock is
  *      set back or the file system's times are coarse.
  * [F5] With setting fsync, what a successful PUT stored outlives a power cut: data first, then its name.  So does a DELETE,
@@ -11,6 +13,8 @@
  *      what the next PUT of the same directory stores: chunks that a smaller extent cut off).
  * [F6] What others are just writing is not taken for left behind, whatever our clock says, or theirs: a file's ctime is always by
  *      the file system's clock, over a network the server's, as is that of a file made to ask for it; its mtime is by its writer's.
+ * [F7] Where everybody may write to DIR, DIR/db and the scratch directories must be ours, or of DIR's owner: somebody else's may have been
+ *      put there to get what we write.  Where only some may, they share the bucket.
  * Scratch files live in DIR/.h5bucket, which no key can name and no list shows. */
 #ifndef BKT_FILE_IMPL_H
 #define BKT_FILE_IMPL_H
@@ -38,6 +42,10 @@ struct bkt_file_store {
     int                  root; /* open directory */
     uint64_t             max_object;
     bool                 fsync;
+    bool                 follow;  /* setting links */
+    atomic_bool          db_ok;   /* [F7] was seen to hold for db */
+    atomic_bool          lock_ok; /* and for the directory of the lock files */
+    atomic_uint_least64_t tmp_ino; /* and for that of temporary files, with this inode; 0: not yet */
     uint64_t             deadline_ms; /* how long a key's lock is waited for */
     atomic_bool          swept; /* what killed writers left was looked for */
     _Atomic int64_t      ahead; /* as bkt_file_ahead(), once it was found */
@@ -62,8 +70,27 @@ void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req);
 
 /** FNV-1a of a text. */
 unsigned bkt_file_hash(const char *s);
-/** Give a lock of lock_key() or bkt_file_turn() back; -1 is fine. */
-void     bkt_file_unlock(int fd);
+
+/* file_lock.c */
+/** Wait for the lock of the request's key, [F2]; it ends with the process, too.  Negative: the request has failed. */
+int  bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req);
+/** Give a lock of bkt_file_lock() or bkt_file_turn() back; -1 is fine. */
+void bkt_file_unlock(int fd);
+
+/* file_place.c: what [F3] and [F7] are made of.  Descriptors are the caller's; -1: errno, ELOOP where a link is in the way. */
+/** Open the file or directory @p key, "" being the store's own.  As openat(). */
+int bkt_file_at(const struct bkt_file_store *st, const char *key, int flags);
+/** The directory that holds @p key's last component, which is @p leaf then; with @p remove past no link, whatever the setting. */
+int bkt_file_holder(const struct bkt_file_store *st, const char *key, bool remove, const char **leaf);
+/** The same; directories that aren't there are made.  @p made: set to true when one was, else left alone. */
+int bkt_file_make_holder(const struct bkt_file_store *st, const char *key, const char **leaf, bool *made);
+/** A directory in the scratch directory, "tmp" or "lock"; @p make: unless it is there.  A failure is recorded in @p err, ENOENT isn't. */
+int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, struct bkt_err *err);
+/** Whether [F7] holds for what is there, so that it may be written to.  BKT_OK; BKT_EACCES: the message says what to do. */
+BKT_NODISCARD int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err);
+BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err);
+/** Record that a symbolic link is in the way of @p what @p key, and what can be done.  BKT_EACCES. */
+int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err);
 
 /* file_sync.c */
 /** Who brings directories on disk; once at the store's opening, once at its end. */
@@ -74,7 +101,7 @@ void bkt_file_sync_fini(struct bkt_file_store *st);
 int  bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs);
 
 /** Record the failure that errno says. */
-int  bkt_file_fail(struct bkt_req *req, const char *what);
+int  bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const char *what);
 /** ETag, size and time of the request from the file's. */
 void bkt_file_describe(struct bkt_req *req, const struct stat *sb);
 /** For BKT_CLEANUP. */

@@ -3,18 +3,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "beneath.h"
+#include "file_impl.h"
 #include "list.h"
 
-#define MAX_DEPTH 64 /* directories; also ends loops of symbolic links */
+#define MAX_DEPTH 64 /* directories; also ends loops of symbolic links, where these are followed */
 
 struct walk {
-    int         root;
-    const char *prefix;
+    const struct bkt_file_store *st;
+    const char                  *prefix;
     bool        roll_up;
     int (*each)(const struct bkt_listed *entry, void *arg);
     void           *arg;
@@ -31,12 +34,12 @@ static int names_add(struct bkt_strs *l, const char *dir, const char *name, bool
     return bkt_strs_take(l, s);
 }
 
-static bool is_dir(int dirfd, const struct dirent *d)
+static bool is_dir(const struct walk *w, int dirfd, const struct dirent *d)
 {
     struct stat sb;
-    if (d->d_type != DT_UNKNOWN && d->d_type != DT_LNK)
+    if (d->d_type != DT_UNKNOWN && (d->d_type != DT_LNK || !w->st->follow))
         return d->d_type == DT_DIR;
-    return fstatat(dirfd, d->d_name, &sb, 0) == 0 && S_ISDIR(sb.st_mode);
+    return fstatat(dirfd, d->d_name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(sb.st_mode);
 }
 
 /* Whether keys below or equal to @p path may begin with the prefix. */
@@ -46,25 +49,44 @@ static bool in_reach(const struct walk *w, const char *path)
     return strncmp(path, w->prefix, n < p ? n : p) == 0;
 }
 
-static int read_names(const struct walk *w, const char *dir, struct bkt_strs *out)
+/* Opens the directory @p path in the bucket, with @p at >= 0 as part @p skip of it, below that open one; false: it is gone, or the failure
+ * is in *rc. */
+static bool open_dir(const struct walk *w, int at, size_t skip, const char *path, int *fd, int *rc)
 {
-    int fd = openat(w->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return BKT_OK;
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    char   name[PATH_MAX];
+    size_t n = strlen(path);
+    n -= n && path[n - 1] == '/'; /* with which a link is followed */
+    *rc = BKT_OK;
+    if (n >= sizeof name)
+        return false;
+    memcpy(name, path, n);
+    name[n] = 0;
+    *fd     = at < 0          ? bkt_file_at(w->st, name, O_RDONLY | O_DIRECTORY)
+              : w->st->follow ? openat(at, name + skip, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                              : bkt_beneath_open(at, name + skip, O_RDONLY | O_DIRECTORY, 0);
+    if (*fd >= 0)
+        return true;
+    if (errno == ELOOP && !w->st->follow)
+        *rc = bkt_file_say_link(w->st, "list of", name, w->err);
+    else if (errno != ENOENT && errno != ENOTDIR)
+        *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s", *path ? path : "the root", strerrordesc_np(errno));
+    return false;
+}
+
+static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_strs *out)
+{
+    int  copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    DIR *d    = copy < 0 ? NULL : fdopendir(copy);
     if (!d) {
-        int e = errno;
-        if (fd >= 0)
-            (void)close(fd);
-        BKT_FAIL(w->err, e == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s", *dir ? dir : "the root",
-                 strerror(e)); /* NOLINT(concurrency-mt-unsafe) */
+        bkt_file_closep(&copy);
+        BKT_FAIL(w->err, BKT_EIO, "list of %s: %s", *dir ? dir : "the root", strerrordesc_np(errno));
     }
     int            rc = BKT_OK;
     struct dirent *e;
     while (rc == BKT_OK && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
         bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
         if (!dots && !(!*dir && strcmp(e->d_name, BKT_FILE_SCRATCH) == 0))
-            rc = names_add(out, dir, e->d_name, is_dir(fd, e));
+            rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));
     }
     (void)closedir(d);
     if (rc < 0)
@@ -73,11 +95,11 @@ static int read_names(const struct walk *w, const char *dir, struct bkt_strs *ou
     return BKT_OK;
 }
 
-static int visit_file(const struct walk *w, const char *path)
+static int visit_file(const struct walk *w, int at, const char *name, const char *path)
 {
     struct stat sb;
     char        etag[BKT_ETAG_MAX];
-    if (fstatat(w->root, path, &sb, 0) < 0 || !S_ISREG(sb.st_mode))
+    if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* gone meanwhile, or no object */
     bkt_file_etag(&sb, etag);
     struct bkt_listed e = {path, false, (uint64_t)sb.st_size,
@@ -85,38 +107,40 @@ static int visit_file(const struct walk *w, const char *path)
     return w->each(&e, w->arg);
 }
 
-static int walk(const struct walk *w, const char *dir, int depth) /* NOLINT(misc-no-recursion): MAX_DEPTH */
+/* @p at, @p skip: as for open_dir(). */
+static int walk(const struct walk *w, int at, size_t skip, const char *dir, int depth) /* NOLINT(misc-no-recursion): MAX_DEPTH */
 {
+    int                                        rc;
+    BKT_CLEANUP(bkt_file_closep) int           fd    = -1;
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
     if (depth > MAX_DEPTH)
         BKT_FAIL(w->err, BKT_EIO, "list of %.200s: more than %d directories deep", dir, MAX_DEPTH);
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs names = {0};
-    BKT_PASS(read_names(w, dir, &names));
-    size_t plen = strlen(w->prefix);
-    for (size_t i = 0; i < names.n; i++) {
+    if (!open_dir(w, at, skip, dir, &fd, &rc))
+        return rc;
+    BKT_PASS(read_names(w, fd, dir, &names));
+    size_t plen = strlen(w->prefix), in = strlen(dir);
+    for (size_t i = 0; i < names.n && rc == BKT_OK; i++) {
         const char *path = names.v[i];
         size_t      n    = strlen(path);
         if (!in_reach(w, path))
             continue;
-        int rc = BKT_OK;
         if (path[n - 1] != '/') {
             if (n >= plen)
-                rc = visit_file(w, path);
+                rc = visit_file(w, fd, path + in, path);
         } else if (w->roll_up && n > plen) {
             struct bkt_listed e = {path, true, 0, 0, ""};
             rc                  = w->each(&e, w->arg);
         } else {
-            rc = walk(w, path, depth + 1);
+            rc = walk(w, fd, in, path, depth + 1);
         }
-        if (rc < 0)
-            return rc;
     }
-    return BKT_OK;
+    return rc;
 }
 
-int bkt_file_list(int root, const char *prefix, bool roll_up,
+int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
-    struct walk w = {root, prefix, roll_up, each, arg, err};
+    struct walk w = {st, prefix, roll_up, each, arg, err};
     /* begin in the directory that the prefix names, if it may be one */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);
@@ -129,5 +153,5 @@ int bkt_file_list(int root, const char *prefix, bool roll_up,
         if (!ok)
             return BKT_OK; /* no key begins so */
     }
-    return walk(&w, dir, 0);
+    return walk(&w, -1, 0, dir, 0);
 }

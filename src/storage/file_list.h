@@ -12,8 +12,10 @@
 bool bkt_file_key_ok(const char *key);
 void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
 
-/** As bkt_store_list(), below the open directory @p root, keys in binary order. */
-int bkt_file_list(int root, const char *prefix, bool roll_up,
+struct bkt_file_store;
+
+/** As bkt_store_list(), keys in binary order.  A symbolic link that isn't followed is a key: what is below it is none. */
+int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 
 #endif

@@ -33,7 +33,7 @@ void bkt_file_sync_fini(struct bkt_file_store *st)
 /* ENOENT: it has been removed. */
 static int sync_one(struct bkt_file_store *st, const char *dir)
 {
-    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, *dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return errno;
     return fsync(fd) < 0 && errno != EINVAL /* a file system without it */ ? errno : 0;
@@ -84,8 +84,9 @@ static int sync_dir(struct bkt_file_store *st, const char *dir)
 /* What tells a directory from all others, also later ones; 0: nothing does. */
 static uint64_t identity(struct bkt_file_store *st, const char *dir)
 {
-    struct statx x;
-    if (statx(st->root, *dir ? dir : ".", 0, STATX_INO | STATX_BTIME, &x) < 0 || !(x.stx_mask & STATX_BTIME))
+    struct statx                     x;
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
+    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &x) < 0 || !(x.stx_mask & STATX_BTIME))
         return 0;
     const uint64_t part[] = {x.stx_ino, ((uint64_t)x.stx_dev_major << 32) | x.stx_dev_minor, (uint64_t)x.stx_btime.tv_sec,
                              x.stx_btime.tv_nsec};
@@ -121,5 +122,5 @@ int bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_
         for (size_t i = 0; i < n; i++)
             atomic_store(place_of(st, seen[i]), seen[i]);
     errno = error;
-    return error ? bkt_file_fail(req, "fsync of the directory of") : BKT_OK;
+    return error ? bkt_file_fail(st, req, "fsync of the directory of") : BKT_OK;
 }

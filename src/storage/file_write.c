@@ -2,36 +2,24 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "file_impl.h"
 #include "file_list.h"
 #include "stats.h"
 
 #define SCRATCH     BKT_FILE_SCRATCH
-/* Eight writers of one domain (test/h5tests/writers.c, 8 100 10): 0.8 to 0.9 s with TURN_PAUSE_NS from 0.2 to 20 ms; whether
- * N_LOCKS is 1, 16 or 256 can't be seen. */
-#define N_LOCKS     256
-#define TURN_PAUSE_NS 2000000
-/* Both bound what others can do to us.  A turn takes some ms, no more than 11 with the 80 flushes of those eight, so that who has held it
- * for TURN_PATIENCE seconds is stopped or hangs on the disk; TURN_MOST is a thousand turns of ten times that. */
-#define TURN_PATIENCE 5
-#define TURN_MOST     120
-/* How long between two looks at a key's lock, at first and at most: it is held for the time of a rename, well below 1 ms. */
-#define LOCK_PAUSE_NS      50000
-#define LOCK_PAUSE_MOST_NS 2000000
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */
 #define STALE       86400 /* seconds after which a temporary file has no writer any more; a PUT takes no day */
 
 #define AHEAD_UNKNOWN INT64_MIN
-#define TEMP_NAME     96
+#define TEMP_NAME     48
 
 void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
 {
@@ -51,131 +39,27 @@ unsigned bkt_file_hash(const char *s)
     return h;
 }
 
-static int make_dirs(struct bkt_file_store *st, const char *path, bool *made)
-{
-    char dir[PATH_MAX];
-    if (strlen(path) >= sizeof dir) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    for (const char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
-        memcpy(dir, path, (size_t)(p - path));
-        dir[p - path] = 0;
-        if (mkdirat(st->root, dir, 0777) == 0)
-            *made = true;
-        else if (errno != EEXIST)
-            return -1;
-    }
-    return 0;
-}
-
-static int open_scratch(struct bkt_file_store *st, const char *name, int flags)
-{
-    bool made;
-    int  fd = openat(st->root, name, flags | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == ENOENT && make_dirs(st, name, &made) == 0)
-        fd = openat(st->root, name, flags | O_CREAT | O_CLOEXEC, 0666);
-    return fd;
-}
-
-/* Not by close() alone: a process that was forked meanwhile has the descriptor as well, for as long as it runs. */
-void bkt_file_unlock(int fd)
-{
-    if (fd < 0)
-        return;
-    (void)flock(fd, LOCK_UN);
-    (void)close(fd);
-}
-
-static void unlockp(int *fd) { bkt_file_unlock(*fd); }
-
-/* When the turn was taken last: each who gets it leaves its mark. */
-static struct timespec turn_taken(int fd)
-{
-    struct stat sb = {0};
-    (void)fstat(fd, &sb);
-    return sb.st_mtim;
-}
-
-static time_t seconds_now(void)
-{
-    struct timespec t = {0, 0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
-/* Nobody can be passed over who is stopped while he holds a key's lock: he may go on any time, with what he has found. */
-static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
-{
-    struct timespec pause  = {0, LOCK_PAUSE_NS};
-    bool            waited = false;
-    time_t          begun  = 0;
-    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EINTR)
-            continue;
-        if (errno != EWOULDBLOCK) {
-            (void)bkt_file_fail(req, "lock of");
-            return false;
-        }
-        begun  = waited ? begun : seconds_now();
-        waited = true;
-        if ((uint64_t)(seconds_now() - begun) * 1000 > st->deadline_ms) {
-            (void)BKT_REQ_FAIL(req, BKT_ETIME, "%s: somebody has kept %s/%s locked for %" PRIu64 " ms (deadline_ms): another writer "
-                               "that is stopped?", req->key, st->base.uri, name, st->deadline_ms);
-            return false;
-        }
-        (void)nanosleep(&pause, NULL);
-        pause.tv_nsec = pause.tv_nsec * 2 < LOCK_PAUSE_MOST_NS ? pause.tv_nsec * 2 : LOCK_PAUSE_MOST_NS;
-    }
-    return true;
-}
-
-/* [F2]; the lock ends with the process, too.  Negative: the request has failed. */
-static int lock_key(struct bkt_file_store *st, struct bkt_req *req)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/%02x", bkt_file_hash(req->key) % N_LOCKS);
-    int fd = open_scratch(st, name, O_RDWR);
-    if (fd < 0) {
-        (void)bkt_file_fail(req, "lock of");
-        return -1;
-    }
-    if (wait_for_lock(st, req, fd, name))
-        return fd;
-    bkt_file_closep(&fd);
-    return -1;
-}
-
-/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too.  But as long as
- * others come and go there is nothing better than to wait: who goes without a turn then only loses, and does it all again. */
-int bkt_file_turn(struct bkt_file_store *st, const char *key)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, SCRATCH "/lock/t%02x", bkt_file_hash(key) % N_LOCKS);
-    int             fd    = open_scratch(st, name, O_RDWR);
-    struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
-    time_t          begun = seconds_now(), since = begun;
-    while (fd >= 0 && seconds_now() - since <= TURN_PATIENCE && seconds_now() - begun <= TURN_MOST) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-            (void)futimens(fd, NULL);
-            return fd;
-        }
-        struct timespec last = turn_taken(fd);
-        if (last.tv_sec != taken.tv_sec || last.tv_nsec != taken.tv_nsec)
-            since = seconds_now();
-        taken = last;
-        (void)nanosleep(&pause, NULL);
-    }
-    bkt_file_closep(&fd);
-    return -1;
-}
-
 /* ---- the file system's clock ---- */
+
+/* Temporary files are made, renamed and removed in an open directory, so that nobody can put another one in its place meanwhile. */
+struct temp {
+    int  dir, fd;
+    char name[TEMP_NAME];
+};
 
 static void temp_name(char name[TEMP_NAME])
 {
-    (void)snprintf(name, TEMP_NAME, SCRATCH "/tmp/%ld-%016llx", (long)getpid(), (unsigned long long)bkt_random());
+    (void)snprintf(name, TEMP_NAME, "%ld-%016llx", (long)getpid(), (unsigned long long)bkt_random());
 }
+
+static bool is_temp_name(const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t            n        = strspn(name, "0123456789");
+    return n && name[n] == '-' && strspn(name + n + 1, digits) == 16 && !name[n + 17];
+}
+
+static int make_temp(int dir, const char *name) { return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }
 
 /* [F6]: from a file that is made for it.  Not where that would make the scratch directories: who only looks leaves none behind. */
 static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
@@ -186,11 +70,12 @@ static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
     char        name[TEMP_NAME];
     struct stat sb;
     temp_name(name);
-    BKT_CLEANUP(bkt_file_closep) int fd = openat(st->root, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    BKT_CLEANUP(bkt_file_closep) int fd  = dir < 0 ? -1 : make_temp(dir, name);
     if (fd < 0)
         return false;
     bool known = fstat(fd, &sb) == 0;
-    (void)unlinkat(st->root, name, 0);
+    (void)unlinkat(dir, name, 0);
     if (!known)
         return false;
     *ahead = (int64_t)sb.st_ctim.tv_sec - (int64_t)time(NULL);
@@ -213,17 +98,59 @@ static int try_close(int fd)
     return copy < 0 ? -1 : close(copy);
 }
 
-static int write_temp(struct bkt_file_store *st, struct bkt_req *req, const char *name, int *out)
+/* Once the way to it was seen to be ours it is known by its inode. */
+static int open_temp_dir(struct bkt_file_store *st, struct bkt_err *err)
 {
-    int fd = *out = open_scratch(st, name, O_WRONLY | O_EXCL);
-    if (fd < 0)
-        return bkt_file_fail(req, "temporary file for");
+    struct stat sb;
+    uint64_t    known = atomic_load(&st->tmp_ino);
+    int         dir   = known ? bkt_beneath_open(st->root, SCRATCH "/tmp", O_PATH | O_DIRECTORY, 0) : -1;
+    if (dir >= 0 && fstat(dir, &sb) == 0 && sb.st_ino == known)
+        return dir;
+    bkt_file_closep(&dir);
+    dir = bkt_file_scratch(st, "tmp", true, err);
+    if (dir >= 0 && fstat(dir, &sb) == 0)
+        atomic_store(&st->tmp_ino, sb.st_ino);
+    return dir;
+}
+
+static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+{
+    struct bkt_err why = {.n = 0};
+    temp_name(t->name);
+    for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed in this moment */
+        bkt_file_closep(&t->dir);
+        t->dir = open_temp_dir(st, &why);
+        t->fd  = t->dir < 0 ? -1 : make_temp(t->dir, t->name);
+        if (t->fd < 0 && errno != ENOENT)
+            break;
+    }
+    if (t->fd >= 0)
+        return BKT_OK;
+    return why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why)) : bkt_file_fail(st, req, "temporary file for");
+}
+
+static void drop_temp(const struct temp *t)
+{
+    if (t->fd >= 0)
+        (void)unlinkat(t->dir, t->name, 0);
+}
+
+static void temp_fini(struct temp *t)
+{
+    bkt_file_closep(&t->fd);
+    bkt_file_closep(&t->dir);
+}
+
+static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+{
+    BKT_PASS(open_temp(st, req, t));
+    const int fd = t->fd;
     for (size_t done = 0; done < req->put_len;) {
         ssize_t k = write(fd, (const char *)req->put + done, req->put_len - done);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return bkt_file_fail(req, "write");
+            return bkt_file_fail(st, req, "write");
         done += (size_t)k;
     }
     /* The kernel's file times tick in milliseconds; the ETag needs a time that no two versions share. */
@@ -232,7 +159,7 @@ static int write_temp(struct bkt_file_store *st, struct bkt_req *req, const char
     (void)clock_gettime(CLOCK_REALTIME, &now[1]);
     now[0] = now[1];
     if (futimens(fd, now) < 0 || (st->fsync ? fsync(fd) : try_close(fd)) < 0 || fstat(fd, &sb) < 0)
-        return bkt_file_fail(req, "write");
+        return bkt_file_fail(st, req, "write");
     bkt_file_describe(req, &sb);
     return BKT_OK;
 }
@@ -243,7 +170,7 @@ static bool later(const struct timespec *a, const struct timespec *b)
 }
 
 /* [F4]; the key is locked */
-static int make_newer(struct bkt_req *req, int fd, const struct stat *old)
+static int make_newer(const struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *old)
 {
     static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; the coarser the file system's times */
     struct stat       sb;
@@ -265,33 +192,48 @@ static int make_newer(struct bkt_req *req, int fd, const struct stat *old)
         if (futimens(fd, t) < 0)
             break;
     }
-    return bkt_file_fail(req, "file time of");
+    return bkt_file_fail(st, req, "file time of");
 }
 
+/* Where an object lies, or will: its directory, open, and its name in there.  -1: there is no such directory. */
+struct spot {
+    int         dir;
+    const char *leaf;
+};
+
+static void spot_fini(struct spot *s) { bkt_file_closep(&s->dir); }
+
 /* Where nothing is to be replaced, also nothing that another program puts there meanwhile. */
-static int rename_new(struct bkt_file_store *st, const char *temp, const char *key)
+static int rename_new(const struct temp *t, const struct spot *to)
 {
-    if (renameat2(st->root, temp, st->root, key, RENAME_NOREPLACE) == 0)
+    if (renameat2(t->dir, t->name, to->dir, to->leaf, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    if (linkat(st->root, temp, st->root, key, 0) == 0) {
-        (void)unlinkat(st->root, temp, 0); /* it is stored, whatever becomes of the other name */
+    if (linkat(t->dir, t->name, to->dir, to->leaf, 0) == 0) {
+        (void)unlinkat(t->dir, t->name, 0); /* it is stored, whatever becomes of the other name */
         return 0;
     }
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         return -1;
-    return renameat(st->root, temp, st->root, key);
+    return renameat(t->dir, t->name, to->dir, to->leaf);
 }
 
-static int publish(struct bkt_file_store *st, struct bkt_req *req, const char *temp, bool *new_dirs)
+/* The directory is made unless it is there, and anew where a DELETE removes it in this moment. */
+static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to, bool *new_dirs)
 {
     bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
     int  rc       = -1;
     for (int i = 0; rc < 0 && i < WRITE_TRIES; i++) {
-        rc = only_new ? rename_new(st, temp, req->key) : renameat(st->root, temp, st->root, req->key);
-        if (rc == 0 || errno != ENOENT || (make_dirs(st, req->key, new_dirs) < 0 && errno != ENOENT))
+        if (to->dir < 0)
+            to->dir = bkt_file_make_holder(st, req->key, &to->leaf, new_dirs);
+        if (to->dir >= 0 && (req->rc = bkt_file_check_db(st, req->key, bkt_req_err(req))) < 0)
+            return req->rc;
+        rc = to->dir < 0 ? -1 : only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
+        if (rc == 0 || errno != ENOENT)
             break;
+        bkt_file_closep(&to->dir);
+        to->dir = -1;
     }
     if (rc == 0)
         return BKT_OK;
@@ -299,7 +241,7 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const char *t
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT %s: the object exists", req->key);
     if (errno == EXDEV)
         return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it lies on another file system than the bucket's directory", req->key);
-    if (bkt_file_fail(req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; that is no absent object */
+    if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; that is no absent object */
         req->rc = BKT_EIO;
     return req->rc;
 }
@@ -311,13 +253,14 @@ static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
     return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) && sb->st_ctim.tv_sec < now + ahead - STALE;
 }
 
-/* What killed writers left behind: looked for once, when this store first writes. */
+/* What killed writers left behind, of ours: looked for once, when this store first writes. */
 static void sweep(struct bkt_file_store *st)
 {
     if (atomic_exchange(&st->swept, true))
         return;
-    int  fd = openat(st->root, SCRATCH "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d  = fd < 0 ? NULL : fdopendir(fd);
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    int                              fd  = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR                             *d   = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
         bkt_file_closep(&fd);
         return;
@@ -325,43 +268,62 @@ static void sweep(struct bkt_file_store *st)
     struct dirent *e;
     while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
         struct stat sb;
-        if (e->d_name[0] != '.' && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
-            is_stale(st, &sb))
+        if (is_temp_name(e->d_name) && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
+            sb.st_uid == geteuid() && is_stale(st, &sb))
             (void)unlinkat(fd, e->d_name, 0);
     }
     (void)closedir(d);
 }
 
-/* The object as it is, if it is one. */
-static bool current(struct bkt_file_store *st, const char *key, struct stat *sb, char etag[BKT_ETAG_MAX])
+/* The object as it is, if it is one.  false with req->rc set: a link is in its place, or on the way to it. */
+static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb, char etag[BKT_ETAG_MAX])
 {
-    if (fstatat(st->root, key, sb, 0) < 0 || !S_ISREG(sb->st_mode))
+    bool follow = st->follow && req->op != BKT_DELETE;
+    if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    if (S_ISLNK(sb->st_mode) && req->op == BKT_PUT)
+        req->rc = bkt_file_say_link(st, "PUT", req->key, bkt_req_err(req));
+    if (!S_ISREG(sb->st_mode))
         return false;
     bkt_file_etag(sb, etag);
     return true;
 }
 
+/* false: the request has failed; where the directory just isn't there, it hasn't. */
+static bool find_spot(struct bkt_file_store *st, struct bkt_req *req, struct spot *at)
+{
+    at->dir = bkt_file_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
+    if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT says which part is a file */
+        return true;
+    (void)bkt_file_fail(st, req, bkt_op_name(req->op));
+    return false;
+}
+
+static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, bool *new_dirs)
+{
+    char                           etag[BKT_ETAG_MAX];
+    struct stat                    old;
+    BKT_CLEANUP(spot_fini) struct spot to = {-1, NULL};
+    if (!find_spot(st, req, &to))
+        return;
+    bool exists = current(st, req, &to, &old, etag);
+    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(st, req, t->fd, &old) < 0) ||
+           publish(st, req, t, &to, new_dirs) < 0);
+}
+
 static void put_object(struct bkt_file_store *st, struct bkt_req *req)
 {
-    char                                temp[TEMP_NAME], etag[BKT_ETAG_MAX];
-    struct stat                         old;
-    bool                                new_dirs = false;
-    BKT_CLEANUP(bkt_file_closep) int    fd       = -1;
-    temp_name(temp);
+    BKT_CLEANUP(temp_fini) struct temp t        = {.dir = -1, .fd = -1};
+    bool                               new_dirs = false;
     sweep(st);
-    if (write_temp(st, req, temp, &fd) < 0) {
-        (void)unlinkat(st->root, temp, 0);
-        return;
-    }
-    int lock = lock_key(st, req);
-    if (lock >= 0) {
-        bool exists = current(st, req->key, &old, etag);
-        (void)(bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(req, fd, &old) < 0) ||
-               publish(st, req, temp, &new_dirs) < 0);
+    if (write_temp(st, req, &t) == BKT_OK) {
+        int lock = bkt_file_lock(st, req);
+        if (lock >= 0)
+            put_locked(st, req, &t, &new_dirs);
         bkt_file_unlock(lock);
     }
     if (req->rc < 0) {
-        (void)unlinkat(st->root, temp, 0);
+        drop_temp(&t);
         return;
     }
     bkt_stats_add(BKT_STAT(bytes_out), req->put_len);
@@ -381,27 +343,33 @@ static void prune(struct bkt_file_store *st, const char *key)
     bool all = below_db(key);
     (void)snprintf(dir, sizeof dir, "%s", key);
     for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
-        *slash = 0;
-        if (strcmp(dir, "db") == 0 || unlinkat(st->root, dir, AT_REMOVEDIR) < 0 || !all)
+        BKT_CLEANUP(spot_fini) struct spot at = {-1, NULL};
+        *slash                                = 0;
+        if (strcmp(dir, "db") == 0 || (at.dir = bkt_file_holder(st, dir, true, &at.leaf)) < 0 ||
+            unlinkat(at.dir, at.leaf, AT_REMOVEDIR) < 0 || !all)
             return;
     }
 }
 
+static void unlockp(int *fd) { bkt_file_unlock(*fd); }
+
+/* A link in an object's place goes itself; what it leads to stays. */
 static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
 {
-    struct stat              old;
-    char                     etag[BKT_ETAG_MAX];
-    BKT_CLEANUP(unlockp) int lock = lock_key(st, req);
-    if (lock < 0)
+    struct stat                        old;
+    char                               etag[BKT_ETAG_MAX];
+    BKT_CLEANUP(spot_fini) struct spot at   = {-1, NULL};
+    BKT_CLEANUP(unlockp) int           lock = bkt_file_lock(st, req);
+    if (lock < 0 || !find_spot(st, req, &at))
         return;
-    if (bkt_req_condition(req, current(st, req->key, &old, etag) ? etag : NULL) < 0)
-        return;
-    if (unlinkat(st->root, req->key, 0) == 0) {
+    if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
+        return; /* as in S3, deleting what is not there succeeds */
+    if (unlinkat(at.dir, at.leaf, 0) == 0) {
         prune(st, req->key);
         if (st->fsync && !below_db(req->key))
             (void)bkt_file_sync_path(st, req, false);
-    } else if (errno != ENOENT && errno != ENOTDIR) { /* as in S3, deleting what is not there succeeds */
-        (void)bkt_file_fail(req, "DELETE");
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        (void)bkt_file_fail(st, req, "DELETE");
     }
 }
 

@@ -11,6 +11,8 @@
 
 #include "http/check.h"
 
+#define LEFT "4711-0123456789abcdef" /* as a temporary file is called */
+
 static char dir[] = "/tmp/bkt-file-XXXXXX", uri[64];
 
 static const char *path_of(const char *name)
@@ -162,7 +164,7 @@ int __wrap_fstatat(int at, const char *name, struct stat *sb, int flags);
 int __wrap_fstatat(int at, const char *name, struct stat *sb, int flags)
 {
     int rc = __real_fstatat(at, name, sb, flags);
-    if (strcmp(name, "left") == 0) {
+    if (strcmp(name, LEFT) == 0) {
         sb->st_ctim.tv_sec += 86400 * (time_t)(days.server - days.age);
         sb->st_mtim.tv_sec += 86400 * (time_t)(days.writer - days.age);
     }
@@ -189,18 +191,18 @@ static void what_killed_writers_left_goes(void)
         {"perhaps old, our clock is behind", -2, 0, 0, 2, false},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
-        int fd = open(path_of(".h5bucket/tmp/left"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        int fd = open(path_of(".h5bucket/tmp/" LEFT), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
         CHECK(fd >= 0 && futimens(fd, NULL) == 0 && close(fd) == 0, "a file left behind");
         days.ours = cases[i].ours, days.server = cases[i].server, days.writer = cases[i].writer, days.age = cases[i].age;
         struct bkt_store *st = open_store(uri, "");
-        CHECK(put(st, "p/x", "1", NULL, NULL, NULL) == BKT_OK && exists(".h5bucket/tmp/left") != cases[i].goes, "%s: it %s",
+        CHECK(put(st, "p/x", "1", NULL, NULL, NULL) == BKT_OK && exists(".h5bucket/tmp/" LEFT) != cases[i].goes, "%s: it %s",
               cases[i].what, cases[i].goes ? "stays" : "goes");
         CHECK(bkt_store_ahead(st) == 86400 * (cases[i].server - cases[i].ours), "%s: ahead by %lld s", cases[i].what,
               (long long)bkt_store_ahead(st));
         bkt_store_close(st);
         days.ours = days.server = days.writer = days.age = 0;
     }
-    (void)unlink(path_of(".h5bucket/tmp/left"));
+    (void)unlink(path_of(".h5bucket/tmp/" LEFT));
     struct dirent *e;
     DIR           *d = opendir(path_of(".h5bucket/tmp"));
     while (d && (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): a stream of our own */

@@ -1,0 +1,139 @@
+/* See file_impl.h, [F2]: lock files, each for the keys of one hash. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "file_impl.h"
+#include "file_list.h"
+
+#define LOCKS BKT_FILE_SCRATCH "/lock/"
+/* Eight writers of one domain (test/h5tests/writers.c, 8 100 10): 0.8 to 0.9 s with TURN_PAUSE_NS from 0.2 to 20 ms; whether
+ * N_LOCKS is 1, 16 or 256 can't be seen. */
+#define N_LOCKS     256
+#define TURN_PAUSE_NS 2000000
+/* Both bound what others can do to us.  A turn takes some ms, no more than 11 with the 80 flushes of those eight, so that who has held it
+ * for TURN_PATIENCE seconds is stopped or hangs on the disk; TURN_MOST is a thousand turns of ten times that. */
+#define TURN_PATIENCE 5
+#define TURN_MOST     120
+/* How long between two looks at a key's lock, at first and at most: it is held for the time of a rename, well below 1 ms. */
+#define LOCK_PAUSE_NS      50000
+#define LOCK_PAUSE_MOST_NS 2000000
+
+/* By its whole path once the way to it was seen to be ours; a folder that was deleted since then is made again. */
+static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err *err)
+{
+    const int   flags = O_RDWR | O_CREAT;
+    struct stat sb;
+    int         fd = atomic_load(&st->lock_ok) ? bkt_beneath_open(st->root, path, flags, 0666) : -1;
+    if (fd < 0) {
+        BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "lock", true, err);
+        fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), flags, 0666);
+        if (dir >= 0 && fd < 0 && errno == ELOOP)
+            (void)BKT_ERR(err, BKT_EACCES, "%s/%s is a symbolic link, behind which no lock is kept; remove it",
+                          st->base.uri + strlen("file://"), path);
+        atomic_store(&st->lock_ok, fd >= 0);
+    }
+    if (fd >= 0 && (fstat(fd, &sb) < 0 || !S_ISREG(sb.st_mode))) {
+        (void)close(fd);
+        (void)BKT_ERR(err, BKT_EIO, "%s/%s can't be used as a lock: it is not a regular file; remove it",
+                      st->base.uri + strlen("file://"), path);
+        return -1;
+    }
+    return fd;
+}
+
+/* Not by close() alone: a process that was forked meanwhile has the descriptor as well, for as long as it runs. */
+void bkt_file_unlock(int fd)
+{
+    if (fd < 0)
+        return;
+    (void)flock(fd, LOCK_UN);
+    (void)close(fd);
+}
+
+/* When the turn was taken last: each who gets it leaves its mark. */
+static struct timespec turn_taken(int fd)
+{
+    struct stat sb = {0};
+    (void)fstat(fd, &sb);
+    return sb.st_mtim;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Nobody can be passed over who is stopped while he holds a key's lock: he may go on any time, with what he has found. */
+static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
+{
+    struct timespec pause  = {0, LOCK_PAUSE_NS};
+    bool            waited = false;
+    time_t          begun  = 0;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK) {
+            (void)bkt_file_fail(st, req, "lock of");
+            return false;
+        }
+        begun  = waited ? begun : seconds_now();
+        waited = true;
+        if ((uint64_t)(seconds_now() - begun) * 1000 > st->deadline_ms) {
+            (void)BKT_REQ_FAIL(req, BKT_ETIME, "%s: somebody has kept %s/%s locked for %" PRIu64 " ms (deadline_ms): another writer "
+                               "that is stopped?", req->key, st->base.uri, name, st->deadline_ms);
+            return false;
+        }
+        (void)nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec * 2 < LOCK_PAUSE_MOST_NS ? pause.tv_nsec * 2 : LOCK_PAUSE_MOST_NS;
+    }
+    return true;
+}
+
+int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
+{
+    char           name[64];
+    struct bkt_err why = {.n = 0};
+    (void)snprintf(name, sizeof name, LOCKS "%02x", bkt_file_hash(req->key) % N_LOCKS);
+    int fd = open_lock(st, name, &why);
+    if (fd < 0) {
+        (void)(why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why)) : bkt_file_fail(st, req, "lock of"));
+        return -1;
+    }
+    if (wait_for_lock(st, req, fd, name))
+        return fd;
+    bkt_file_closep(&fd);
+    return -1;
+}
+
+/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too.  But as long as
+ * others come and go there is nothing better than to wait: who goes without a turn then only loses, and does it all again. */
+int bkt_file_turn(struct bkt_file_store *st, const char *key)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, LOCKS "t%02x", bkt_file_hash(key) % N_LOCKS);
+    int             fd    = open_lock(st, name, NULL);
+    struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
+    time_t          begun = seconds_now(), since = begun;
+    while (fd >= 0 && seconds_now() - since <= TURN_PATIENCE && seconds_now() - begun <= TURN_MOST) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)futimens(fd, NULL);
+            return fd;
+        }
+        struct timespec last = turn_taken(fd);
+        if (last.tv_sec != taken.tv_sec || last.tv_nsec != taken.tv_nsec)
+            since = seconds_now();
+        taken = last;
+        (void)nanosleep(&pause, NULL);
+    }
+    bkt_file_closep(&fd);
+    return -1;
+}
