@@ -110,8 +110,10 @@ static void forget_parent(struct bkt_dirty *d)
 
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
 {
-    if (make) /* what is read ahead is read as it was */
+    if (make) { /* what is read ahead is read as it was */
         bkt_ahead_stop(dom);
+        bkt_domain_touched(dom);
+    }
     struct bkt_cache *cache = make ? bkt_cache_of(dom) : bkt_domain_attached(dom);
     struct bkt_dirty *d     = cache ? bkt_cache_beside(cache, make ? dirty_new : NULL, dom, dirty_free) : NULL;
     if (d && d->pid != getpid())

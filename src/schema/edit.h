@@ -191,4 +191,7 @@ BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *ob
 BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id *out);
 BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out);
 
+/** Elements of the domain were written: the next flush counts as one that changes something. */
+void bkt_domain_touched(struct bkt_domain *d);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "domain_impl.h"
 #include "edit.h"
@@ -90,6 +91,8 @@ struct bkt_edits {
     pid_t    pid;     /* whose changes they are */
     struct bkt_names
         gone; /* ids of changed objects that others have deleted, to be told by the next flush of all */
+    bool     touched; /* chunks were written since bkt_domain_drop_stale() looked, */
+    time_t   looked;  /* which it did then; 0: never */
     /* a domain that isn't stored yet */
     bool           fresh, replace; /* replace: whatever document is there */
     bool           counted;        /* in bkt_registry_count_fresh() */
@@ -213,6 +216,11 @@ bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that a new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
+
+/* ---- stale.c ---- */
+
+/** Part of a flush: delete what HSDS made of the domain's objects, where it is there and they have changed. */
+BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
 
 /* ---- create.c ---- */
 

@@ -308,8 +308,12 @@ static int take_removed(struct bkt_domain *d, struct flush *f, struct bkt_err *e
 int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(flush_fini) struct flush f = {.d = d};
-    if (bkt_edits_foreign(d) || (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0))
+    if (bkt_edits_foreign(d))
         return BKT_OK;
+    struct bkt_err stale_why = {.n = 0};
+    int            stale     = bkt_domain_drop_stale(d, &stale_why);
+    if (!bkt_domain_is_dirty(d) && bkt_map_count(d->edits->loose) == 0)
+        return stale < 0 ? bkt_err_copy(err, stale, &stale_why) : BKT_OK;
     BKT_PASS(sweep(d, err));
     struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
     int            blind     = bkt_edit_spare(d, &blind_why);
@@ -324,6 +328,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
     BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
     bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
+    bkt_err_keep_first(&first, err, stale, &stale_why);
     return first;
 }
 

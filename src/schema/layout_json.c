@@ -418,10 +418,15 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
     return bkt_json_set(j, "chunk_table", json_string(l->chunk_table.text));
 }
 
-static int emit_top(const struct bkt_layout *l, const uint64_t *dims, json_t **out)
+/* HSDS 0.9 takes the chunk's dims from here, and references from creationProperties (@p ref; NULL: it has none), where its next version
+ * has what stands here take their place: so both say the same. */
+static int emit_top(const struct bkt_layout *l, const uint64_t *dims, const json_t *ref, json_t **out)
 {
-    json_t *j = NULL;
-    BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* all that HSDS 0.9 reads */
+    json_t *j = ref ? json_deep_copy(ref) : NULL;
+    if (ref && !j)
+        return BKT_ENOMEM;
+    if (!ref)
+        BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* all that HSDS 0.9 reads else */
     int rc = set_dims(j, "dims", dims, l->rank);
     if (rc == BKT_OK && l->partition_count >= 2)
         rc = bkt_json_set(j, "partition_count", bkt_json_new_u64(l->partition_count));
@@ -451,7 +456,7 @@ static int emit_layout(const struct bkt_dset *d, json_t **top, json_t *cpl)
         BKT_PASS(emit_ref(d, dims, user));
     else if (l->user_cls == BKT_D_CHUNKED)
         BKT_PASS(set_dims(user, "dims", l->user_dims, l->user_rank));
-    return null || l->cls == BKT_D_NONE ? BKT_OK : emit_top(l, dims, top);
+    return null || l->cls == BKT_D_NONE ? BKT_OK : emit_top(l, dims, ref ? user : NULL, top);
 }
 
 int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err)

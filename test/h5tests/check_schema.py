@@ -257,10 +257,14 @@ def check_dataset(where, o, chunks):
     if layout is None and not chunks and b"layout\0\3" in base64.b64decode(props.get("h5plist", "")):
         count("virtual datasets, which HSDS lists but can't read")
         return {}
-    if not isinstance(layout, dict) or layout.get("class") != "H5D_CHUNKED" or len(layout.get("dims", [])) != max(len(dims), 1):
+    asked = props.get("layout", {})
+    want = asked.get("class") if "_REF" in asked.get("class", "") else "H5D_CHUNKED"
+    if not isinstance(layout, dict) or layout.get("class") != want or len(layout.get("dims", [])) != max(len(dims), 1):
         bad(where, "layout %r for dims %r" % (layout, dims))
         return {}
-    asked, hdf5 = props.get("layout", {}), layout.get("chunk_encoding") == "hdf5"
+    if want != "H5D_CHUNKED" and any(layout.get(key) != value for key, value in asked.items()):
+        bad(where, "layout %r and creationProperties.layout %r refer to different things" % (layout, asked))
+    hdf5 = layout.get("chunk_encoding") == "hdf5"
     if asked.get("class") == "H5D_CHUNKED" and len(asked.get("dims", [])) != len(dims):
         bad(where, "creationProperties.layout %r" % asked)
     if not hdf5 and sum(f.get("id") in COMPRESSORS for f in filters) > 1:

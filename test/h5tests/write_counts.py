@@ -216,14 +216,15 @@ class Tests:
 
     def emptied(self, n):
         """A group with n datasets goes: they are looked at side by side, listed side by side, and deleted with one request.
-        Two lists before that tell that nobody else has changed a group, and so none is read for that."""
+        Two lists before that tell that nobody else has changed a group, and so none is read for that; one tells that HSDS keeps nothing
+        that it made of the objects."""
         self.run("filled", n)
         there = {key.replace("filled.h5", "emptied.h5"): body for key, body in OBJECTS.items()}
         GATES[:] = [("GET", r"\.dataset\.json$", threading.Barrier(n)), ("LIST", "/d/", threading.Barrier(n))]
         log = self.run("emptied", n, there)
         GATES.clear()
         counts = collections.Counter(entry[0] if entry[0] != "GET" else entry[1].rsplit("/", 1)[-1] for entry in log)
-        self.check(counts[".dataset.json"] == n and counts["LIST"] == n + 2 and counts[".group.json"] == 3 and counts["DELETE"] == 1 and
+        self.check(counts[".dataset.json"] == n and counts["LIST"] == n + 3 and counts[".group.json"] == 3 and counts["DELETE"] == 1 and
                    counts["PUT"] == 1, f"emptied: {dict(counts)}")
         left = sorted(key.rsplit("/", 1)[-1] for key in OBJECTS)
         self.check(left == [".domain.json", ".group.json"], f"emptied: what is left: {left[:9]}")

@@ -6,6 +6,7 @@
 #include "parse.h"
 
 #include <dirent.h>
+#include <jansson.h>
 #include <locale.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -119,7 +120,8 @@ static void forms(void)
         {DSET_ID, "'type': 'H5T_STD_I32LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [10]}, 'attributes': {}, 'layout': {'class': "
                   "'H5D_CHUNKED', 'dims': [2]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/k', "
                   "'dims': [2], 'chunks': {'3': [100, 8], '0': [20, 8]}}}",
-         "'chunks': {'0': [20, 8], '3': [100, 8]}}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [2]}"},
+         "'chunks': {'0': [20, 8], '3': [100, 8]}}}, 'layout': {'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/k', 'dims': [2], "
+         "'chunks': {'0': [20, 8], '3': [100, 8]}}"},
         {TYPE_ID, "'type': {'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F64BE'}, 'attributes': {}",
          "'type': {'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F64BE'}, 'attributes': {}}"},
     };
@@ -226,10 +228,38 @@ static void all_below(const char *dir)
         (void)closedir(d);
 }
 
+/* HSDS 0.9 takes references from creationProperties, its next version what stands at the top: both say the same. */
+static void both_layouts_agree(void)
+{
+    static const char *const bodies[] = {
+        "'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [9]}, 'creationProperties': {'layout': "
+        "{'class': 'H5D_CONTIGUOUS_REF', 'file_uri': 'b/f.h5', 'offset': 10, 'size': 36}}",
+        "'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [4]}, 'creationProperties': {'layout': "
+        "{'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/f.h5', 'dims': [4], 'chunks': {'0': [40, 16], '2': [8, 16]}}}",
+        "'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [8]}, 'creationProperties': {'layout': "
+        "{'class': 'H5D_CHUNKED_REF_INDIRECT', 'dims': [8], 'hyper_dims': [4], 'chunk_table': '" DSET_ID "'}}",
+    };
+    for (size_t i = 0; i < BKT_COUNT(bodies); i++) {
+        char *body = NULL;
+        CHECK(asprintf(&body, "'type': 'H5T_STD_I32LE', 'attributes': {}, %s", bodies[i]) > 0, "memory");
+        char         *text = emitted(DSET_ID, body);
+        json_t       *j    = json_loads(text, 0, NULL), *top = json_object_get(j, "layout"), *v;
+        json_t       *user = json_object_get(json_object_get(j, "creationProperties"), "layout");
+        const char   *key;
+        CHECK(json_object_size(user) > 2 && json_is_array(json_object_get(top, "dims")), "%s", text);
+        json_object_foreach (user, key, v)
+            CHECK(json_equal(json_object_get(top, key), v), "%s: %s", key, text);
+        json_decref(j);
+        free(text);
+        free(body);
+    }
+}
+
 int main(void)
 {
     const char *fixtures = getenv("BKT_FIXTURES");
     forms();
+    both_layouts_agree();
     any_text();
     numbers_in_any_locale();
     if (fixtures)

@@ -1,5 +1,6 @@
 /* Flushes to stores that fail, that lose answers, and that die in the middle. */
 #include "flush_testing.h"
+#include "stats.h"
 
 static void what_fails_is_kept(void)
 {
@@ -399,6 +400,86 @@ static void new_objects_of_a_new_domain(void)
     bkt_settings_fini(&other);
 }
 
+/* ---- what HSDS made of the objects ---- */
+
+static int leaf_is(const struct bkt_listed *e, void *arg)
+{
+    char       *text = arg;
+    const char *leaf = strrchr(e->key, '/');
+    if (leaf && leaf[1] == '.' && strcmp(leaf, "/.group.json") != 0)
+        (void)snprintf(text + strlen(text), 100, "%s", leaf);
+    return BKT_OK;
+}
+
+/* Leaves of the domain's root folder but its own document. */
+static const char *beside_root(struct bkt_domain *d)
+{
+    static char text[1000];
+    char        prefix[40];
+    text[0] = 0;
+    (void)snprintf(prefix, sizeof prefix, "db/%.17s/.", bkt_domain_root(d)->text + 2);
+    OK(bkt_store_list(d->store, prefix, "", leaf_is, text, err));
+    return text;
+}
+
+static void as_hsds(struct bkt_domain *d)
+{
+    static const char *const leaves[] = {".info.json", ".summary.json", ".h5bucket-snapshot"};
+    for (size_t i = 0; i < BKT_COUNT(leaves); i++) {
+        char key[60];
+        (void)snprintf(key, sizeof key, "db/%.17s/%s", bkt_domain_root(d)->text + 2, leaves[i]);
+        OK(bkt_store_put(d->store, key, "{}", 2, NULL, NULL, NULL, err));
+    }
+}
+
+static uint64_t lists(void)
+{
+    struct bkt_stats s;
+    bkt_stats_get(&s);
+    return s.list;
+}
+
+static void what_hsds_made_goes(void)
+{
+    struct bkt_id      a, b, ds;
+    uint64_t           before = lists();
+    struct bkt_domain *first  = sample(&a, &b, &ds), *d;
+    CHECK(lists() == before, "nothing is looked for in a new domain");
+    bkt_domain_close(first);
+    d = open_it(name);
+    as_hsds(d);
+    before = lists();
+    OK(bkt_domain_flush(d, err));
+    CHECK(lists() == before, "nothing is looked for while nothing has changed");
+    CHECK(strcmp(beside_root(d), "/.h5bucket-snapshot/.info.json/.summary.json") == 0, "%s", beside_root(d));
+    set_attr(d, &a, "x", 1, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    CHECK(strcmp(beside_root(d), "/.h5bucket-snapshot") == 0, "an attribute: %s", beside_root(d));
+    as_hsds(d);
+    before = lists();
+    set_attr(d, &a, "y", 1, BKT_ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    CHECK(lists() == before, "a flush that follows at once doesn't look again");
+    d->edits->looked -= 2;
+    bkt_domain_touched(d);
+    OK(bkt_domain_flush(d, err));
+    CHECK(strcmp(beside_root(d), "/.h5bucket-snapshot") == 0, "elements alone: %s", beside_root(d));
+
+    const struct bkt_fault refused = {.op = BKT_DELETE, .key_part = ".summary.json", .code = BKT_EACCES};
+    struct bkt_err         why     = {.n = 0};
+    as_hsds(d);
+    d->edits->looked -= 2;
+    with_faults(d, &refused, 1);
+    set_attr(d, &a, "z", 1, BKT_ATTR_CREATE);
+    int rc = bkt_domain_flush(d, &why);
+    CHECK(rc == BKT_EACCES && why.n && strstr(why.frame[why.n - 1].msg, ".summary.json beside its root group are out of date"), "%d %s", rc,
+          why.n ? why.frame[why.n - 1].msg : "");
+    struct bkt_domain *other = open_other(name);
+    CHECK(attr_value(get(other, &a), "z") == 1, "the change is stored");
+    OK(bkt_domain_flush(d, err));
+    close_all(d, other, NULL);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -420,6 +501,7 @@ int main(void)
     a_new_domain_dies();
     new_objects_go_first();
     new_objects_of_a_new_domain();
+    what_hsds_made_goes();
     domains_end();
     return failures ? 1 : 0;
 }
