@@ -14,10 +14,23 @@ bool bkt_is_tree(const char *name)
     return strspn(name, hex) == 8 && name[8] == '-' && strspn(name + 9, hex) == BKT_TREE - 9;
 }
 
+/* Not past a link: it is there, or a folder. */
+static bool look(const char *dir, const char *name, struct stat *sb)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    return bkt_buf_addf(&path, "%s/%s", dir, name) == BKT_OK && lstat(bkt_buf_str(&path), sb) == 0;
+}
+
+/* A link in the place of db/ isn't looked into: the store says that it isn't followed, or does follow it. */
 static bool holds_tree(const char *dir)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
-    DIR *d = bkt_buf_addf(&db, "%s/db", dir) == BKT_OK ? opendir(bkt_buf_str(&db)) : NULL;
+    struct stat sb;
+    if (!look(dir, "db", &sb) || bkt_buf_addf(&db, "%s/db", dir) < 0)
+        return false;
+    if (S_ISLNK(sb.st_mode))
+        return true;
+    DIR *d     = opendir(bkt_buf_str(&db));
     bool found = false;
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
         found = strlen(e->d_name) == BKT_TREE && bkt_is_tree(e->d_name);
@@ -26,29 +39,104 @@ static bool holds_tree(const char *dir)
     return found;
 }
 
-/* Of a domain or a folder of the schema. */
-static bool holds_document(const char *dir)
+/* What lies in @p in was put there by somebody who may be believed: not by just anybody (storage/file_impl.h, [F7]). */
+static bool is_trusted(const struct stat *what, const struct stat *in)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf file = {0};
-    return bkt_buf_addf(&file, "%s/.domain.json", dir) == BKT_OK && access(bkt_buf_str(&file), F_OK) == 0;
+    return !(in->st_mode & S_IWOTH) || what->st_uid == geteuid() || what->st_uid == 0 || what->st_uid == in->st_uid;
+}
+
+/* Of a domain or a folder of the schema; @p any: whoever put it there. */
+static bool holds_document(const char *dir, bool any)
+{
+    struct stat doc, at;
+    return look(dir, ".domain.json", &doc) && S_ISREG(doc.st_mode) && (any || (stat(dir, &at) == 0 && is_trusted(&doc, &at)));
+}
+
+static bool may_hold_ours(const char *dir, const struct stat *at, bool inside)
+{
+    const unsigned everybody = S_ISVTX | S_IWOTH;
+    struct stat    db;
+    return inside || ((at->st_mode & everybody) != everybody && look(dir, "db", &db) && is_trusted(&db, at));
+}
+
+static void restore(char *dir, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        dir[i] = dir[i] ? dir[i] : '/';
+}
+
+/* Documents say where a bucket is that holds no objects yet: its folders have one, itself it has none.  So it is above the nearest
+ * folders that have. */
+static bool find_by_documents(char *dir, size_t len)
+{
+    struct stat from, in, at;
+    bool        below = false;
+    if (stat(dir, &from) < 0)
+        return false;
+    for (char *cut; *dir; *cut = 0) {
+        bool has = holds_document(dir, false);
+        if (below && !has)
+            return true;
+        below = has;
+        cut   = strrchr(dir, '/');
+        if (!has)
+            continue;
+        bool here = stat(dir, &in) == 0;
+        *cut      = 0;
+        bool same = here && stat(*dir ? dir : "/", &at) == 0 && at.st_dev == from.st_dev && is_trusted(&in, &at);
+        *cut      = '/';
+        if (!same)
+            break;
+    }
+    restore(dir, len);
+    return false;
 }
 
 bool bkt_bucket_find(char *dir)
 {
-    const unsigned everybody = S_ISVTX | S_IWOTH;
     struct stat from, at;
     size_t len = strlen(dir);
     if (holds_tree(dir))
         return true;
-    bool known = stat(len ? dir : "/", &from) == 0, inside = holds_document(dir);
+    bool known = stat(len ? dir : "/", &from) == 0, inside = holds_document(dir, true);
     for (char *cut; known && (cut = strrchr(dir, '/'));) {
         *cut = 0;
         if (stat(*dir ? dir : "/", &at) < 0 || at.st_dev != from.st_dev)
             break;
-        if ((inside || (at.st_mode & everybody) != everybody) && holds_tree(dir))
+        if (may_hold_ours(dir, &at, inside) && holds_tree(dir))
             return true;
     }
-    for (size_t i = 0; i < len; i++) /* as it was */
-        dir[i] = dir[i] ? dir[i] : '/';
+    restore(dir, len);
+    return find_by_documents(dir, len);
+}
+
+/* ---- links in names ---- */
+
+static bool is_in_bucket(const char *path, size_t n)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dir = {0};
+    for (; n; n--) {
+        if (path[n] != '/')
+            continue;
+        bkt_buf_clear(&dir);
+        if (bkt_buf_add(&dir, path, n) < 0 || holds_tree(bkt_buf_str(&dir)))
+            return true;
+    }
     return false;
+}
+
+size_t bkt_bucket_link(const char *path, bool of_others)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
+    struct stat sb;
+    for (size_t n = strcspn(path + 1, "/") + 1;; n += 1 + strcspn(path + n + 1, "/")) {
+        bkt_buf_clear(&part);
+        if (bkt_buf_add(&part, path, n) < 0 || lstat(bkt_buf_str(&part), &sb) < 0)
+            return 0;
+        bool ours = sb.st_uid == geteuid() || sb.st_uid == 0;
+        if (S_ISLNK(sb.st_mode) && !(of_others && ours) && ((!path[n] && !of_others) || is_in_bucket(path, n - 1)))
+            return n;
+        if (!path[n])
+            return 0;
+    }
 }

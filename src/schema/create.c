@@ -458,12 +458,28 @@ static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool ke
     return v1 ? keep_doc(d, false, err) : BKT_OK;
 }
 
+/* Nothing is deleted through a link, whatever the settings: who put it there may mean harm. */
+static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    if (!n->search || !n->local)
+        return BKT_OK; /* the store sees to it */
+    if (bkt_buf_addf(&path, "/%s", n->path) < 0)
+        BKT_NOMEM(err);
+    size_t link = bkt_bucket_link(bkt_buf_str(&path), false);
+    if (link)
+        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link, and nothing is deleted through one; name what it leads to",
+                 bkt_buf_str(&path), (int)link, bkt_buf_str(&path));
+    return BKT_OK;
+}
+
 int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool keep_data, struct bkt_err *err)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
     BKT_CLEANUP(bkt_freep) char            *id = NULL;
     struct bkt_domain                      *d  = NULL;
     BKT_PASS(bkt_name_parse(name, set, &n, err));
+    BKT_PASS(refuse_link(&n, err));
     BKT_PASS(bkt_registry_id(&n, set, &id, err));
     if (bkt_registry_has(id))
         BKT_FAIL(err, BKT_EBUSY, "%s is open in this process", name);

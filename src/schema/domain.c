@@ -1,6 +1,7 @@
 /* Open domains: found by name, one per name and settings that matter (settings.h), kept while somebody holds a reference. */
 #include "domain.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include "acl.h"
+#include "beneath.h"
+#include "bucket_dir.h"
 #include "domain_impl.h"
 #include "edit_impl.h"
 #include "pointer.h"
@@ -77,6 +80,19 @@ static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char 
     return BKT_OK;
 }
 
+/* Whether the domain's folder is reached from bucket @p up without a link, or links may be followed. */
+static bool is_straight(const struct bkt_domain *d, const char *up, const char *rest)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dir = {0};
+    if ((d->set.links && strcmp(d->set.links, "follow") == 0) || bkt_buf_addf(&dir, "/%s", up) < 0)
+        return true;
+    int  fd       = open(bkt_buf_str(&dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool straight = fd < 0 || bkt_beneath_link(fd, rest + (*rest == '/')) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return straight;
+}
+
 /* Directories: the nearest ancestor of the domain that holds its root group. */
 static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
@@ -88,13 +104,14 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
         bkt_buf_clear(&file);
         if (bkt_buf_addf(&file, "/%s%s%s", up, *up ? "/" : "", key) < 0)
             BKT_NOMEM(err);
-        if (access(bkt_buf_str(&file), F_OK) == 0)
+        if (access(bkt_buf_str(&file), F_OK) == 0 && is_straight(d, up, n->path + strlen(up)))
             return set_place(d, n, up, err);
     }
     BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
 }
 
-/* The name may lead through symbolic links into a bucket elsewhere. */
+/* The name may lead through symbolic links into a bucket elsewhere, as the program, or whoever gave it the name, wants it.  But not through
+ * those that somebody else has put into a bucket. */
 static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     struct bkt_err                           quiet = {.n = 0};
@@ -106,6 +123,10 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
     struct bkt_name              as   = *n;
     if (!real || strcmp(real, bkt_buf_str(&path)) == 0)
         return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
+    size_t strange = d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
+    if (strange)
+        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link that another user has put into a bucket; to follow such, set links=follow "
+                 "(H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
     as.path = real + 1;
     return find_local(d, &as, key, err);
 }

@@ -96,7 +96,8 @@ static int open_scratch(const struct bkt_file_store *st, int at, const char *in,
     if (fd >= 0)
         (void)refuse(st, in, name, (unsigned long)sb->st_uid, err);
     else if (e == ELOOP)
-        (void)BKT_ERR(err, BKT_EACCES, "%s%s/%s is a symbolic link, behind which no scratch files and locks are kept; remove it", dir, in, name);
+        (void)BKT_ERR(err, BKT_EACCES, "%s%s/%s is a symbolic link, behind which no scratch files and locks are kept; remove it", dir,
+                      in, name);
     else if (e != ENOENT)
         (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in, name, strerrordesc_np(e));
     bkt_file_closep(&fd);

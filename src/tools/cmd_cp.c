@@ -158,7 +158,9 @@ static int run_mv(struct bkt_tool *t)
     struct bkt_err   err = {.n = 0};
     bool             stays = false; /* the objects, where they are */
     interrupt_catch();
-    int rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
+    int rc = bkt_place_may_delete(t->args[0], &t->set, &err);
+    if (rc == BKT_OK)
+        rc = bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &err);
     if (rc == BKT_OK)
         rc = bkt_domain_may_write(g.src, BKT_ACL_DELETE, &err);
     if (rc == BKT_OK) {

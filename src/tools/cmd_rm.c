@@ -244,6 +244,7 @@ static int remove_name(struct rm *r, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc     doc = {0};
+    BKT_PASS(bkt_place_may_delete(name, &r->t->set, err));
     BKT_PASS(bkt_place_open(name, &r->t->set, &p, err));
     if (bkt_store_is_readonly(p.store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p.store));

@@ -73,6 +73,28 @@ static bool has_dots(const char *path)
     return false;
 }
 
+/* @p of_others: as for bkt_bucket_link(). */
+static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
+    BKT_CLEANUP(bkt_freep) char             *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+    if (bkt_buf_addf(&abs, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+        BKT_NOMEM(err);
+    BKT_CLEANUP(bkt_freep) char *tidied = strdup(bkt_buf_str(&abs));
+    if (!tidied)
+        BKT_NOMEM(err);
+    strip(tidied);
+    size_t n = bkt_bucket_link(tidied, of_others);
+    if (n && of_others)
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link that another user has put into a bucket; to follow such, set links=follow "
+                 "(H5BUCKET_LINKS)", (int)n, tidied);
+    if (n)
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name what it leads to", (int)n, tidied);
+    return BKT_OK;
+}
+
+static bool follows_links(const struct bkt_settings *set) { return set->links && strcmp(set->links, "follow") == 0; }
+
 /* A directory that is there, or a name below one that is. */
 static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
                       struct bkt_err *err)
@@ -83,6 +105,8 @@ static int open_local(const char *name, const char *path, const struct bkt_setti
     if (!copy)
         BKT_NOMEM(err);
     strip(copy);
+    if (!follows_links(set))
+        BKT_PASS(refuse_link(copy, true, err));
     abs = resolve(copy, &rest);
     if (!abs || has_dots(rest))
         BKT_FAIL(err, BKT_ENOENT, "%s: no such file or directory", name);
@@ -165,6 +189,14 @@ int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_
     if (rc < 0)
         bkt_place_fini(out);
     return rc < 0 ? rc : BKT_OK;
+}
+
+int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+{
+    bool scheme = strncasecmp(name, "file://", 7) == 0;
+    if (!scheme && (has_scheme(name) || (set->bucket && *set->bucket)))
+        return BKT_OK;
+    return refuse_link(name + (scheme ? 7 : 0), false, err);
 }
 
 void bkt_place_fini(struct bkt_place *p)

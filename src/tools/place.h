@@ -1,7 +1,8 @@
 /* Names on the command line: a bucket, a folder, a domain, or an object in a domain.
  *
  * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In directories the
- * bucket is the nearest one above that has an object tree (bucket_dir.h); where there is none, the directory itself. */
+ * bucket is the nearest one above that has an object tree, or that folders' documents show (bucket_dir.h); where there is none, the
+ * directory itself. */
 #ifndef BKT_PLACE_H
 #define BKT_PLACE_H
 
@@ -15,6 +16,8 @@ struct bkt_place {
 /** Nothing has to be there.  BKT_EINVAL, BKT_ENOENT (no such directory above it), … */
 BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err);
 void              bkt_place_fini(struct bkt_place *p);
+/** Before what @p name names is deleted or moved: BKT_EACCES, the name leads through a symbolic link in a bucket, or is one. */
+BKT_NODISCARD int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 
 /** What a document says. */
 enum bkt_what { BKT_IS_ABSENT, BKT_IS_PREFIX, BKT_IS_FOLDER, BKT_IS_DOMAIN };

@@ -291,6 +291,98 @@ static void a_folder_for_everybody_is_no_bucket(void)
     CHECK(bkt_bucket_find(at) && strcmp(at, in_dir("all")) == 0, "%s", at);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+static void shell(const char *command)
+{
+    char text[600];
+    (void)snprintf(text, sizeof text, "cd %s && { %s; }", dir, command);
+    CHECK(system(text) == 0, "%s", text);
+}
+
+/* A folder of HSDS's that holds folders with their documents, and no objects yet. */
+static void documents_show_the_bucket(void)
+{
+    static const char folder[] = "{\"owner\": \"admin\", \"acls\": {\"admin\": {\"create\": true, \"read\": true, \"update\": true, "
+                                 "\"delete\": true, \"readACL\": true, \"updateACL\": true}}, \"created\": 1.0, \"lastModified\": 1.0}";
+    char at[300];
+    shell("rm -rf db hs && mkdir -p hs/bkt/home/joe/deep/er hs/bkt/loose");
+    write_text(in_dir("hs/bkt/home/.domain.json"), folder);
+    write_text(in_dir("hs/bkt/home/joe/.domain.json"), folder);
+    (void)snprintf(at, sizeof at, "%s", in_dir("hs/bkt/home/joe"));
+    CHECK(bkt_bucket_find(at) && strcmp(at, in_dir("hs/bkt")) == 0, "%s", at);
+    (void)snprintf(at, sizeof at, "%s", in_dir("hs/bkt/home/joe/deep/er"));
+    CHECK(bkt_bucket_find(at) && strcmp(at, in_dir("hs/bkt")) == 0, "folders without a document below: %s", at);
+    (void)snprintf(at, sizeof at, "%s", in_dir("hs/bkt/loose"));
+    CHECK(!bkt_bucket_find(at) && strcmp(at, in_dir("hs/bkt/loose")) == 0, "none shows: %s", at);
+    make(in_dir("hs/bkt/home/joe/n.h5"), false, 8);
+    lies_in(in_dir("hs/bkt/home/joe/n.h5"), in_dir("hs/bkt"));
+    CHECK(there("hs/bkt/db") && !there("hs/bkt/home/db") && !there("hs/bkt/home/joe/db"), "its objects are where HSDS looks for them");
+    make(in_dir("hs/bkt/home/joe/deep/er/m.h5"), false, 9);
+    lies_in(in_dir("hs/bkt/home/joe/deep/er/m.h5"), in_dir("hs/bkt"));
+
+    /* not where just anybody may have put it */
+    if (geteuid() != 0) {
+        puts("without documents of other users: not root");
+        return;
+    }
+    shell("mkdir -p pub/home/mine && chmod 1777 pub && chown 65002 pub/home");
+    write_text(in_dir("pub/home/.domain.json"), folder);
+    (void)snprintf(at, sizeof at, "%s", in_dir("pub/home/mine"));
+    CHECK(!bkt_bucket_find(at) && strcmp(at, in_dir("pub/home/mine")) == 0, "%s", at);
+    shell("mkdir -p open/db/01234567-89abcdef open/mine && chmod 0777 open && chown -R 65002 open/db");
+    (void)snprintf(at, sizeof at, "%s", in_dir("open/mine"));
+    CHECK(!bkt_bucket_find(at) && strcmp(at, in_dir("open/mine")) == 0, "a db that another user planted: %s", at);
+    struct bkt_err why = {.n = 0};
+    CHECK(try_create(in_dir("open/x.h5"), false, &why) == BKT_EACCES && strstr(why.frame[0].msg, "open/db belongs to user 65002"), "%s",
+          why.n ? why.frame[0].msg : "");
+}
+
+static int try_open(const char *name)
+{
+    struct bkt_domain *d  = NULL;
+    int                rc = bkt_domain_open(name, &set, &d, NULL);
+    bkt_domain_close(d);
+    return rc;
+}
+
+/* A program's name leads through links that are ours, not through those of others in a bucket; and nothing is deleted through any. */
+static void links_in_names(void)
+{
+    struct bkt_err why = {.n = 0};
+    shell("rm -rf db && mkdir -p ln/b/home ln/b/db/00000000-00000000 ln/far/db/00000000-00000000");
+    make(in_dir("ln/b/home/a.h5"), false, 4);
+    make(in_dir("ln/far/v.h5"), false, 5);
+    lies_in(in_dir("ln/far/v.h5"), in_dir("ln/far"));
+    shell("ln -s home/a.h5 ln/b/alias.h5 && ln -s ../far/v.h5 ln/b/far.h5 && ln -s b ln/to_b");
+    CHECK(mark_of(in_dir("ln/b/alias.h5")) == 4 && mark_of(in_dir("ln/b/far.h5")) == 5, "our own links in a name");
+    CHECK(mark_of(in_dir("ln/to_b/home/a.h5")) == 4, "above the bucket");
+    FAILS(BKT_EACCES, "nothing is deleted through one", bkt_domain_delete(in_dir("ln/b/far.h5"), &set, false, err));
+    FAILS(BKT_EACCES, "nothing is deleted through one", bkt_domain_delete(in_dir("ln/b/alias.h5"), &set, false, err));
+    CHECK(try_create(in_dir("ln/b/far.h5"), true, &why) == BKT_EACCES && strstr(why.frame[0].msg, "far.h5 is a symbolic link"), "%s",
+          why.n ? why.frame[0].msg : "");
+    CHECK(mark_of(in_dir("ln/far/v.h5")) == 5, "what it leads to is whole");
+    if (geteuid() == 0) {
+        shell("chown -h 65002 ln/b/far.h5 ln/b/alias.h5 ln/to_b");
+        CHECK(try_open(in_dir("ln/b/far.h5")) == BKT_EACCES && try_open(in_dir("ln/b/alias.h5")) == BKT_EACCES, "others' links in a bucket");
+        CHECK(try_open(in_dir("ln/to_b/home/a.h5")) == BKT_OK, "not in a bucket");
+        free(set.links);
+        set.links = strdup("follow");
+        CHECK(try_open(in_dir("ln/b/far.h5")) == BKT_OK && try_open(in_dir("ln/b/alias.h5")) == BKT_OK, "links=follow");
+        FAILS(BKT_EACCES, "nothing is deleted through one", bkt_domain_delete(in_dir("ln/b/far.h5"), &set, false, err));
+        free(set.links);
+        set.links = strdup("refuse");
+    } else {
+        puts("without links of other users: not root");
+    }
+    OK(bkt_domain_delete(in_dir("ln/to_b/home/a.h5"), &set, false, err));
+    CHECK(!there("ln/b/home/a.h5") && there("ln/far/v.h5/.domain.json"), "above a bucket a link is part of its name");
+}
+
 int main(void)
 {
     (void)strcpy(dir, "/tmp/bkt-s-create-XXXXXX");
@@ -299,6 +391,8 @@ int main(void)
     a_directory_becomes_a_bucket();
     a_bucket_ends_with_its_file_system();
     a_folder_for_everybody_is_no_bucket();
+    documents_show_the_bucket();
+    links_in_names();
     replacing();
     two_make_one_name();
     owners_and_folders();
