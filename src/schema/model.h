@@ -40,8 +40,7 @@ enum bkt_type_class {
     BKT_T_ENUM,
     BKT_T_OPAQUE,
     BKT_T_OBJREF, /* H5T_STD_REF_OBJ: 48 bytes "datasets/d-…", NUL padded */
-    BKT_T_REGREF, /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (value.h), variable, or fixed where it has a length */
-    BKT_T_ENCODED /* none of the schema's; never stored: see `encoded` */
+    BKT_T_REGREF /* H5T_STD_REF_DSETREG: text of bkt_regref_parse() (value.h), variable, or fixed where it has a length */
 };
 enum bkt_strpad { BKT_STR_NULLTERM, BKT_STR_NULLPAD, BKT_STR_SPACEPAD };
 enum bkt_cset { BKT_CSET_ASCII, BKT_CSET_UTF8 };
@@ -74,7 +73,8 @@ struct bkt_type {
     size_t              n_members;
     char               *tag;          /* OPAQUE; may be "" */
     struct bkt_buf      encoded;      /* H5Tencode bytes of the exact HDF5 type, where the schema's keys say less than it (padded
-                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty */
+                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty.
+                                         They parse (h5enc.h) and match that description, or the object has no type */
     struct bkt_id       committed;    /* the committed type it is; "" when transient */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "h5enc.h"
 #include "num.h"
 #include "parse.h"
 
@@ -255,14 +256,19 @@ static void parse_committed(const json_t *j, struct bkt_type *t)
         memset(&t->committed, 0, sizeof t->committed);
 }
 
-/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours). */
+/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours); both must be of the
+ * same bytes. */
 static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
 {
     const char *text = bkt_json_word(j, "h5type");
     int         rc   = text ? bkt_base64_decode(text, strlen(text), &t->encoded) : BKT_OK;
     if (rc < 0)
         BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "type.h5type is not base64");
-    return BKT_OK;
+    if (!t->encoded.len)
+        return BKT_OK;
+    BKT_CLEANUP(bkt_h5type_freep) struct bkt_h5type *exact = NULL;
+    BKT_TRY(err, bkt_h5type_parse(t->encoded.ptr, t->encoded.len, &exact, err), "type.h5type");
+    return bkt_h5type_match(exact, t, err);
 }
 
 static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
@@ -274,8 +280,8 @@ static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, str
         if (strcmp(classes[i].name, cls) == 0) {
             t->cls = classes[i].cls;
             parse_committed(j, t);
-            BKT_PASS(parse_encoded(j, t, err));
-            return classes[i].parse(j, depth, t, err);
+            BKT_PASS(classes[i].parse(j, depth, t, err));
+            return parse_encoded(j, t, err);
         }
     BKT_FAIL(err, BKT_EUNSUP, "type class \"%.60s\" is none that the schema has", cls);
 }

@@ -7,6 +7,7 @@
 #include "edit.h"
 #include "h5.h"
 #include "kept_filters.h"
+#include "rebuild.h"
 #include "vfd.h"
 
 int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_chunk_map *out, struct bkt_err *err)
@@ -104,21 +105,17 @@ int load_map_source(const struct bkt_chunk_map *m, const struct bkt_settings *se
     return BKT_OK;
 }
 
-static hid_t decoded(const struct bkt_buf *b, bool is_type)
-{
-    BKT_CLEANUP(bkt_freep) void *padded = b->len ? bkt_convert_padded(b) : NULL;
-    return !padded ? H5I_INVALID_HID : is_type ? H5Tdecode(padded) : H5Pdecode(padded);
-}
-
 static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s     = {0};
-    BKT_CLEANUP(h5_closep) hid_t           type  = decoded(&d->type, true);
-    BKT_CLEANUP(h5_closep) hid_t           dcpl  = decoded(&d->creation, false);
+    BKT_CLEANUP(h5_closep) hid_t           type  = H5I_INVALID_HID;
+    BKT_CLEANUP(h5_closep) hid_t           dcpl  = H5I_INVALID_HID;
     BKT_CLEANUP(h5_closep) hid_t           lcpl  = H5Pcreate(H5P_LINK_CREATE);
     BKT_CLEANUP(h5_closep) hid_t           space = H5I_INVALID_HID;
-    if (type < 0 || dcpl < 0)
+    if (!d->type.len || !d->creation.len)
         BKT_FAIL(err, BKT_EFORMAT, "the map has neither type nor creation list; give the file as well");
+    BKT_PASS(bkt_rebuild_encoded_type(&d->type, &type, err));
+    BKT_PASS(bkt_rebuild_encoded_dcpl(&d->creation, &dcpl, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
         return h5_fail(err, "making a link creation list");
     BKT_PASS(bkt_convert_space(&d->space, &space, err));

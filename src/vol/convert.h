@@ -88,8 +88,4 @@ struct bkt_stored {
 };
 void bkt_stored_fini(struct bkt_stored *s);
 
-/** A copy of @p b with a MiB of zeros behind it (free()): H5Pdecode and HDF5 1.14's H5Tdecode are not told the length and run on
- *  where stored bytes are cut or lie about it; zeros end every list and string in them. */
-void *bkt_convert_padded(const struct bkt_buf *b);
-
 #endif

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
 #include "kept_filters.h"
 #include "native.h"
+#include "rebuild.h"
 #include "value.h"
 
 static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
@@ -29,14 +29,31 @@ static int object_properties(hid_t id, struct bkt_object *o, struct bkt_err *err
     return BKT_OK;
 }
 
-static int encode(hid_t id, struct bkt_buf *out, struct bkt_err *err)
+/* The class of a program's own counts as the one that it comes from. */
+static enum bkt_h5_list class_of(const struct bkt_object *o, hid_t id)
 {
+    if (o->kind == BKT_DATASET)
+        return BKT_H5_DATASET_LIST;
+    if (o->kind == BKT_DATATYPE)
+        return BKT_H5_DATATYPE_LIST;
+    return H5Pisa_class(id, H5P_FILE_CREATE) > 0 ? BKT_H5_FILE_LIST : BKT_H5_GROUP_LIST;
+}
+
+/* What a reader couldn't make of the bytes is refused here. */
+static int encode(hid_t id, struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
     size_t n = 0;
+    bool   found;
     if (H5Pencode2(id, NULL, &n, H5P_DEFAULT) < 0)
         return bkt_h5err_capture(err, "encoding a creation property list");
-    if (bkt_buf_resize(out, n) < 0)
+    if (bkt_buf_resize(&o->cpl, n) < 0)
         BKT_NOMEM(err);
-    return H5Pencode2(id, out->ptr, &n, H5P_DEFAULT) < 0 ? bkt_h5err_capture(err, "encoding a creation property list") : BKT_OK;
+    if (H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT) < 0)
+        return bkt_h5err_capture(err, "encoding a creation property list");
+    o->cpl.ptr[1] = (unsigned char)class_of(o, id);
+    BKT_TRY(err, bkt_h5plist_of(o, &l, &found, err), "a creation property list that can't be stored");
+    return BKT_OK;
 }
 
 int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err)
@@ -56,7 +73,7 @@ int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err)
     (void)H5Pclose_class(cls);
     if (rc < 0 || H5Pequal(ocpl, again) > 0)
         return rc;
-    return encode(ocpl, &o->cpl, err);
+    return encode(ocpl, o, err);
 }
 
 /* ---- what HDF5 makes of a dataset's list ---- */
@@ -327,12 +344,13 @@ static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
 /* ---- all of it ---- */
 
 /* H5Pencode2() writes a fill value's bytes as they are in memory, pointers and all. */
-static int encode_dcpl(hid_t list, hid_t file_type, const struct bkt_dset *d, struct bkt_buf *out, struct bkt_err *err)
+static int encode_dcpl(hid_t list, hid_t file_type, struct bkt_object *o, struct bkt_err *err)
 {
+    const struct bkt_dset *d = &o->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Pcopy(list);
     if (copy < 0 || (d->has_fill && has_pointers(d->type, file_type) && H5Pset_fill_value(copy, file_type, NULL) < 0))
         return failed(err);
-    return encode(copy, out, err);
+    return encode(copy, o, err);
 }
 
 int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type, hid_t space,
@@ -353,5 +371,5 @@ int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_
     BKT_PASS(bkt_convert_object_dcpl(in_file, o, file_type, &again, err));
     if (H5Pequal(list, again) > 0)
         return BKT_OK;
-    return encode_dcpl(list, file_type, d, &o->cpl, err);
+    return encode_dcpl(list, file_type, o, err);
 }

@@ -10,6 +10,7 @@
 #include "edit.h"
 #include "num.h"
 #include "object.h"
+#include "rebuild.h"
 #include "token.h"
 
 #define MAX_DEPTH 32
@@ -103,7 +104,7 @@ static int from_opaque(hid_t type, unsigned depth, struct bkt_type *t, struct bk
     return set_size(t, type, err);
 }
 
-static int encode(hid_t type, struct bkt_buf *out, struct bkt_err *err);
+static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err);
 
 /* HSDS has a form for references to objects only.  The others are stored as text that says where they lead (value.h); HDF5's
  * type goes beside that text's at any depth, for it tells the text from a string (reroot.h). */
@@ -118,7 +119,7 @@ static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct
     t->cls        = BKT_T_STRING;
     t->var_string = t->is_var = true;
     t->cset       = BKT_CSET_UTF8;
-    return encode(type, &t->encoded, err);
+    return encode(type, t, err);
 }
 
 static int add_member(hid_t type, unsigned i, struct bkt_type *t, struct bkt_err *err)
@@ -324,15 +325,28 @@ static int says_it_all(const struct bkt_type *t, hid_t type, bool *out, struct b
     return BKT_OK;
 }
 
-static int encode(hid_t type, struct bkt_buf *out, struct bkt_err *err)
+/* What a reader couldn't make of the bytes is refused here. */
+static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5type_freep) struct bkt_h5type *exact = NULL;
+    BKT_CLEANUP(bkt_hid_closep) hid_t again = H5I_INVALID_HID;
+    BKT_PASS(bkt_h5type_parse(t->encoded.ptr, t->encoded.len, &exact, err));
+    BKT_PASS(bkt_h5type_match(exact, t, err));
+    return bkt_rebuild_type(exact, &again, err);
+}
+
+static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
 {
     size_t n = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type); /* a committed type's encoding would say that it is one */
     if (plain < 0 || H5Tencode(plain, NULL, &n) < 0)
         return bkt_h5err_capture(err, "encoding a datatype");
-    if (bkt_buf_resize(out, n) < 0)
+    if (bkt_buf_resize(&t->encoded, n) < 0)
         BKT_NOMEM(err);
-    return H5Tencode(plain, out->ptr, &n) < 0 ? bkt_h5err_capture(err, "encoding a datatype") : BKT_OK;
+    if (H5Tencode(plain, t->encoded.ptr, &n) < 0)
+        return bkt_h5err_capture(err, "encoding a datatype");
+    BKT_TRY(err, check_encoded(t, err), "a datatype that can't be stored");
+    return BKT_OK;
 }
 
 static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
@@ -342,7 +356,7 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
     if (!*out)
         BKT_NOMEM(err);
     BKT_PASS(says_it_all(*out, type, &enough, err));
-    return enough ? BKT_OK : encode(type, &(*out)->encoded, err);
+    return enough ? BKT_OK : encode(type, *out, err);
 }
 
 /* The committed type of the same domain that @p type is, if it is one; it is to be used. */

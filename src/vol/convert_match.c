@@ -18,7 +18,7 @@ void bkt_conv_fini(struct bkt_conv *c)
 static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
 {
     static const char *const stored[] = {"integer",  "floating-point", "string", "variable-length", "compound", "array",
-                                         "enumeration", "opaque",      "object reference", "region reference", "encoded"};
+                                         "enumeration", "opaque",      "object reference", "region reference"};
     static const char *const asked[]  = {"integer",   "floating-point", "time", "string", "bitfield", "opaque",
                                          "compound", "reference",      "enumeration", "variable-length", "array", "complex"};
     int         cls = (int)H5Tget_class(mem);

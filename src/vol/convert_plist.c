@@ -2,92 +2,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
+#include "rebuild.h"
 #include "trace.h"
-
-void *bkt_convert_padded(const struct bkt_buf *b)
-{
-    void *p = b->len < SIZE_MAX / 2 ? calloc(1, b->len + (1 << 20)) : NULL;
-    return p ? memcpy(p, b->ptr, b->len) : NULL;
-}
-
-/* What H5Pencode2() made of the list when it was stored; -1 when there is none or it is of another class. */
-static hid_t encoded_list(const struct bkt_object *obj, hid_t plist_class)
-{
-    hid_t id = H5I_INVALID_HID;
-    if (obj->cpl.len == 0)
-        return H5I_INVALID_HID;
-    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&obj->cpl);
-    if (!padded)
-        return H5I_INVALID_HID;
-    H5E_BEGIN_TRY
-    {
-        id = H5Pdecode(padded);
-        if (id >= 0 && H5Pisa_class(id, plist_class) <= 0) {
-            (void)H5Pclose(id);
-            id = H5I_INVALID_HID;
-        }
-    }
-    H5E_END_TRY
-    return id;
-}
 
 static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
 {
     if (obj->attr_track_order > 0 && H5Pset_attr_creation_order(id, (unsigned)obj->attr_track_order) < 0)
         return -1;
-    if (obj->attr_max_compact >= 0 && obj->attr_min_dense >= 0 && obj->attr_min_dense <= obj->attr_max_compact + 1 &&
+    if (obj->attr_max_compact >= 0 && obj->attr_min_dense >= 0 && obj->attr_min_dense <= obj->attr_max_compact &&
         H5Pset_attr_phase_change(id, (unsigned)obj->attr_max_compact, (unsigned)obj->attr_min_dense) < 0)
         return -1;
     return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
 }
 
-/* H5Pcopy_prop() breaks a property that is there already (HDF5 1.14).  Those of a group are plain bytes, but for filters. */
-struct copying {
-    hid_t from, to;
-};
-
-static herr_t copy_property(hid_t names, const char *name, void *arg)
+/* What H5Pencode2() made of the list when it was stored; *out stays invalid when there is none. */
+static int encoded_list(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
-    const struct copying *c    = arg;
-    size_t                size = 0;
-    (void)names;
-    if (strcmp(name, "pline") == 0 || H5Pexist(c->from, name) <= 0)
-        return 0;
-    if (H5Pget_size(c->from, name, &size) < 0)
-        return -1;
-    BKT_CLEANUP(bkt_freep) void *value = calloc(1, size + 1);
-    if (!value || H5Pget(c->from, name, value) < 0)
-        return -1;
-    return H5Pset(c->to, name, value);
-}
-
-/* A list of the class that is asked for: a root group's is made from the file's, which has more in it. */
-static int as_class(hid_t *list, hid_t plist_class, struct bkt_err *err)
-{
-    hid_t cls   = H5Pget_class(*list);
-    bool  right = cls >= 0 && H5Pequal(cls, plist_class) > 0;
-    if (cls >= 0)
-        (void)H5Pclose_class(cls);
-    if (right)
-        return BKT_OK;
-    BKT_CLEANUP(bkt_hid_closep) hid_t to = H5Pcreate(plist_class), usual = H5Pcreate(plist_class);
-    int start = 0;
-    if (to < 0 || usual < 0)
-        return bkt_h5err_capture(err, "making a creation property list");
-    struct copying c = {*list, to};
-    if (H5Piterate(usual, &start, copy_property, &c) < 0)
-        return bkt_h5err_capture(err, "copying a creation property list");
-    (void)H5Pclose(*list);
-    *list = bkt_hid_take(&to);
-    return BKT_OK;
+    BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
+    bool found;
+    BKT_PASS(bkt_h5plist_of(obj, &l, &found, err));
+    return found ? bkt_rebuild_plist(&l, plist_class, out, err) : BKT_OK;
 }
 
 int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = encoded_list(obj, plist_class);
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    BKT_PASS(encoded_list(obj, plist_class, &id, err));
     if (id >= 0) {
-        BKT_PASS(as_class(&id, plist_class, err));
         *out = bkt_hid_take(&id);
         return BKT_OK;
     }
@@ -105,10 +46,16 @@ int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, stru
     return bkt_convert_object_ocpl(group->obj, plist_class, out, err);
 }
 
-static herr_t set_chunks(hid_t id, const struct bkt_layout *l, const hsize_t *dims)
+/* Which are in no encoded list */
+static herr_t set_chunk_opts(hid_t id, const struct bkt_layout *l)
 {
     unsigned known = l->chunk_opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
-    return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : known ? H5Pset_chunk_opts(id, known) : 0;
+    return known && H5Pget_layout(id) == H5D_CHUNKED ? H5Pset_chunk_opts(id, known) : 0;
+}
+
+static herr_t set_chunks(hid_t id, const struct bkt_layout *l, const hsize_t *dims)
+{
+    return H5Pset_chunk(id, (int)l->user_rank, dims) < 0 ? -1 : set_chunk_opts(id, l);
 }
 
 static herr_t set_layout(hid_t id, const struct bkt_dset *d)
@@ -267,10 +214,13 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
 int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_dset *d = &obj->dset;
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = encoded_list(obj, H5P_DATASET_CREATE);
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    BKT_PASS(encoded_list(obj, H5P_DATASET_CREATE, &id, err));
     bool encoded = id >= 0, pointers = d->type->is_var || has_references(file_type);
     if (!encoded)
         BKT_PASS(make_dcpl(obj, file_type, &id, err));
+    else if (set_chunk_opts(id, &d->layout) < 0)
+        return bkt_h5err_capture(err, "making a dataset creation property list");
     if (d->has_fill && d->type->cls != BKT_T_REGREF && (!encoded || pointers))
         BKT_PASS(set_fill(id, in_file, d, file_type, err));
     *out = bkt_hid_take(&id);

@@ -8,6 +8,7 @@
 #include "num.h"
 #include "object.h"
 #include "outside.h"
+#include "rebuild.h"
 #include "token.h"
 #include "value.h"
 
@@ -43,12 +44,10 @@ static herr_t select_blocks(hid_t space, const struct bkt_regref *r)
     return rc;
 }
 
-/* HDF5 1.14 is not told how long the bytes are: zeros behind them end what lies about it. */
 static herr_t select_encoded(hid_t space, const struct bkt_regref *r)
 {
-    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&r->space);
-    BKT_CLEANUP(bkt_hid_closep) hid_t stored = padded && r->space.len ? H5Sdecode(padded) : H5I_INVALID_HID;
-    if (stored < 0 || H5Sget_simple_extent_ndims(stored) != H5Sget_simple_extent_ndims(space))
+    BKT_CLEANUP(bkt_hid_closep) hid_t stored = H5I_INVALID_HID;
+    if (bkt_rebuild_encoded_space(&r->space, &stored, NULL) < 0 || H5Sget_simple_extent_ndims(stored) != H5Sget_simple_extent_ndims(space))
         return -1;
     return H5Sselect_copy(space, stored);
 }

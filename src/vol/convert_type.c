@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "attr.h"
+#include "rebuild.h"
 #include "trace.h"
 
 void bkt_hid_closep(const hid_t *id)
@@ -177,18 +178,6 @@ static int make_regref(const struct bkt_type *t, hid_t *out, struct bkt_err *err
     return done(H5Tcopy(H5T_STD_REF_DSETREG), "copying the region reference type", out, err);
 }
 
-static int make_encoded(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
-{
-#if H5_VERSION_GE(2, 0, 0)
-    return done(H5Tdecode2(t->encoded.ptr, t->encoded.len), "decoding a stored datatype", out, err);
-#else
-    BKT_CLEANUP(bkt_freep) void *padded = bkt_convert_padded(&t->encoded);
-    if (!padded)
-        BKT_NOMEM(err);
-    return done(H5Tdecode(padded), "decoding a stored datatype", out, err);
-#endif
-}
-
 typedef int make_fn(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
 
 int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
@@ -196,9 +185,9 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     static make_fn *const makers[] = {
         [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,   [BKT_T_STRING] = make_string, [BKT_T_VLEN] = make_vlen,
         [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array, [BKT_T_ENUM] = make_enum,     [BKT_T_OPAQUE] = make_opaque,
-        [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref, [BKT_T_ENCODED] = make_encoded};
+        [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref};
     if (t->encoded.len)
-        return make_encoded(t, out, err);
+        return bkt_rebuild_encoded_type(&t->encoded, out, err);
     if ((size_t)t->cls >= BKT_COUNT(makers))
         BKT_FAIL(err, BKT_EUNSUP, "datatype class %d", (int)t->cls);
     return makers[t->cls](t, out, err);

@@ -11,6 +11,11 @@
 #include <math.h>
 #include <sys/stat.h>
 
+/* H5Tencode of a compound of 8 bytes: "a", a big-endian integer of 4, and "b", 3 opaque bytes with tag "t" */
+#define PADDED \
+    "AwAWAgAACAAAAGEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQCQAABAAAAAAAIABiAAAAAA" \
+    "AAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAFQgAAAMAAAB0AAAAAAAAAA=="
+
 static size_t n_objects, n_docs;
 
 /* emit(parse(json)) parses to the same; the text comes back, to be freed. */
@@ -97,10 +102,10 @@ static void forms(void)
                   "'shape': {'class': 'H5S_SIMPLE', 'dims': [2]}, 'value': ['datasets/" DSET_ID "', ''], 'created': 1}}",
          "'value': ['datasets/" DSET_ID "', '']"},
         {DSET_ID, "'type': {'class': 'H5T_COMPOUND', 'fields': [{'name': 'a', 'type': 'H5T_STD_I32BE'}, {'name': 'b', 'type': "
-                  "{'class': 'H5T_OPAQUE', 'size': 3, 'tag': 't'}}], 'h5type': 'AAECAw=='}, 'shape': {'class': 'H5S_SIMPLE', "
+                  "{'class': 'H5T_OPAQUE', 'size': 3, 'tag': 't'}}], 'h5type': '" PADDED "'}, 'shape': {'class': 'H5S_SIMPLE', "
                   "'dims': [4, 3], 'maxdims': ['H5S_UNLIMITED', 3]}, 'attributes': {}, 'layout': {'class': 'H5D_CHUNKED', 'dims': "
                   "[2, 3], 'chunk_encoding': 'hdf5'}",
-         "'h5type': 'AAECAw=='}, 'shape': {'class': 'H5S_SIMPLE', 'dims': [4, 3], 'maxdims': [0, 3]}"},
+         "'h5type': '" PADDED "'}, 'shape': {'class': 'H5S_SIMPLE', 'dims': [4, 3], 'maxdims': [0, 3]}"},
         {DSET_ID, "'type': 'H5T_STD_I32LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [0, 3], 'maxdims': [null, 0]}, 'attributes': {}",
          "'maxdims': [null, 0]"},
         {DSET_ID, "'type': 'H5T_STD_I32LE', 'shape': {'class': 'H5S_SIMPLE', 'dims': [9]}, 'attributes': {}, 'creationProperties': "

@@ -1,0 +1,79 @@
+/* Dataspaces with a selection: what an encoding says -> HDF5's. */
+#include <stdlib.h>
+
+#include "rebuild.h"
+
+static hsize_t count_of(uint64_t n)
+{
+    return n == BKT_UNLIMITED ? H5S_UNLIMITED : n;
+}
+
+static herr_t select_slab(hid_t id, const struct bkt_h5space *s)
+{
+    hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
+    for (unsigned i = 0; i < s->extent.rank; i++) {
+        start[i] = s->start[i];
+        stride[i] = s->stride[i];
+        count[i] = count_of(s->count[i]);
+        block[i] = count_of(s->block[i]);
+    }
+    return H5Sselect_hyperslab(id, H5S_SELECT_SET, start, stride, count, block);
+}
+
+static herr_t select_blocks(hid_t id, const struct bkt_h5space *s)
+{
+    unsigned rank = s->extent.rank;
+    herr_t rc = H5Sselect_none(id);
+    for (size_t i = 0; rc >= 0 && i < s->n; i++) {
+        const uint64_t *from = s->coords + i * 2 * rank;
+        hsize_t start[BKT_MAX_RANK], one[BKT_MAX_RANK], block[BKT_MAX_RANK];
+        for (unsigned d = 0; d < rank; d++) {
+            start[d] = from[d];
+            one[d] = 1;
+            block[d] = from[rank + d] - from[d] + 1;
+        }
+        rc = H5Sselect_hyperslab(id, i ? H5S_SELECT_OR : H5S_SELECT_SET, start, NULL, one, block);
+    }
+    return rc;
+}
+
+static herr_t select_points(hid_t id, const struct bkt_h5space *s)
+{
+    _Static_assert(sizeof(hsize_t) == sizeof *s->coords, "coordinates of the same kind");
+    return s->n ? H5Sselect_elements(id, H5S_SELECT_SET, s->n, (const hsize_t *)s->coords)
+                : H5Sselect_none(id);
+}
+
+static herr_t select_it(hid_t id, const struct bkt_h5space *s)
+{
+    switch (s->select) {
+    case BKT_H5_SEL_NONE:
+        return H5Sselect_none(id);
+    case BKT_H5_SEL_POINTS:
+        return select_points(id, s);
+    case BKT_H5_SEL_BLOCKS:
+        return select_blocks(id, s);
+    case BKT_H5_SEL_SLAB:
+        return select_slab(id, s);
+    case BKT_H5_SEL_ALL:
+    default:
+        return H5Sselect_all(id);
+    }
+}
+
+int bkt_rebuild_space(const struct bkt_h5space *s, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_space(&s->extent, &id, err));
+    if (select_it(id, s) < 0)
+        return bkt_h5err_capture(err, "making a stored selection");
+    *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+int bkt_rebuild_encoded_space(const struct bkt_buf *b, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5space_fini) struct bkt_h5space s = {.n = 0};
+    BKT_PASS(bkt_h5space_parse(b->ptr, b->len, &s, err));
+    return bkt_rebuild_space(&s, out, err);
+}
