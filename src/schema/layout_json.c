@@ -61,6 +61,8 @@ static void whole_extent(const struct bkt_dset *d, unsigned rank, uint64_t *dims
         dims[i] = bkt_max_u64(d->space.dims[i], 1);
 }
 
+static int check_shape(struct bkt_dset *d, struct bkt_err *err);
+
 /* ---- references ---- */
 
 struct located {
@@ -197,6 +199,7 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
     if (!dims)
         dims = bkt_json_get(top, "dims");
     BKT_PASS(parse_dims(dims, "layout.dims", l->rank, l->dims, err));
+    BKT_PASS(check_shape(d, err));
     l->user_cls  = BKT_D_CHUNKED;
     l->user_rank = l->rank;
     memcpy(l->user_dims, l->dims, sizeof l->dims);
@@ -245,9 +248,10 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
     uint64_t           parts = 0;
     if (!dims && cpl_cls == BKT_D_CHUNKED)
         dims = bkt_json_get(cpl, "dims");
-    if (dims)
+    if (dims) {
         BKT_PASS(parse_dims(dims, "layout.dims", l->rank, l->dims, err));
-    else
+        BKT_PASS(check_shape(d, err));
+    } else
         whole_extent(d, l->rank, l->dims);
     const json_t *count = bkt_json_get(top, "partition_count");
     if (!count)
@@ -260,6 +264,50 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
     if (encoding && !l->hdf5_chunks)
         BKT_FAIL(err, BKT_EUNSUP, "layout.chunk_encoding \"%.40s\" is unknown", encoding);
     return BKT_OK;
+}
+
+/* ---- shapes that make no sense ---- */
+
+static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
+{
+    const struct bkt_layout *l = &d->layout;
+    int n = dim < l->rank
+                ? asprintf(&d->bad,
+                           "layout.dims: chunks of %" PRIu64 " in dimension %u, which has no more than %" PRIu64,
+                           l->dims[dim], dim, bkt_max_u64(d->space.maxdims[dim], d->space.dims[dim]))
+                : asprintf(&d->bad, "layout.dims: a chunk of more than 2^32 - 1 bytes, which HDF5 can't have");
+    if (n < 0) {
+        d->bad = NULL;
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
+/* Bytes of a chunk that are believed whatever the extent is */
+#define CHUNK_FREE (64u << 20)
+
+/* HDF5 refuses chunks that are larger than a dimension can become, unless that was empty when the dataset was
+ * made.  Ours may be up to twice as large, where small ones are stored together (layout_choose.c). */
+static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
+{
+    uint64_t most = bkt_max_u64(s->maxdims[i], s->dims[i]);
+    return s->dims[i] && s->maxdims[i] != BKT_UNLIMITED && chunk > most && chunk / 2 >= most;
+}
+
+/* A chunk is made in memory, and stored, as a whole: what the extent can't need is not believed. */
+static int check_shape(struct bkt_dset *d, struct bkt_err *err)
+{
+    const struct bkt_layout *l     = &d->layout;
+    uint64_t                 bytes = d->type->is_var ? 1 : bkt_max_u64(d->type->size, 1);
+    bool                     fits  = true;
+    for (unsigned i = 0; i < l->rank; i++)
+        fits = fits && bkt_mul_u64(bytes, l->dims[i], &bytes);
+    if (d->bad || (fits && bytes <= CHUNK_FREE)) /* one reason is enough */
+        return BKT_OK;
+    for (unsigned i = 0; i < d->space.rank; i++)
+        if (is_too_long(&d->space, i, l->dims[i]))
+            return say_bad(d, i, err);
+    return fits && bytes <= UINT32_MAX ? BKT_OK : say_bad(d, l->rank, err);
 }
 
 int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d, struct bkt_err *err)

@@ -16,7 +16,7 @@ static const struct {
     uint64_t user_dims[2];
 } layouts[] = {
     {"both, different dims",
-     D("'shape': {'class': 'H5S_SIMPLE', 'dims': [9, 9]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': "
+     D("'shape': {'class': 'H5S_SIMPLE', 'dims': [9, 9], 'maxdims': [0, 9]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': "
        "[131072, 4]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED', 'dims': [8, 4]}}"),
      BKT_OK,
      BKT_D_CHUNKED,
@@ -222,6 +222,38 @@ static const struct {
      {0, 0}},
 };
 
+/* What a chunk of that shape would take in memory is not believed; what HSDS and we make is. */
+static void shapes_beyond_the_extent(void)
+{
+    static const struct {
+        const char *body, *bad; /* bad: NULL where the shape is fine */
+    } shapes[] = {
+        {"'dims': [1]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [4294967295]}", "no more than 1"},
+        {"'dims': [1]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [2]}", NULL},
+        {"'dims': [5]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [8]}", NULL},
+        {"'dims': [5]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [33554432]}", "no more than 5"},
+        {"'dims': [5], 'maxdims': [100]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [128]}", NULL},
+        {"'dims': [5], 'maxdims': [100]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [33554432]}", "no more than 100"},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [262144]}", NULL},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741824]}", "2^32 - 1 bytes"},
+        {"'dims': [0], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1000]}", NULL},
+        {"'dims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [100]}", NULL},
+        {"'dims': [4]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/k', 'dims': "
+         "[4294967295], 'chunks': {}}}", "no more than 4"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(shapes); i++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf body = {0};
+        struct bkt_err     err = {.n = 0};
+        int                rc;
+        if (bkt_buf_addf(&body, "'attributes': {}, 'type': 'H5T_STD_I32LE', 'shape': {'class': 'H5S_SIMPLE', %s", shapes[i].body) < 0)
+            abort();
+        struct bkt_object *o   = object_of(DSET_ID, bkt_buf_str(&body), &rc, &err);
+        const char        *bad = o ? o->dset.bad : NULL;
+        CHECK(o && !bad == !shapes[i].bad && (!bad || strstr(bad, shapes[i].bad)), "%s: %d, %s", shapes[i].body, rc, bad ? bad : "");
+        bkt_object_free(o);
+    }
+}
+
 static void every_layout_is_read(void)
 {
     for (size_t i = 0; i < BKT_COUNT(layouts); i++) {
@@ -341,6 +373,7 @@ static void every_spelling_of_a_filter_is_read(void)
 int main(void)
 {
     every_layout_is_read();
+    shapes_beyond_the_extent();
     chunk_references_are_found_by_coordinate();
     a_reference_to_another_type_spoils_the_data_only();
     every_spelling_of_a_filter_is_read();
