@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "h5enc.h"
 #include "hsds_view.h"
 #include "parse.h"
 #include "value.h"
@@ -71,6 +72,8 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
     uint64_t v = 0;
     if (!json_is_array(j) || json_array_size(j) == 0)
         return BKT_OK;
+    if (json_array_size(j) > BKT_H5_CD_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "creationProperties.filters: a filter of %zu parameters", json_array_size(j));
     f->cd = calloc(json_array_size(j), sizeof *f->cd);
     if (!f->cd)
         BKT_NOMEM(err);

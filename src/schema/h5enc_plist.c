@@ -497,6 +497,19 @@ void bkt_h5plist_fini(struct bkt_h5plist *l)
 
 /* ---- an object's list ---- */
 
+static int fits_shape(const struct bkt_space *s, const struct bkt_h5plist *l, struct bkt_err *err)
+{
+    if (l->layout == BKT_D_CHUNKED && l->rank != s->rank)
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u, the dataset has rank %u",
+                 l->rank, s->rank);
+    for (size_t i = 0; i < l->n_mappings; i++)
+        if (l->mappings[i].target.extent.rank != s->rank)
+            BKT_FAIL(err, BKT_EFORMAT,
+                     "the encoded property list has a mapping to rank %u, the dataset has rank %u",
+                     l->mappings[i].target.extent.rank, s->rank);
+    return BKT_OK;
+}
+
 static int fits_object(const struct bkt_object *o, const struct bkt_h5plist *l, struct bkt_err *err)
 {
     static const unsigned lists[] = {
@@ -505,10 +518,7 @@ static int fits_object(const struct bkt_object *o, const struct bkt_h5plist *l, 
         BKT_FAIL(err, BKT_EFORMAT,
                  "the encoded property list is of class %d, which is for another kind of object",
                  (int)l->cls);
-    if (o->kind == BKT_DATASET && l->layout == BKT_D_CHUNKED && l->rank != o->dset.space.rank)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u, the dataset has rank %u",
-                 l->rank, o->dset.space.rank);
-    return BKT_OK;
+    return o->kind == BKT_DATASET ? fits_shape(&o->dset.space, l, err) : BKT_OK;
 }
 
 int bkt_h5plist_of(const struct bkt_object *o, struct bkt_h5plist *out, bool *found, struct bkt_err *err)

@@ -26,6 +26,7 @@ void bkt_type_free(struct bkt_type *t)
     free(t->fields);
     free(t->members);
     free(t->tag);
+    free(t->bad);
     bkt_buf_fini(&t->encoded);
     free(t);
 }
@@ -71,6 +72,8 @@ static int copy_parts(const struct bkt_type *t, struct bkt_type *c)
         BKT_PASS(copy_members(t, c));
     if (t->tag && !(c->tag = strdup(t->tag)))
         return BKT_ENOMEM;
+    if (t->bad && !(c->bad = strdup(t->bad)))
+        return BKT_ENOMEM;
     return bkt_buf_add(&c->encoded, t->encoded.ptr, t->encoded.len);
 }
 
@@ -83,7 +86,7 @@ int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out)
     c->base   = NULL;
     c->fields = NULL, c->n_fields = 0;
     c->members = NULL, c->n_members = 0;
-    c->tag = NULL;
+    c->tag = c->bad = NULL;
     memset(&c->encoded, 0, sizeof c->encoded);
     if (copy_parts(t, c) < 0) {
         bkt_type_free(c);

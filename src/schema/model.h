@@ -73,8 +73,9 @@ struct bkt_type {
     size_t              n_members;
     char               *tag;          /* OPAQUE; may be "" */
     struct bkt_buf      encoded;      /* H5Tencode bytes of the exact HDF5 type, where the schema's keys say less than it (padded
-                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty.
-                                         They parse (h5enc.h) and match that description, or the object has no type */
+                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty */
+    char               *bad;          /* why HDF5 can't have this type (what is encoded is malformed, or says other
+                                         things than the rest); else NULL */
     struct bkt_id       committed;    /* the committed type it is; "" when transient */
 };
 

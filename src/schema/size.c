@@ -19,7 +19,8 @@ static size_t type_bytes(const struct bkt_type *t)
 {
     if (!t)
         return 0;
-    size_t n = bkt_block_bytes(sizeof *t) + type_bytes(t->base) + text_bytes(t->tag) + buf_bytes(&t->encoded);
+    size_t n = bkt_block_bytes(sizeof *t) + type_bytes(t->base) + text_bytes(t->tag) + text_bytes(t->bad) +
+               buf_bytes(&t->encoded);
     n += list_bytes(t->fields, t->n_fields + 1, sizeof *t->fields) + list_bytes(t->members, t->n_members + 1, sizeof *t->members);
     for (size_t i = 0; i < t->n_fields; i++)
         n += text_bytes(t->fields[i].name) + type_bytes(t->fields[i].type);

@@ -256,19 +256,29 @@ static void parse_committed(const json_t *j, struct bkt_type *t)
         memset(&t->committed, 0, sizeof t->committed);
 }
 
-/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours); both must be of the
- * same bytes. */
+static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5type_freep) struct bkt_h5type *exact = NULL;
+    BKT_TRY(err, bkt_h5type_parse(t->encoded.ptr, t->encoded.len, &exact, err), "type.h5type");
+    return bkt_h5type_match(exact, t, err);
+}
+
+/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours).  Both must be of the same
+ * bytes; if they aren't, this type alone is spoiled. */
 static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
 {
-    const char *text = bkt_json_word(j, "h5type");
-    int         rc   = text ? bkt_base64_decode(text, strlen(text), &t->encoded) : BKT_OK;
+    const char    *text = bkt_json_word(j, "h5type");
+    struct bkt_err why;
+    int            rc = text ? bkt_base64_decode(text, strlen(text), &t->encoded) : BKT_OK;
     if (rc < 0)
         BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "type.h5type is not base64");
     if (!t->encoded.len)
         return BKT_OK;
-    BKT_CLEANUP(bkt_h5type_freep) struct bkt_h5type *exact = NULL;
-    BKT_TRY(err, bkt_h5type_parse(t->encoded.ptr, t->encoded.len, &exact, err), "type.h5type");
-    return bkt_h5type_match(exact, t, err);
+    bkt_err_clear(&why);
+    rc = check_encoded(t, &why);
+    if (rc == BKT_ENOMEM || (rc < 0 && !(t->bad = strdup(why.n ? why.frame[0].msg : bkt_err_text(rc)))))
+        BKT_NOMEM(err);
+    return BKT_OK;
 }
 
 static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rebuild.h"
 #include "reroot.h"
 #include "show.h"
 #include "userblock.h"
@@ -85,9 +86,23 @@ static int check_attrs(struct bkt_verify *v, const struct bkt_reached *r)
 static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
 {
     for (size_t i = 0; r->obj->kind == BKT_GROUP && i < r->obj->group.links.n; i++)
-        if (r->obj->group.links.v[i].cls == BKT_L_OTHER)
+        if (!r->obj->group.links.v[i].name[0] || strchr(r->obj->group.links.v[i].name, '/'))
+            bkt_verify_problem(v, "malformed", r->path, r->id.text, "a link's name is empty, or has a slash in it: '%s'",
+                               r->obj->group.links.v[i].name);
+        else if (r->obj->group.links.v[i].cls == BKT_L_OTHER)
             bkt_verify_problem(v, "malformed", r->path, r->id.text, "link %s is of no class that is known, or leads to no id or path",
                                r->obj->group.links.v[i].name);
+}
+
+/* What HDF5 encoded: well-formed, and such that HDF5 makes a value of it. */
+static void check_encodings(struct bkt_verify *v, const struct bkt_reached *r)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
+    struct bkt_err                         why = {.n = 0};
+    if (bkt_rebuild_check(r->obj, &why) == BKT_OK)
+        return;
+    bkt_say_err(&b, &why);
+    bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", bkt_buf_str(&b));
 }
 
 /* Somebody may be at work: whether what needed the object does so still. */
@@ -123,11 +138,12 @@ static int on_object(const struct bkt_reached *r, void *arg)
     BKT_PASS(bkt_verify_reached(v, r->obj));
     BKT_PASS(check_attrs(v, r));
     check_links(v, r);
+    check_encodings(v, r);
     if (r->obj->kind != BKT_DATASET)
         return BKT_OK;
     if (r->obj->dset.bad)
         bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", r->obj->dset.bad);
-    else if (v->deep || (v->listed && bkt_reroot_needs(r->obj->dset.type)))
+    else if (!r->obj->dset.type->bad && (v->deep || (v->listed && bkt_reroot_needs(r->obj->dset.type))))
         bkt_verify_chunks(v, r);
     uint64_t changed = v->n_changed;
     bkt_verify_refs(v, r->path, r->obj);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "attr.h"
+#include "num.h"
 #include "rebuild.h"
 #include "trace.h"
 
@@ -100,8 +101,12 @@ static int make_array(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     hsize_t dims[BKT_MAX_RANK];
     BKT_PASS(bkt_convert_type(t->base, &base, err));
-    for (unsigned i = 0; i < t->rank; i++)
+    size_t bytes = H5Tget_size(base); /* HDF5 multiplies without looking */
+    for (unsigned i = 0; i < t->rank; i++) {
         dims[i] = t->dims[i];
+        if (!bkt_mul_size(bytes, (size_t)t->dims[i], &bytes) || bytes > UINT32_MAX)
+            BKT_FAIL(err, BKT_EFORMAT, "array type of more than 4 GiB");
+    }
     return done(H5Tarray_create2(base, t->rank, dims), "making an array type", out, err);
 }
 
@@ -140,6 +145,8 @@ static int make_compound(const struct bkt_type *t, hid_t *out, struct bkt_err *e
         }
         total += H5Tget_size(fields[n]);
     }
+    if (rc == BKT_OK && total > UINT32_MAX)
+        rc = BKT_ERR(err, BKT_EFORMAT, "compound type of more than 4 GiB");
     if (rc == BKT_OK && (id = H5Tcreate(H5T_COMPOUND, total)) < 0)
         rc = bkt_h5err_capture(err, "making a compound type");
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
@@ -186,6 +193,8 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
         [BKT_T_INTEGER] = make_integer, [BKT_T_FLOAT] = make_float,   [BKT_T_STRING] = make_string, [BKT_T_VLEN] = make_vlen,
         [BKT_T_COMPOUND] = make_compound, [BKT_T_ARRAY] = make_array, [BKT_T_ENUM] = make_enum,     [BKT_T_OPAQUE] = make_opaque,
         [BKT_T_OBJREF] = make_objref,   [BKT_T_REGREF] = make_regref};
+    if (t->bad)
+        BKT_FAIL(err, BKT_EFORMAT, "%s", t->bad);
     if (t->encoded.len)
         return bkt_rebuild_encoded_type(&t->encoded, out, err);
     if ((size_t)t->cls >= BKT_COUNT(makers))

@@ -20,4 +20,7 @@ BKT_NODISCARD int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_cla
 /** A dataset's creation list, from the bytes; BKT_EFORMAT, BKT_EUNSUP as bkt_h5plist_parse(). */
 BKT_NODISCARD int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
 
+/** Whether HDF5 makes its values of everything that an object has encoded: types and creation list. */
+BKT_NODISCARD int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *err);
+
 #endif

@@ -208,3 +208,41 @@ int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list is not a dataset's creation list");
     return bkt_rebuild_plist(&l, H5P_DATASET_CREATE, out, err);
 }
+
+/* ---- all that an object has ---- */
+
+static int check_type(const struct bkt_type *t, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    return bkt_convert_type(t, &id, err);
+}
+
+static hid_t class_of(const struct bkt_h5plist *l)
+{
+    if (l->cls == BKT_H5_DATASET_LIST)
+        return H5P_DATASET_CREATE;
+    if (l->cls == BKT_H5_DATATYPE_LIST)
+        return H5P_DATATYPE_CREATE;
+    return l->cls == BKT_H5_FILE_LIST ? H5P_FILE_CREATE : H5P_GROUP_CREATE;
+}
+
+static int check_list(const struct bkt_object *o, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    bool found;
+    BKT_PASS(bkt_h5plist_of(o, &l, &found, err));
+    if (!found)
+        return BKT_OK;
+    return bkt_rebuild_plist(&l, class_of(&l), &id, err);
+}
+
+int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *err)
+{
+    const struct bkt_type *own = o->kind == BKT_DATASET ? o->dset.type : o->kind == BKT_DATATYPE ? o->type : NULL;
+    if (own)
+        BKT_TRY(err, check_type(own, err), "type");
+    for (size_t i = 0; i < o->attrs.n; i++)
+        BKT_TRY(err, check_type(o->attrs.v[i].type, err), "attribute %s", o->attrs.v[i].name);
+    return check_list(o, err);
+}
