@@ -55,7 +55,9 @@
       "connections to one server at most; 64 at first, 128 for metadata and uploaded chunks, more where that is seen to help") \
     X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
       "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
-    X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 16")          \
+    X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 64")          \
+    X(UINT, io_threads, SAME, "H5BUCKET_IO_THREADS", "0", 0, 16,                                                          \
+      "threads that talk to servers; 0: one for every four processors, at most 16")                                   \
     X(UINT, retries, SAME, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
     X(UINT, deadline_ms, SAME, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
       "time for one request with all its retries, ms; and 1 s more for each 4 KiB that have moved")                       \

@@ -1,8 +1,9 @@
-/* The I/O thread: one libcurl multi handle that drives every HTTP exchange of the process.
+/* The I/O threads: each has a libcurl multi handle, and all together drive every HTTP exchange of the process.
  *
- * A struct bkt_xfer is one exchange (one attempt of a request).  Its callbacks run on the I/O thread and must
- * not block.  Exchanges with one origin share a bounded set of kept connections: at most net->connections
- * are under way, the others queue here, first in first out.  The thread starts with the first exchange. */
+ * A struct bkt_xfer is one exchange (one attempt of a request).  Its callbacks run on one I/O thread, the same for all of
+ * them, and must not block.  Exchanges with one origin share a bounded set of kept connections: at most net->connections
+ * are under way on all threads, the others queue here, first in first out.  An exchange goes where a connection is idle, else
+ * to the thread that has the fewest.  A thread starts with its first exchange. */
 #ifndef BKT_ENGINE_H
 #define BKT_ENGINE_H
 
@@ -27,6 +28,7 @@ struct bkt_net {
     char    *origin; /* what shares connections, e.g. "https://host:443" */
     char    *ca_bundle;
     unsigned connections, hedge;
+    unsigned io_threads; /* that exchanges with it are spread over */
     struct bkt_pace *pace;
     uint64_t connect_ms, stall_ms;
 };
@@ -83,6 +85,8 @@ struct bkt_xfer {
     bool             decided;
     struct bkt_xfer *next_decided;
     struct host     *host;
+    struct engine   *engine;   /* whose thread has it; set with `assigned` */
+    bool             assigned;
     struct bkt_xfer *next, *prev;
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;
     uint64_t         upload_ms, sent_ms; /* libcurl took the first bytes of what is sent, and the last; 0: not yet */
@@ -107,13 +111,13 @@ size_t bkt_engine_most_sockets(void);
 /** Milliseconds on a monotonic clock, never 0. */
 uint64_t bkt_engine_now(void);
 
-/** End the thread and its connections. Exchanges still queued end as BKT_WIRE_FATAL. */
+/** End the threads and their connections. Exchanges still queued end as BKT_WIRE_FATAL. */
 void bkt_engine_shutdown(void);
 
 /** libcurl's process-wide start, once; for others who use libcurl. */
 void bkt_engine_curl_init(void);
 
-/** For bkt_fork_*: the engine's locks are held over fork(), and the child begins without thread and connections. */
+/** For bkt_fork_*: the engine's locks are held over fork(), and the child begins without threads and connections. */
 void bkt_engine_before_fork(void);
 void bkt_engine_after_fork_parent(void);
 void bkt_engine_after_fork_child(void);

@@ -30,8 +30,8 @@ static void decide(struct bkt_leg *leg)
         x->easy = leg->easy;
     }
     x->decided              = true;
-    x->next_decided         = x->host->engine->decided;
-    x->host->engine->decided = x;
+    x->next_decided         = x->engine->decided;
+    x->engine->decided      = x;
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
@@ -87,7 +87,7 @@ static size_t on_upload(char *p, size_t size, size_t n, void *arg)
     if (k)
         memcpy(p, (const char *)x->put + x->put_at, k);
     x->put_at += k;
-    x->host->engine->more = x->put_at < x->put_len;
+    x->engine->more = x->put_at < x->put_len;
     if (!x->upload_ms)
         x->upload_ms = x->last_ms;
     if (!x->sent_ms && x->put_at == x->put_len)
@@ -112,19 +112,22 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
 {
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     (void)purpose;
-    x->host->known = true;
+    atomic_store(&x->host->known, true);
     x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-    if (fd >= 0)
+    if (fd >= 0) {
         bkt_engine_track(fd, true);
-    else
+        atomic_fetch_add(&x->host->at[x->engine->index].kept, 1);
+    } else {
         x->no_file = errno == EMFILE || errno == ENFILE;
+    }
     return fd;
 }
 
 static int on_close_socket(void *arg, curl_socket_t fd)
 {
-    (void)arg; /* its exchange is long gone */
+    _Atomic unsigned *kept = arg; /* its exchange is long gone */
+    atomic_fetch_sub(kept, 1);
     bkt_engine_track(fd, false);
     return close(fd);
 }
@@ -135,7 +138,7 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
     (void)ip, (void)local, (void)port, (void)local_port;
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     x->last_ms         = bkt_engine_now();
-    x->host->known     = true; /* what waits for the first look-up needn't wait for its answer too */
+    atomic_store(&x->host->known, true); /* what waits for the first look-up needn't wait for its answer too */
     return CURL_PREREQFUNC_OK;
 }
 #endif
@@ -212,7 +215,7 @@ bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
 #define SET(option, value) ok = curl_easy_setopt(h, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY && ok
     SET(URL, x->url);
     SET(PRIVATE, leg);
-    SET(SHARE, e->share);
+    SET(SHARE, e->all->share);
     SET(NOSIGNAL, 1L);
     SET(ERRORBUFFER, leg == x->legs ? x->why : NULL);
     SET(HTTPHEADER, x->headers);
@@ -230,6 +233,7 @@ bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
     SET(OPENSOCKETFUNCTION, on_open_socket);
     SET(OPENSOCKETDATA, leg);
     SET(CLOSESOCKETFUNCTION, on_close_socket);
+    SET(CLOSESOCKETDATA, &x->host->at[e->index].kept);
 #if LIBCURL_VERSION_NUM >= 0x075000
     SET(PREREQFUNCTION, on_connected);
     SET(PREREQDATA, leg);

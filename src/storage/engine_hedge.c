@@ -1,6 +1,6 @@
 /* A late exchange is sent a second time; the first leg that answers is the exchange from then on, so that only one body is
  * ever received.  Of one whose body gets stuck or crawls the rest is asked for again, over another connection.  engine_pace.c
- * says which is late, or slow.  See engine_impl.h; all of it runs on the I/O thread. */
+ * says which is late, or slow.  See engine_impl.h; all of it runs on the exchange's I/O thread. */
 #include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
@@ -8,13 +8,15 @@
 
 static void hedge(struct engine *e, struct bkt_xfer *x)
 {
-    CURL *easy = curl_easy_init();
-    if (!easy)
+    if (!bkt_pace_spend(x->host, x, true))
         return;
+    CURL *easy = curl_easy_init();
+    if (!easy) {
+        bkt_pace_untwin(x->host);
+        return;
+    }
     bkt_trace(BKT_TRACE_HTTP, "%s %s: no answer for %llu ms, sent again", x->method, x->host->origin,
               (unsigned long long)(e->now - x->begun_ms));
-    x->host->tokens -= 1;
-    x->host->twins++;
     x->twin    = easy;
     x->legs[1] = (struct bkt_leg){x, easy};
     bkt_stats_add(BKT_STAT(hedges), 1);
@@ -24,18 +26,30 @@ static void hedge(struct engine *e, struct bkt_xfer *x)
 
 static void resume(struct engine *e, struct bkt_xfer *x)
 {
+    if (!bkt_pace_spend(x->host, x, false))
+        return;
     bkt_trace(BKT_TRACE_HTTP, "%s %s: %llu bytes in %llu ms, the rest is asked for again", x->method, x->host->origin,
               (unsigned long long)x->body_bytes, (unsigned long long)(e->now - x->first_ms));
-    x->host->tokens -= 1;
     x->resumed = true;
     bkt_stats_add(BKT_STAT(hedges), 1);
     bkt_engine_end(e, x, BKT_WIRE_SLOW);
 }
 
+/* When something may be late next; UINT64_MAX: no need to look. */
+static uint64_t look_at(const struct engine *e)
+{
+    uint64_t at = UINT64_MAX;
+    for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next)
+        at = bkt_min_u64(at, bkt_pace_look_at(h, e->now));
+    return at;
+}
+
 void bkt_hedge_late(struct engine *e)
 {
-    if (e->hedge_at != UINT64_MAX && e->hedge_at > e->now)
+    if (!e->active || (e->hedge_at != UINT64_MAX && e->hedge_at > e->now))
         return;
+    if (e->hedge_at == UINT64_MAX && (e->hedge_at = look_at(e)) == UINT64_MAX)
+        return; /* nothing is known of how long answers take, or nothing may be spent */
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
         if (bkt_pace_is_late(x->host, x, e->now))
@@ -43,9 +57,7 @@ void bkt_hedge_late(struct engine *e)
         else if (bkt_pace_is_slow(x->host, x, e->now) && x->can_resume(x))
             resume(e, x);
     }
-    e->hedge_at = UINT64_MAX;
-    for (const struct host *h = e->hosts; h; h = h->next)
-        e->hedge_at = bkt_min_u64(e->hedge_at, bkt_pace_look_at(h, e->now));
+    e->hedge_at = look_at(e);
 }
 
 void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
@@ -59,7 +71,7 @@ void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
         *at = x->next_decided;
     (void)curl_multi_remove_handle(e->multi, x->twin);
     curl_easy_cleanup(x->twin);
-    x->host->twins--;
+    bkt_pace_untwin(x->host);
     x->twin    = NULL;
     x->decided = false;
 }

@@ -49,6 +49,7 @@
 
 void bkt_pace_init(struct host *h)
 {
+    (void)pthread_mutex_init(&h->lock, NULL);
     h->limit = START_CONNECTIONS;
     h->most  = UINT_MAX / 2;
 }
@@ -101,14 +102,16 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     if (x->first_ms)
         return;
     x->first_ms  = bkt_engine_now();
-    h->answered  = true;
     uint64_t took = x->first_ms - bkt_min_u64(x->begun_ms, x->first_ms);
+    atomic_store(&h->answered, true);
     if (!x->waiting)
         return;
     x->waiting = false;
+    (void)pthread_mutex_lock(&h->lock);
     h->waiting--;
-    h->gets.first_ms                                = smooth(h->gets.first_ms, (double)took);
+    h->gets.first_ms = smooth(h->gets.first_ms, (double)took);
     note(h->samples, &h->n_samples, took + SLACK_MS / 2, LATE_HALVES, &h->late_ms);
+    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* More connections did not help. */
@@ -168,7 +171,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
     adapt(h, &h->gets);
 }
 
-void bkt_pace_end(struct host *h, struct bkt_xfer *x)
+static void ended(struct host *h, struct bkt_xfer *x)
 {
     h->reading -= !x->put_len;
     h->waiting -= x->waiting;
@@ -182,6 +185,13 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
         received(h, x);
     else if (strcmp(x->method, "PUT") == 0) /* a POST takes as long as the server works on it: 250 objects deleted, parts joined */
         sent(h, x);
+}
+
+void bkt_pace_end(struct host *h, struct bkt_xfer *x)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    ended(h, x);
+    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* Connections for such a request. */
@@ -216,21 +226,23 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
     x->waiting    = !x->put_len;
     if (x->put_len)
         return;
+    (void)pthread_mutex_lock(&h->lock);
     h->reading++;
     h->waiting++;
     h->tokens += (double)x->net->hedge / 100;
     if (h->tokens > MAX_TOKENS)
         h->tokens = MAX_TOKENS;
+    (void)pthread_mutex_unlock(&h->lock);
 }
 
-bool bkt_pace_is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
     return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && h->active + h->twins < x->net->connections &&
            strcmp(x->method, "GET") == 0 && x->waiting && now >= x->begun_ms + h->late_ms;
 }
 
 /* Its body gets stuck, or crawls: what is left would come sooner if it were asked for anew. */
-bool bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
     curl_off_t all = -1;
     if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len || !x->first_ms ||
@@ -245,11 +257,47 @@ bool bkt_pace_is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t n
     return took > limit && (stuck || to_come > (double)limit);
 }
 
+bool bkt_pace_is_late(struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool late = is_late(h, x, now);
+    (void)pthread_mutex_unlock(&h->lock);
+    return late;
+}
+
+bool bkt_pace_is_slow(struct host *h, const struct bkt_xfer *x, uint64_t now)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool slow = is_slow(h, x, now);
+    (void)pthread_mutex_unlock(&h->lock);
+    return slow;
+}
+
+bool bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    bool may = h->tokens >= 1 && (!twin || h->active + h->twins < x->net->connections);
+    if (may) {
+        h->tokens -= 1;
+        h->twins += twin;
+    }
+    (void)pthread_mutex_unlock(&h->lock);
+    return may;
+}
+
+void bkt_pace_untwin(struct host *h)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    h->twins--;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
 /* When to look next, from now on; UINT64_MAX: no need to.  What is late is noticed an eighth of late_ms later at most, or 5 ms:
  * late_same takes 0.50 s with 1, 5 and 20. */
-uint64_t bkt_pace_look_at(const struct host *h, uint64_t now)
+uint64_t bkt_pace_look_at(struct host *h, uint64_t now)
 {
-    if (!h->late_ms || !h->reading || h->tokens < 1)
-        return UINT64_MAX;
-    return now + bkt_max_u64(5, h->late_ms / 8);
+    (void)pthread_mutex_lock(&h->lock);
+    uint64_t at = !h->late_ms || !h->reading || h->tokens < 1 ? UINT64_MAX : now + bkt_max_u64(5, h->late_ms / 8);
+    (void)pthread_mutex_unlock(&h->lock);
+    return at;
 }

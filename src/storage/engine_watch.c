@@ -29,7 +29,7 @@ void bkt_engine_moved(struct bkt_xfer *x)
     uint64_t moved = n - bkt_min_u64(n, queued(x->fd));
     if (moved > x->moved) {
         x->moved   = moved;
-        x->last_ms = bkt_max_u64(x->last_ms, x->host->engine->now);
+        x->last_ms = bkt_max_u64(x->last_ms, x->engine->now);
     }
 }
 

@@ -1,4 +1,4 @@
-/* See http.h.  Everything but bkt_http_start() and bkt_http_submit() runs on the I/O thread. */
+/* See http.h.  Everything but bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request on one at a time. */
 #include "http.h"
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 
 struct bkt_s3_auth {
     struct bkt_cred    *cred; /* NULL: anonymous */
-    struct bkt_sign_key key;  /* the I/O thread's */
+    struct bkt_sign_key key;  /* under bkt_state_lock() */
     atomic_long         skew; /* the server's clock less ours, seconds; 0 until a server complained */
 };
 
@@ -48,6 +48,21 @@ static void ready(void *arg, int rc, const struct bkt_err *err)
         bkt_http_submit(op);
 }
 
+/* With the signing key that another request left, which several threads use. */
+static int sign(struct bkt_s3_auth *a, const struct bkt_sign_input *in, struct bkt_sign_output *out, struct bkt_err *err)
+{
+    struct bkt_sign_key key;
+    bkt_state_lock();
+    key = a->key;
+    bkt_state_unlock();
+    int rc = bkt_sign(in, &key, out, err);
+    bkt_state_lock();
+    a->key = key;
+    bkt_state_unlock();
+    bkt_sign_key_wipe(&key);
+    return rc;
+}
+
 static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t,
                      const struct bkt_creds *creds, const struct bkt_sign_pair *extra, size_t n_extra)
 {
@@ -63,7 +78,7 @@ static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
                                     .region       = t->region,
                                     .service      = "s3",
                                     .creds        = creds};
-    int rc = bkt_sign(&in, &a->key, &out, bkt_req_err(op->req));
+    int rc = sign(a, &in, &out, bkt_req_err(op->req));
     if (rc == BKT_OK && (bkt_http_header(op, "x-amz-date", out.amz_date) < 0 ||
                          bkt_http_header(op, "x-amz-content-sha256", out.content_sha256) < 0 ||
                          bkt_http_header(op, "Authorization", bkt_buf_str(&out.authorization)) < 0 ||

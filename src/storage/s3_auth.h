@@ -19,7 +19,7 @@ struct bkt_s3_target {
     const char *put_id; /* sent as BKT_PUT_ID_HEADER; NULL: none */
 };
 /** Add the headers; BKT_HTTP_LATER when credentials are not there yet: the op is submitted again when they are.
- *  I/O thread only. */
+ *  I/O threads only. */
 int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t);
 
 /** The server refused with @p code (S3's error code, "" unknown): true if it was for our clock, which is the server's from now on. */

@@ -1,0 +1,158 @@
+/* What waits for a connection to a server, and which thread gets it.  See engine_impl.h. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine_impl.h"
+#include "num.h"
+#include "tls.h"
+
+/* Handshakes without a session at first.  What opens a domain asks for no more at once; each takes 1 ms of
+ * either side's processor. */
+#define FIRST_TLS 8
+
+struct host *bkt_host_of(struct engines *all, const struct bkt_net *net)
+{
+    for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
+        if (strcmp(h->origin, net->origin) == 0)
+            return h;
+    struct host *made = calloc(1, sizeof *made), *h;
+    if (!made || !(made->origin = strdup(net->origin))) {
+        free(made);
+        return NULL;
+    }
+    made->all = all;
+    bkt_pace_init(made);
+    (void)pthread_mutex_lock(&all->lock);
+    for (h = atomic_load(&all->hosts); h && strcmp(h->origin, net->origin) != 0; h = h->next)
+        continue;
+    if (!h) {
+        made->next = atomic_load(&all->hosts);
+        atomic_store(&all->hosts, made);
+    }
+    (void)pthread_mutex_unlock(&all->lock);
+    if (!h)
+        return made;
+    (void)pthread_mutex_destroy(&made->lock); /* another thread was first */
+    free(made->origin);
+    free(made);
+    return h;
+}
+
+void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
+{
+    x->assigned = false;
+    (void)pthread_mutex_lock(&h->lock);
+    x->next = x->first_in_line ? h->head : NULL;
+    if (!h->head)
+        h->head = h->tail = x;
+    else if (x->first_in_line)
+        h->head = x;
+    else
+        h->tail = h->tail->next = x;
+    atomic_store(&h->queued, true);
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+/* Until a server's name was looked up one exchange goes first, and until it has answered once few go over
+ * TLS: then all others resume a session of theirs. */
+static bool may_begin(struct host *h, const struct bkt_xfer *x)
+{
+    bool known = atomic_load(&h->known);
+    unsigned first = !known                                                      ? 1
+                     : atomic_load(&h->answered) || !bkt_tls_is_https(h->origin) ? UINT_MAX
+                                                                                 : FIRST_TLS;
+    return h->active < first && (!known || bkt_pace_may_begin(h, x));
+}
+
+/* A thread with an idle connection before one without; then the one that has the least to do, this one first.
+ */
+static unsigned choose(const struct host *h, const struct bkt_xfer *x)
+{
+    const struct engine *self = bkt_engine_current();
+    unsigned n = x->net->io_threads, best = 0, least = UINT_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        bool idle = atomic_load(&h->at[i].kept) > h->at[i].active;
+        unsigned cost = 2 * h->at[i].active + (self && self->all == h->all && self->index == i ? 0 : 1) +
+                        (idle ? 0 : UINT_MAX / 2);
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The first one that may begin, given to a thread; NULL: none.  Host locked. */
+static struct bkt_xfer *take(struct host *h)
+{
+    struct bkt_xfer *x = h->head;
+    if (!x || !may_begin(h, x))
+        return NULL;
+    if (!(h->head = x->next))
+        h->tail = NULL;
+    unsigned i = choose(h, x);
+    x->engine = &h->all->at[i];
+    x->assigned = true;
+    h->active++;
+    h->at[i].active++;
+    return x;
+}
+
+void bkt_host_dispatch(struct host *h)
+{
+    struct bkt_xfer *given = NULL, **end = &given, *next;
+    (void)pthread_mutex_lock(&h->lock);
+    for (struct bkt_xfer *x; (x = take(h)); end = &x->next)
+        *end = x;
+    *end = NULL;
+    atomic_store(&h->queued, h->head != NULL);
+    (void)pthread_mutex_unlock(&h->lock);
+    for (struct bkt_xfer *x = given; x; x = next) {
+        next = x->next;
+        if (bkt_engine_hand_over(x->engine, x))
+            continue;
+        bkt_host_release(h, x->engine);
+        bkt_engine_fail(x, "the I/O thread cannot be started");
+    }
+}
+
+void bkt_host_release(struct host *h, const struct engine *e)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    h->active--;
+    h->at[e->index].active--;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+struct bkt_xfer *bkt_host_cancelled(struct host *h)
+{
+    struct bkt_xfer *gone = NULL, **end = &gone;
+    (void)pthread_mutex_lock(&h->lock);
+    h->tail = NULL;
+    for (struct bkt_xfer **at = &h->head; *at;) {
+        struct bkt_xfer *x = *at;
+        if (!x->cancel || !atomic_load(x->cancel)) {
+            h->tail = x;
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        *end = x;
+        end = &x->next;
+    }
+    *end = NULL;
+    atomic_store(&h->queued, h->head != NULL);
+    (void)pthread_mutex_unlock(&h->lock);
+    return gone;
+}
+
+struct bkt_xfer *bkt_host_empty(struct host *h)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    struct bkt_xfer *x = h->head;
+    h->head = h->tail = NULL;
+    atomic_store(&h->queued, false);
+    (void)pthread_mutex_unlock(&h->lock);
+    return x;
+}
