@@ -4,24 +4,44 @@
 #include "thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Each worker has a queue with a lock of its own, and takes from the others' when that is empty.  Who adds a
+ * job counts it first and then looks for somebody to wake; a worker says that it is idle first, and then
+ * looks at the count once more.  So one of the two sees the other. */
 #define MAX_THREADS 256
-#define PILE        16 /* small jobs, of 20 us: what waking another thread costs is little beside these; with 2 or 128 no difference */
+#define PILE                                                                                                 \
+    16 /* small jobs, of 20 us: what waking another thread costs is little beside these; with 2 or 128 no    \
+          difference */
+#define WORD 64
 
-static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
-static pthread_cond_t  wakeup = PTHREAD_COND_INITIALIZER;
-static struct bkt_jobs queue;
-static pthread_t       threads[MAX_THREADS];
-static size_t          n_threads, want_threads, n_idle, n_queued, n_cores;
-static bool            stopping, fork_hooked;
-static bool            called;  /* a thread was woken for small jobs and hasn't come yet */
-static size_t          n_small; /* threads that run a small job, and look for the next one after it */
-static _Thread_local bool is_worker;
+struct worker {
+    pthread_mutex_t lock; /* guards what follows, but for what is atomic */
+    pthread_cond_t wakeup;
+    struct bkt_jobs queue;
+    _Atomic size_t n; /* in the queue */
+    bool woken;
+    pthread_t thread;
+} __attribute__((aligned(64)));
 
-bool bkt_pool_is_worker(void) { return is_worker; }
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending threads */
+static struct worker workers[MAX_THREADS];
+static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each that waits, or is about to */
+static _Atomic size_t n_threads, want_threads, n_idle, n_queued, n_cores;
+static atomic_bool stopping;
+static bool ready, fork_hooked;
+static atomic_bool called;     /* a thread was woken for small jobs and hasn't come yet */
+static _Atomic size_t n_small; /* threads that run a small job, and look for the next one after it */
+static _Thread_local struct worker *self;
+
+bool bkt_pool_is_worker(void)
+{
+    return self != NULL;
+}
 
 void bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job)
 {
@@ -41,67 +61,176 @@ struct bkt_job *bkt_jobs_take(struct bkt_jobs *l)
     return job;
 }
 
-static struct bkt_job *take(void)
+/* ---- queues ---- */
+
+static void put(struct worker *w, struct bkt_job *job)
 {
-    struct bkt_job *job = bkt_jobs_take(&queue);
-    n_queued -= job != NULL;
+    atomic_fetch_add(&n_queued, 1);
+    (void)pthread_mutex_lock(&w->lock);
+    bkt_jobs_add(&w->queue, job);
+    atomic_fetch_add(&w->n, 1);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static struct bkt_job *take_from(struct worker *w)
+{
+    if (!atomic_load(&w->n))
+        return NULL;
+    (void)pthread_mutex_lock(&w->lock);
+    struct bkt_job *job = bkt_jobs_take(&w->queue);
+    if (job)
+        atomic_fetch_sub(&w->n, 1);
+    (void)pthread_mutex_unlock(&w->lock);
+    if (job)
+        atomic_fetch_sub(&n_queued, 1);
     return job;
+}
+
+/* From one's own queue, else from the others' in turn, from @p first on. */
+static struct bkt_job *take(size_t first)
+{
+    size_t n = atomic_load(&n_threads);
+    struct bkt_job *job = NULL;
+    for (size_t i = 0; i < n && !job && atomic_load(&n_queued); i++)
+        job = take_from(&workers[(first + i) % n]);
+    return job;
+}
+
+/* Every thread begins with another worker. */
+static size_t next_worker(void)
+{
+    static _Atomic size_t begun;
+    static _Thread_local size_t at;
+    if (!at)
+        at = 1 + atomic_fetch_add(&begun, 1);
+    return at++;
+}
+
+/* ---- waking ---- */
+
+/* One that waits: it is the caller's to wake.  NULL: none does. */
+static struct worker *claim_idle(void)
+{
+    for (size_t i = 0; i < MAX_THREADS / WORD; i++)
+        for (uint64_t bits; (bits = atomic_load(&idle[i]));) {
+            uint64_t one = bits & -bits;
+            if (atomic_fetch_and(&idle[i], ~one) & one)
+                return &workers[i * WORD + (size_t)__builtin_ctzll(one)];
+        }
+    return NULL;
+}
+
+static void wake(struct worker *w)
+{
+    if (!w)
+        return;
+    (void)pthread_mutex_lock(&w->lock);
+    w->woken = true;
+    (void)pthread_cond_signal(&w->wakeup);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void wait_for_work(struct worker *w)
+{
+    size_t i = (size_t)(w - workers);
+    uint64_t bit = UINT64_C(1) << i % WORD;
+    atomic_fetch_or(&idle[i / WORD], bit);
+    atomic_fetch_add(&n_idle, 1);
+    bool mine =
+        (atomic_load(&n_queued) || atomic_load(&stopping)) && atomic_fetch_and(&idle[i / WORD], ~bit) & bit;
+    if (!mine) { /* there is nothing to do, or somebody is just about to wake it */
+        (void)pthread_mutex_lock(&w->lock);
+        while (!w->woken)
+            (void)pthread_cond_wait(&w->wakeup, &w->lock);
+        w->woken = false;
+        (void)pthread_mutex_unlock(&w->lock);
+    }
+    atomic_fetch_sub(&n_idle, 1);
+}
+
+static void run(struct bkt_job *job)
+{
+    bool small = job->small; /* the job may be gone when it has run */
+    if (small)
+        atomic_fetch_add(&n_small, 1);
+    else if (atomic_load(&n_queued)) /* small ones that were left to this thread */
+        wake(claim_idle());
+    job->run(job);
+    if (small)
+        atomic_fetch_sub(&n_small, 1);
 }
 
 static void *worker(void *arg)
 {
-    (void)arg;
-    is_worker = true;
-    (void)pthread_mutex_lock(&lock);
+    struct worker *w = arg;
+    self = w;
     for (;;) {
-        struct bkt_job *job = take();
-        called              = false;
-        if (job) {
-            bool small = job->small; /* the job may be gone when it has run */
-            n_small += small;
-            if (n_queued && !small) /* small ones that were left to this thread */
-                (void)pthread_cond_signal(&wakeup);
-            (void)pthread_mutex_unlock(&lock);
-            job->run(job);
-            (void)pthread_mutex_lock(&lock);
-            n_small -= small;
-        } else if (stopping) {
+        atomic_store(&called, false);
+        struct bkt_job *job = take((size_t)(w - workers));
+        if (job)
+            run(job);
+        else if (atomic_load(&stopping))
             break;
-        } else {
-            n_idle++;
-            (void)pthread_cond_wait(&wakeup, &lock);
-            n_idle--;
-        }
+        else
+            wait_for_work(w);
     }
-    (void)pthread_mutex_unlock(&lock);
     return NULL;
 }
 
+/* ---- threads ---- */
+
+static void reset(void)
+{
+    for (size_t i = 0; i < MAX_THREADS; i++) {
+        workers[i].queue = (struct bkt_jobs){NULL, NULL};
+        workers[i].woken = false;
+        atomic_store(&workers[i].n, 0);
+        (void)pthread_mutex_init(&workers[i].lock, NULL);
+        (void)pthread_cond_init(&workers[i].wakeup, NULL);
+    }
+    for (size_t i = 0; i < MAX_THREADS / WORD; i++)
+        atomic_store(&idle[i], 0);
+    atomic_store(&n_threads, 0);
+    atomic_store(&n_idle, 0);
+    atomic_store(&n_queued, 0);
+    atomic_store(&n_small, 0);
+    atomic_store(&called, false);
+    atomic_store(&stopping, false);
+}
+
 /* A forked child has none of the parent's threads; what was queued belongs to the parent. */
-static void before_fork(void) { (void)pthread_mutex_lock(&lock); }
-static void after_fork_parent(void) { (void)pthread_mutex_unlock(&lock); }
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+static void after_fork_parent(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}
 static void after_fork_child(void)
 {
-    queue     = (struct bkt_jobs){NULL, NULL};
-    n_threads = n_idle = n_queued = n_small = 0;
-    stopping = called = false;
-    lock               = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    wakeup             = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    reset();
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static size_t target(void)
 {
-    if (want_threads)
-        return want_threads < MAX_THREADS ? want_threads : MAX_THREADS;
-    if (!n_cores) { /* reads a file, each time */
-        long n  = sysconf(_SC_NPROCESSORS_ONLN);
-        n_cores = n < 1 ? 1 : n > 16 ? 16 : (size_t)n;
+    size_t want = atomic_load(&want_threads), cores = atomic_load(&n_cores);
+    if (want)
+        return want < MAX_THREADS ? want : MAX_THREADS;
+    if (!cores) { /* reads a file, each time */
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        cores = n < 1 ? 1 : n > 64 ? 64 : (size_t)n;
+        atomic_store(&n_cores, cores);
     }
-    return n_cores;
+    return cores;
 }
 
 static void hook(void) /* lock held */
 {
+    if (!ready)
+        reset();
+    ready = true;
     if (!fork_hooked)
         fork_hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
 }
@@ -113,75 +242,96 @@ void bkt_pool_hook_fork(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* Called with the lock held.  Threads start one by one as work queues up. */
+/* Threads start one by one as work queues up. */
 static void start_thread(void)
 {
+    (void)pthread_mutex_lock(&lock);
     hook();
-    if (bkt_thread_start(&threads[n_threads], worker, NULL) == 0)
-        n_threads++;
+    size_t n = atomic_load(&n_threads);
+    if (n < target() && !atomic_load(&stopping) &&
+        bkt_thread_start(&workers[n].thread, worker, &workers[n]) == 0)
+        atomic_store(&n_threads, n + 1);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 void bkt_pool_size(size_t n)
 {
-    (void)pthread_mutex_lock(&lock);
-    want_threads = n;
-    (void)pthread_mutex_unlock(&lock);
+    atomic_store(&want_threads, n);
 }
 
 size_t bkt_pool_threads(void)
 {
-    (void)pthread_mutex_lock(&lock);
-    size_t n = target();
-    (void)pthread_mutex_unlock(&lock);
-    return n;
+    return target();
+}
+
+/* Who is idle has been woken for those that wait. */
+static bool needs_thread(void)
+{
+    return atomic_load(&n_idle) <= atomic_load(&n_queued) && atomic_load(&n_threads) < target() &&
+           !atomic_load(&stopping);
+}
+
+static bool needs_waking(bool small)
+{
+    return !small || (!atomic_load(&called) && !atomic_load(&n_small)) || atomic_load(&n_queued) > PILE;
 }
 
 static void submit(struct bkt_job *job, bool small)
 {
-    (void)pthread_mutex_lock(&lock);
-    bool wake = !small || (!called && !n_small) || n_queued >= PILE;
-    if (wake && n_idle <= n_queued && n_threads < target() && !stopping) /* who is idle has been woken for those that wait */
+    if ((!small || needs_waking(true)) && needs_thread())
         start_thread();
-    if (!n_threads || stopping) {
-        (void)pthread_mutex_unlock(&lock);
+    size_t n = atomic_load(&n_threads);
+    if (!n || atomic_load(&stopping)) {
         job->run(job);
         return;
     }
     job->small = small;
-    bkt_jobs_add(&queue, job);
-    n_queued++;
-    called |= small;
-    if (wake)
-        (void)pthread_cond_signal(&wakeup);
-    (void)pthread_mutex_unlock(&lock);
+    struct worker *w = small ? NULL : claim_idle(); /* its own queue is where it looks first */
+    put(w ? w : self ? self : &workers[next_worker() % n], job);
+    if (small && needs_waking(true)) {
+        atomic_store(&called, true);
+        w = claim_idle();
+    } else if (!small && !w) {
+        w = claim_idle(); /* it became idle meanwhile */
+    }
+    wake(w);
+    while (atomic_load(&stopping) && bkt_pool_help()) /* the threads may be gone */
+        continue;
 }
 
-void bkt_pool_submit(struct bkt_job *job) { submit(job, false); }
-void bkt_pool_submit_small(struct bkt_job *job) { submit(job, true); }
+void bkt_pool_submit(struct bkt_job *job)
+{
+    submit(job, false);
+}
+void bkt_pool_submit_small(struct bkt_job *job)
+{
+    submit(job, true);
+}
 
 int bkt_pool_help(void)
 {
-    (void)pthread_mutex_lock(&lock);
-    struct bkt_job *job = take();
-    (void)pthread_mutex_unlock(&lock);
-    if (!job)
-        return 0;
-    job->run(job);
-    return 1;
+    struct bkt_job *job =
+        atomic_load(&n_queued) ? take(self ? (size_t)(self - workers) : next_worker()) : NULL;
+    if (job)
+        job->run(job);
+    return job != NULL;
 }
 
 void bkt_pool_shutdown(void)
 {
     (void)pthread_mutex_lock(&lock);
-    stopping = true;
-    (void)pthread_cond_broadcast(&wakeup);
-    size_t n = n_threads;
+    atomic_store(&stopping, true);
+    size_t n = atomic_load(&n_threads);
     (void)pthread_mutex_unlock(&lock);
+    for (struct worker *w; (w = claim_idle());)
+        wake(w);
     for (size_t i = 0; i < n; i++)
-        (void)pthread_join(threads[i], NULL);
+        (void)pthread_join(workers[i].thread, NULL);
+    while (bkt_pool_help())
+        continue;
     (void)pthread_mutex_lock(&lock);
-    n_threads = 0;
-    stopping  = false;
+    if (ready)
+        reset();
     (void)pthread_mutex_unlock(&lock);
     bkt_scratch_shutdown();
 }

@@ -22,13 +22,13 @@ struct bkt_jobs {
 void            bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job);
 struct bkt_job *bkt_jobs_take(struct bkt_jobs *l); /* NULL: there is none */
 
-/** How many threads the pool gets when it starts; 0: one per processor, at most 16. */
+/** How many threads the pool gets when it starts; 0: one per processor, at most 64. */
 void bkt_pool_size(size_t n_threads);
 
 /** How many threads it has or will have. */
 size_t bkt_pool_threads(void);
 
-/** Queue a job, first in first out.  When no thread can be started the job is run at once, by the caller. */
+/** Queue a job; jobs begin about in the order they came in.  When no thread can be started the job is run at once, by the caller. */
 void bkt_pool_submit(struct bkt_job *job);
 
 /** The same for one of many that take some 10 us each, less than waking a thread for it: one thread is woken for all, and more only

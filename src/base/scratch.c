@@ -1,65 +1,100 @@
 #include "scratch.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "forkguard.h"
 #include "huge.h"
 
-/* 140 MiB of shuffle+deflate read at 30 ms: no difference beyond the runs' own between 4, 32 and 512 KiB for KEEP_MIN, 64 KiB, 256 KiB
- * and 2 MiB for CUT_MIN, 4, 8 and 32 MiB for REGION. */
-#define KEEP_MIN   (32u << 10) /* less is malloc's own business */
-#define KEEP_BYTES (16u << 20) /* 48 MiB are no faster, and a program that reads in steps has 40 MiB more in memory */
-#define KEEP_N     64 /* as many as one search looks at */
-#define HEAD       64 /* keeps the caller's part aligned to a cache line */
-#define PAGE       ((size_t)4096)
-#define CUT_MIN    (256u << 10) /* less than a huge page, and at least this: cut from a region */
-#define REGION     ((size_t)8 << 20)
+/* 140 MiB of shuffle+deflate read at 30 ms: no difference beyond the runs' own between 4, 32 and 512 KiB for
+ * KEEP_MIN, 64 KiB, 256 KiB and 2 MiB for CUT_MIN, 4, 8 and 32 MiB for REGION. */
+#define KEEP_MIN (32u << 10) /* less is malloc's own business */
+#define KEEP_BYTES                                                                                           \
+    (16u << 20)    /* 48 MiB are no faster, and a program that reads in steps has 40 MiB more in memory */
+#define KEEP_N  64 /* as many as one search looks at */
+#define SHELVES 16
+#define HEAD    64 /* keeps the caller's part aligned to a cache line */
+#define PAGE    ((size_t)4096)
+#define CUT_MIN (256u << 10) /* less than a huge page, and at least this: cut from a region */
+#define REGION  ((size_t)8 << 20)
 
-/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  It goes when its last block does. */
+/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  It goes when its last
+ * block does. */
 struct region {
     size_t size, used; /* bytes */
     size_t refs;       /* blocks, and being the one that blocks are cut from */
-    char  *data;
+    char *data;
 };
 
 union head {
     struct {
-        size_t         size; /* of the caller's part */
-        struct region *in;   /* NULL: memory of its own */
+        size_t size;       /* of the caller's part */
+        struct region *in; /* NULL: memory of its own */
+        struct shelf
+            *of; /* where it goes back to: another thread may give it, who decodes what this one received */
     };
     char room[HEAD];
 };
 
-static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static struct region       *open_region;
-static union head          *kept[KEEP_N];
-static size_t               n_kept, kept_bytes;
-static struct bkt_forkguard guard;
-static pthread_once_t       guarded = PTHREAD_ONCE_INIT;
+/* One for every four processors, as there are I/O threads, each with its own part of KEEP_BYTES: threads that
+ * decode side by side meet at one of few. */
+static struct shelf {
+    pthread_mutex_t lock; /* guards what follows */
+    struct region *open_region;
+    union head *kept[KEEP_N];
+    size_t n_kept, kept_bytes;
+    struct bkt_forkguard guard;
+} shelves[SHELVES];
+static size_t n_shelves;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void add_guard(void) { bkt_forkguard_add_last(&guard, &lock, NULL); } /* the write cache takes memory under its own lock */
+static void begin(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN) / 4;
+    n_shelves = n < 1 ? 1 : n > SHELVES ? SHELVES : (size_t)n;
+    for (size_t i = 0; i < n_shelves; i++) {
+        (void)pthread_mutex_init(&shelves[i].lock, NULL);
+        bkt_forkguard_add_last(&shelves[i].guard, &shelves[i].lock,
+                               NULL); /* the write cache takes memory under its own lock */
+    }
+}
 
-/* The smallest that does, unless it is far too large: of more than four times as much three quarters would lie idle, and what is kept
- * is bounded by its bytes. */
-static union head *find(size_t n)
+/* This thread's. */
+static struct shelf *shelf(void)
+{
+    static _Atomic size_t begun;
+    static _Thread_local size_t mine; /* and one */
+    (void)pthread_once(&once, begin);
+    if (!mine)
+        mine = 1 + atomic_fetch_add(&begun, 1) % n_shelves;
+    return &shelves[mine - 1];
+}
+
+/* The smallest that does, unless it is far too large: of more than four times as much three quarters would
+ * lie idle, and what is kept is bounded by its bytes. */
+static union head *find(struct shelf *s, size_t n) /* lock held */
 {
     size_t best = KEEP_N;
-    for (size_t i = 0; i < n_kept; i++)
-        if (kept[i]->size >= n && kept[i]->size / 4 <= n && (best == KEEP_N || kept[i]->size < kept[best]->size))
+    for (size_t i = 0; i < s->n_kept; i++)
+        if (s->kept[i]->size >= n && s->kept[i]->size / 4 <= n &&
+            (best == KEEP_N || s->kept[i]->size < s->kept[best]->size))
             best = i;
     if (best == KEEP_N)
         return NULL;
-    union head *h = kept[best];
-    kept[best]    = kept[--n_kept];
-    kept_bytes -= h->size;
+    union head *h = s->kept[best];
+    s->kept[best] = s->kept[--s->n_kept];
+    s->kept_bytes -= h->size;
     return h;
 }
 
-/* A page of 2 MiB costs one fault instead of 512: memory for 140 MiB of ranges took 0.06 s of CPU, and takes 0.02. */
+/* A page of 2 MiB costs one fault instead of 512: memory for 140 MiB of ranges took 0.06 s of CPU, and takes
+ * 0.02. */
 static void *map(size_t n)
 {
     void *p = NULL;
@@ -82,8 +117,8 @@ static void region_leave(struct region *r)
 static struct region *region_new(size_t total)
 {
     struct region *r = malloc(sizeof *r);
-    size_t         n = (REGION + total / 2) / total * total;
-    char          *p = r ? map(n) : NULL;
+    size_t n = (REGION + total / 2) / total * total;
+    char *p = r ? map(n) : NULL;
     if (!p) {
         free(r);
         return NULL;
@@ -92,14 +127,14 @@ static struct region *region_new(size_t total)
     return r;
 }
 
-static union head *cut(size_t total) /* lock held */
+static union head *cut(struct shelf *s, size_t total) /* lock held */
 {
-    struct region *r = open_region;
+    struct region *r = s->open_region;
     if (!r || r->size - r->used < total) {
         if (!(r = region_new(total)))
             return NULL;
-        region_leave(open_region);
-        open_region = r;
+        region_leave(s->open_region);
+        s->open_region = r;
     }
     union head *h = (union head *)(void *)(r->data + r->used);
     r->used += total;
@@ -111,9 +146,9 @@ static union head *cut(size_t total) /* lock held */
 /* Its region may stay for others' sake: without what the block took up. */
 static void drop(union head *h) /* lock held */
 {
-    struct region *r    = h->in;
-    char          *from = (char *)h;
-    size_t         n = sizeof *h + h->size, skip = (PAGE - (uintptr_t)from % PAGE) % PAGE;
+    struct region *r = h->in;
+    char *from = (char *)h;
+    size_t n = sizeof *h + h->size, skip = (PAGE - (uintptr_t)from % PAGE) % PAGE;
     if (!r) {
         free(h);
         return;
@@ -124,28 +159,30 @@ static void drop(union head *h) /* lock held */
 }
 
 /* Fresh from the system; lock held. */
-static union head *fresh(size_t n)
+static union head *fresh(struct shelf *s, size_t n)
 {
     if (n > SIZE_MAX / 2)
         return NULL;
-    size_t      total = (sizeof(union head) + n + HEAD - 1) / HEAD * HEAD;
-    bool        some  = n >= CUT_MIN && total < BKT_HUGE_PAGE;
-    union head *h     = some ? cut(total) : map(total);
+    size_t total = (sizeof(union head) + n + HEAD - 1) / HEAD * HEAD;
+    bool some = n >= CUT_MIN && total < BKT_HUGE_PAGE;
+    union head *h = some ? cut(s, total) : map(total);
     if (h && !some)
         h->in = NULL;
-    if (h)
+    if (h) {
         h->size = n;
+        h->of = s;
+    }
     return h;
 }
 
 void *bkt_scratch_take(size_t n)
 {
-    (void)pthread_once(&guarded, add_guard);
-    (void)pthread_mutex_lock(&lock);
-    union head *h = n >= KEEP_MIN ? find(n) : NULL;
+    struct shelf *s = shelf();
+    (void)pthread_mutex_lock(&s->lock);
+    union head *h = n >= KEEP_MIN ? find(s, n) : NULL;
     if (!h)
-        h = fresh(n);
-    (void)pthread_mutex_unlock(&lock);
+        h = fresh(s, n);
+    (void)pthread_mutex_unlock(&s->lock);
     return h ? h + 1 : NULL;
 }
 
@@ -154,23 +191,28 @@ void bkt_scratch_give(void *p)
     if (!p)
         return;
     union head *h = (union head *)p - 1;
-    (void)pthread_mutex_lock(&lock);
-    if (h->size >= KEEP_MIN && n_kept < KEEP_N && h->size <= KEEP_BYTES - kept_bytes) {
-        kept[n_kept++] = h;
-        kept_bytes += h->size;
+    struct shelf *s = h->of;
+    size_t most = n_shelves > 4 ? KEEP_BYTES / 4 : KEEP_BYTES / n_shelves;
+    (void)pthread_mutex_lock(&s->lock);
+    if (h->size >= KEEP_MIN && s->n_kept < KEEP_N && h->size <= most - s->kept_bytes) {
+        s->kept[s->n_kept++] = h;
+        s->kept_bytes += h->size;
     } else {
         drop(h);
     }
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
 void bkt_scratch_shutdown(void)
 {
-    (void)pthread_mutex_lock(&lock);
-    while (n_kept)
-        drop(kept[--n_kept]);
-    kept_bytes = 0;
-    region_leave(open_region);
-    open_region = NULL;
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_once(&once, begin);
+    for (struct shelf *s = shelves; s < shelves + n_shelves; s++) {
+        (void)pthread_mutex_lock(&s->lock);
+        while (s->n_kept)
+            drop(s->kept[--s->n_kept]);
+        s->kept_bytes = 0;
+        region_leave(s->open_region);
+        s->open_region = NULL;
+        (void)pthread_mutex_unlock(&s->lock);
+    }
 }

@@ -17,14 +17,15 @@ struct bkt_populate {
 
 /** One bkt_read_run(). */
 struct bkt_run_state {
-    pthread_mutex_t lock; /* guards what follows up to `own_cancel` */
+    pthread_mutex_t lock; /* guards `mine`, `rc` and `err`, and the waiting for `wake` */
     pthread_cond_t  wake; /* all tasks have ended, there is room again for a caller that wants it, or a job for the caller */
     struct bkt_jobs mine; /* that the caller has to run itself (struct bkt_pipeline, by_caller) */
     int             rc;   /* of the first failure, with its story in `err` */
-    uint64_t        in_flight, limit; /* bytes */
-    size_t          n_tasks;
-    bool            wants_room;
-    atomic_bool     own_cancel;
+    /* without the lock, which would be taken for each chunk: */
+    _Atomic uint64_t in_flight; /* bytes */
+    uint64_t         limit;     /* of these */
+    _Atomic size_t   n_tasks;   /* the last one ends under the lock */
+    atomic_bool      wants_room, own_cancel;
     /* set by the calling thread before the first task */
     atomic_bool       *cancel; /* own_cancel, or the caller's */
     bool               blind; /* there is no destination: all is for the caches */

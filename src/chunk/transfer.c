@@ -47,20 +47,25 @@ static bool help(struct bkt_run_state *run)
     return helped || run->mine.head;
 }
 
+/* It has to wait until tasks have ended. */
+static bool is_full(struct bkt_run_state *run, uint64_t cost)
+{
+    return atomic_load(&run->n_tasks) && (!cost || atomic_load(&run->in_flight) > run->limit - bkt_min_u64(cost, run->limit));
+}
+
 static void wait_for(struct bkt_run_state *run, uint64_t cost)
 {
     (void)pthread_mutex_lock(&run->lock);
-    while (run->n_tasks && (!cost || run->in_flight > run->limit - bkt_min_u64(cost, run->limit))) {
+    while (is_full(run, cost)) {
         if (help(run))
             continue;
-        if (!run->n_tasks || (cost && run->in_flight <= run->limit - bkt_min_u64(cost, run->limit)))
-            break;
-        run->wants_room = cost != 0;
-        (void)pthread_cond_wait(&run->wake, &run->lock);
-        run->wants_room = false;
+        atomic_store(&run->wants_room, cost != 0); /* before the look, so that whoever makes room after it says so */
+        if (is_full(run, cost))
+            (void)pthread_cond_wait(&run->wake, &run->lock);
+        atomic_store(&run->wants_room, false);
     }
-    run->in_flight += cost;
-    run->n_tasks += cost != 0;
+    atomic_fetch_add(&run->in_flight, cost);
+    atomic_fetch_add(&run->n_tasks, cost != 0);
     (void)pthread_mutex_unlock(&run->lock);
 }
 

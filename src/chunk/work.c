@@ -263,9 +263,7 @@ void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, 
         return;
     }
     *c = (struct copy){.job = {.run = copy_job}, .run = run, .t = t, .k = k, .e = e};
-    (void)pthread_mutex_lock(&run->lock);
-    run->n_tasks++;
-    (void)pthread_mutex_unlock(&run->lock);
+    atomic_fetch_add(&run->n_tasks, 1);
     bkt_pool_submit(&c->job);
 }
 

@@ -49,6 +49,42 @@ static void every_job_runs_once_and_it_starts_again(void **state)
     }
 }
 
+/* Several threads add jobs of both kinds, to so many workers that they take from each other's queues; none is lost or run twice. */
+static void *submit_part(void *arg)
+{
+    for (int i = *(int *)arg; i < N; i += 4) {
+        work[i] = (struct work){{.run = run}, i};
+        if (i % 3)
+            bkt_pool_submit(&work[i].job);
+        else
+            bkt_pool_submit_small(&work[i].job);
+        if (i % 97 == 0)
+            usleep(300); /* workers fall asleep */
+    }
+    return NULL;
+}
+
+static void many_threads_share_many_workers(void **state)
+{
+    (void)state;
+    pthread_t t[4];
+    int       from[4] = {0, 1, 2, 3};
+    bkt_pool_size(64);
+    for (int round = 0; round < 10; round++) {
+        atomic_store(&done, 0);
+        atomic_store(&sum, 0);
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(pthread_create(&t[i], NULL, submit_part, &from[i]), 0);
+        for (int i = 0; i < 4; i++)
+            (void)pthread_join(t[i], NULL);
+        for (int i = 0; i < 30000 && atomic_load(&done) < N; i++) /* no shutdown helps a job that nobody was woken for */
+            usleep(1000);
+        assert_int_equal(atomic_load(&done), N);
+        check_all();
+    }
+    bkt_pool_size(4);
+}
+
 /* Two jobs at once with one thread idle: the second must not wait behind the first. */
 static atomic_int met;
 static void meet(struct bkt_job *job)
@@ -202,6 +238,7 @@ int main(void)
 {
     bkt_pool_size(4);
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_job_runs_once_and_it_starts_again),
+                                       cmocka_unit_test(many_threads_share_many_workers),
                                        cmocka_unit_test(small_jobs_are_left_to_one_thread),
                                        cmocka_unit_test(a_waiting_thread_can_help),
                                        cmocka_unit_test(idle_threads_are_not_counted_twice),
