@@ -180,10 +180,11 @@ static bool is_falsy(const json_t *j)
            (json_is_string(j) && json_string_length(j) == 0) || (json_is_array(j) && json_array_size(j) == 0);
 }
 
+static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
+
 /* One number for all elements of an array type. */
 static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
-    static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
     if (t->size > BKT_VALUE_MAX || t->is_var)
         BKT_FAIL(err, BKT_EFORMAT, "an element of the array type is too large for a fill value");
     BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
@@ -198,9 +199,37 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
     return BKT_OK;
 }
 
+/* What HSDS and h5pyd make of a fill value's bytes.  h5pyd doesn't know fillValue_encoding. */
+static int near_fill(const struct bkt_dset *d, const struct bkt_buf *exact, json_t **value, struct bkt_buf *bytes)
+{
+    BKT_PASS(bkt_value_emit_near(d->type, &scalar, exact, value));
+    return bkt_value_parse(d->type, &scalar, *value, NULL, bytes, NULL);
+}
+
+/* The exact bytes, where fillValue still is what was written beside them. */
+static int parse_exact_fill(const json_t *cpl, struct bkt_dset *d)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf exact = {0}, near = {0};
+    const json_t                            *j     = bkt_json_get(cpl, "h5fill");
+    json_t                                  *value = NULL;
+    if (!j)
+        return BKT_OK;
+    int rc = bkt_value_parse(d->type, &scalar, j, "base64", &exact, NULL);
+    if (rc == BKT_OK)
+        rc = near_fill(d, &exact, &value, &near);
+    json_decref(value);
+    if (rc == BKT_ENOMEM)
+        return rc;
+    if (rc == BKT_OK && near.len == d->fill.len && (!near.len || memcmp(near.ptr, d->fill.ptr, near.len) == 0)) {
+        bkt_buf_fini(&d->fill);
+        d->fill = exact;
+        exact   = (struct bkt_buf){0};
+    }
+    return BKT_OK;
+}
+
 static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err)
 {
-    static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
     const json_t                 *j      = bkt_json_get(cpl, "fillValue");
     struct bkt_err                why    = {0};
     d->null_fill = !j && json_is_true(bkt_json_get(cpl, "h5null"));
@@ -215,6 +244,8 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
         return BKT_OK;
     }
     d->has_fill = rc == BKT_OK;
+    if (d->has_fill && !encoding && parse_exact_fill(cpl, d) < 0)
+        BKT_NOMEM(err);
     if (d->has_fill)
         BKT_PASS(bkt_nulls_parse(cpl, d->type, &d->fill, err));
     if (rc == BKT_ENOMEM)
@@ -373,16 +404,38 @@ static int emit_filters(const struct bkt_dset *d, json_t *cpl)
     return BKT_OK;
 }
 
+/* JSON can't say a NaN's payload, nor what lies behind a string's end: HSDS and h5pyd get the nearest value, and the exact
+ * bytes stand beside it.  BKT_EFORMAT: there is no such value. */
+static int emit_near_fill(const struct bkt_dset *d, json_t *cpl)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf near = {0};
+    json_t                                  *value = NULL;
+    int                                      rc    = near_fill(d, &d->fill, &value, &near);
+    if (rc < 0) {
+        json_decref(value);
+        return rc;
+    }
+    BKT_PASS(bkt_json_set(cpl, "fillValue", value));
+    return bkt_json_set(cpl, "h5fill", bkt_json_new_base64(&d->fill));
+}
+
 /* HSDS can't take lists for arrays apart. */
 static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
-    static const struct bkt_space scalar = {.cls = BKT_S_SCALAR};
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
     json_t                       *value  = NULL;
     bool                          base64 = d->type->cls == BKT_T_ARRAY || d->type->cls == BKT_T_VLEN;
     if (!d->has_fill)
         return d->null_fill ? bkt_json_set(cpl, "h5null", json_true()) : BKT_OK;
+    bool is_list = base64;
     BKT_TRY(err, bkt_value_emit(d->type, &scalar, &d->fill, &value, &base64, &nulls, err), "fill value");
+    if (base64 && !is_list && !d->type->is_var) {
+        int rc = emit_near_fill(d, cpl);
+        if (rc == BKT_OK)
+            json_decref(value);
+        if (rc != BKT_EFORMAT)
+            return rc;
+    }
     BKT_PASS(bkt_json_set(cpl, "fillValue", value));
     BKT_PASS(bkt_nulls_emit(&nulls, cpl));
     return base64 ? bkt_json_set(cpl, "fillValue_encoding", json_string("base64")) : BKT_OK;

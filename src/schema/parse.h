@@ -14,6 +14,7 @@
  *   h5nextlink, h5nextattr        the number of the next one
  *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see value_null.c. Without
  *                  fillValue: strings that were never written are
+ *   h5fill         creationProperties: base64 of the fill value's bytes, where fillValue is only the nearest that JSON can say
  *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
  *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
  *   h5written      a dataset without a fill value: true, where something was written before a shrink
@@ -93,6 +94,10 @@ BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **ou
 struct bkt_nulls;
 BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
                                  json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err);
+/** A value as the nearest JSON, which needn't give the same bytes when it is parsed: HSDS's form of it.
+ *  @return BKT_OK, BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
+BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
+                                      json_t **out);
 /** Key h5null, beside a value (value_null.c). */
 BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
 BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err);

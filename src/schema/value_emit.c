@@ -215,3 +215,10 @@ int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, c
     BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));
     return emit(type, space, &plain, out, base64, err);
 }
+
+int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value, json_t **out)
+{
+    struct bkt_rd r = bkt_rd_of(value->ptr, value->len);
+    *out            = NULL;
+    return decode_nested(type, space->dims, space->rank, &r, out);
+}

@@ -119,6 +119,17 @@ static void forms(void)
                   "'fillTime': 'H5D_FILL_TIME_NEVER', 'allocTime': 'H5D_ALLOC_TIME_EARLY', 'h5plist': 'AQI=', 'trackTimes': 'false'}",
          "'h5plist': 'AQI=', 'fillValue': NaN, 'fillTime': 'H5D_FILL_TIME_NEVER', 'allocTime': 'H5D_ALLOC_TIME_EARLY', "
          "'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
+        /* a NaN whose sign and payload JSON can't say, as base64 of old, and beside what h5pyd reads */
+        {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
+                  "'/8AAAQ==', 'fillValue_encoding': 'base64'}",
+         "'fillValue': NaN, 'h5fill': '/8AAAQ==', 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
+        {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
+                  "NaN, 'h5fill': '/8AAAQ=='}",
+         "'fillValue': NaN, 'h5fill': '/8AAAQ==', 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
+        /* exact bytes of another value are nobody's */
+        {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
+                  "1.5, 'h5fill': '/8AAAQ=='}",
+         "'fillValue': 1.5, 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
         {DSET_ID, "'type': {'class': 'H5T_ARRAY', 'dims': [2], 'base': 'H5T_STD_U8LE'}, 'shape': {'class': 'H5S_NULL'}, 'attributes': "
                   "{}, 'creationProperties': {'fillValue': 'AQI=', 'fillValue_encoding': 'base64'}",
          "'fillValue': 'AQI=', 'fillValue_encoding': 'base64', 'layout': {'class': 'H5D_CONTIGUOUS'}}}"},
