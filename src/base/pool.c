@@ -288,12 +288,10 @@ static void submit(struct bkt_job *job, bool small)
     job->small = small;
     struct worker *w = small ? NULL : claim_idle(); /* its own queue is where it looks first */
     put(w ? w : self ? self : &workers[next_worker() % n], job);
-    if (small && needs_waking(true)) {
-        atomic_store(&called, true);
+    if (small ? needs_waking(true) : !w) /* it became idle meanwhile */
         w = claim_idle();
-    } else if (!small && !w) {
-        w = claim_idle(); /* it became idle meanwhile */
-    }
+    if (small && w) /* of somebody who is sure to come: if nobody did, no small job would be called for again */
+        atomic_store(&called, true);
     wake(w);
     while (atomic_load(&stopping) && bkt_pool_help()) /* the threads may be gone */
         continue;
