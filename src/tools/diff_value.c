@@ -185,6 +185,8 @@ static bool same(hid_t type, const char *a, const char *b)
             memcpy(&y, b, sizeof y);
             return same_text(x, y);
         }
+        if (H5Tget_strpad(type) == H5T_STR_NULLTERM) /* in domains zeros follow the NUL */
+            return strncmp(a, b, H5Tget_size(type)) == 0;
         return memcmp(a, b, H5Tget_size(type)) == 0;
     default: return memcmp(a, b, H5Tget_size(type)) == 0;
     }

@@ -36,6 +36,9 @@ BKT_NODISCARD int bkt_convert_selection(hid_t space, const struct bkt_space *ext
 /** Creation property lists as created; new ids. */
 BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, struct bkt_err *err);
+/** Sets the fill value that @p d has in the list @p id. */
+BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type,
+                                       struct bkt_err *err);
 /** The same from an object of the model.  @p in_file: for references in the fill value */
 BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o, hid_t file_type, hid_t *out,
                                           struct bkt_err *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert_value.h"
 #include "kept_filters.h"
 #include "native.h"
 #include "rebuild.h"
@@ -308,6 +309,7 @@ static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct 
 
 /* ---- fill value, times ---- */
 
+/* Fill values of the list @p id, which is ours: bytes behind a string's NUL become zeros in it too. */
 static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d, struct bkt_err *err)
 {
     H5D_fill_value_t status;
@@ -326,6 +328,8 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     if (has_pointers(d->type, file_type))
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
     d->has_fill = rc == BKT_OK;
+    if (rc == BKT_OK && bkt_has_tails(d->type) && !has_pointers(d->type, file_type))
+        rc = bkt_convert_set_fill(id, in_file, d, file_type, err); /* as it is stored, or the list would say more than we */
     return rc;
 }
 

@@ -175,7 +175,7 @@ static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
 }
 
 /* The property list takes a copy of the value, so ours is reclaimed. */
-static int set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type, struct bkt_err *err)
+int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type, struct bkt_err *err)
 {
     struct bkt_slice       value = {d->fill.ptr, d->fill.len};
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
@@ -222,7 +222,7 @@ int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o
     else if (set_chunk_opts(id, &d->layout) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
     if (d->has_fill && d->type->cls != BKT_T_REGREF && (!encoded || pointers))
-        BKT_PASS(set_fill(id, in_file, d, file_type, err));
+        BKT_PASS(bkt_convert_set_fill(id, in_file, d, file_type, err));
     *out = bkt_hid_take(&id);
     return BKT_OK;
 }

@@ -52,6 +52,8 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct source *sr
     else
         for (size_t i = 0; i < n; i++)
             memcpy(dst + i * dstride, src->base + i * src->stride, c->src);
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
     return BKT_OK;
 }
 
@@ -77,6 +79,8 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct source *sr
         if (!there)
             bkt_column_spread(tmp, k, c->src, dst + i * dstride, dstride);
     }
+    if (c->tails)
+        bkt_tails_clear(c->t, dst, dstride, n);
     return BKT_OK;
 }
 

@@ -35,6 +35,7 @@ struct bkt_conv {
     bool                   partial;  /* leaves some bytes of an element as they were: in memory, or (store) stored ones */
     struct bkt_conv       *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
     size_t                 n_child;
+    bool                   tails;    /* store: strings in it end with a NUL, what is behind that becomes zeros */
     size_t                 offset;   /* of this field in the program's compound */
 };
 
@@ -73,6 +74,14 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
 /** Cut @p count elements of type @p t off @p rd. */
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
                                  struct bkt_err *err);
+
+/* ---- convert_tails.c: what is behind the NUL of strings that end with one ---- */
+/** Whether values of @p t have such strings in them, of fixed size. */
+bool bkt_has_tails(const struct bkt_type *t);
+/** Zeros behind the NULs in @p n stored elements of fixed size, at @p stride bytes from one another. */
+void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, size_t n);
+/** Whether that would change nothing of @p n packed elements. */
+bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
 
 /* ---- convert_num.c ---- */
 /** The step by which numbers of type @p from become those of type @p to, exactly as @p fn does it, HDF5's function for the two

@@ -52,6 +52,14 @@ static void job_fini(struct job *j)
     bkt_dsel_fini(&j->sel);
 }
 
+/* Most programs have zeros behind a string's NUL: then all is as it is stored. */
+static bool has_tails(const struct job *j)
+{
+    const struct bkt_type *t = j->o->obj->dset.type;
+    return j->conv.tails &&
+           !(j->sel.flat && bkt_tails_are_zero(t, j->buf + j->sel.flat_at * j->mem_size, (size_t)j->sel.file.n_elems));
+}
+
 static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
@@ -70,7 +78,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
-    j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var;
+    j->straight = !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
     return BKT_OK;
 }
 

@@ -2,6 +2,7 @@
  * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
  * make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in chunks of N
  * make_odd write FILE DATASET  writes its first element; 1: that failed
+ * make_odd tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute, and /padded
  * make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 * 2^N bytes, values from 100000 * N on */
 #include <hdf5.h>
 #include <stdio.h>
@@ -75,6 +76,24 @@ static int never(hid_t f, int side, int fill)
            bytes(f, "few", chunk, (unsigned char)fill, 1);
 }
 
+static int text(hid_t f, const char *name, H5T_str_t pad, char tail)
+{
+    const hsize_t two  = 2;
+    const char    v[2][8] = {{'a', 'b', 0, tail, tail, tail, tail, tail}, {0, tail, tail, tail, tail, tail, tail, 0}};
+    hid_t         t = H5Tcopy(H5T_C_S1), s = H5Screate_simple(1, &two, NULL), one = H5Screate(H5S_SCALAR);
+    if (H5Tset_size(t, sizeof v[0]) < 0 || H5Tset_strpad(t, pad) < 0)
+        return 1;
+    hid_t d = H5Dcreate2(f, name, t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t a = H5Acreate2(d, "a", t, one, H5P_DEFAULT, H5P_DEFAULT);
+    return H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 || (pad == H5T_STR_NULLTERM && H5Awrite(a, t, v) < 0) ||
+           H5Aclose(a) < 0 || H5Dclose(d) < 0 || H5Sclose(s) < 0 || H5Sclose(one) < 0 || H5Tclose(t) < 0;
+}
+
+static int tails(hid_t f, int n)
+{
+    return text(f, "ended", H5T_STR_NULLTERM, (char)('x' + n)) || text(f, "padded", H5T_STR_NULLPAD, (char)('x' + n));
+}
+
 static int write_one(const char *file, const char *name)
 {
     hid_t         f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, name, H5P_DEFAULT), s = H5Dget_space(d);
@@ -100,6 +119,7 @@ int main(int argc, char **argv)
     hid_t f = H5Fcreate(argv[2], H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
     if (f < 0)
         return 1;
-    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "step") == 0 ? step(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
+    int rc = strcmp(mode, "small") == 0 ? small(f) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
 }

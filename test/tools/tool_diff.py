@@ -136,3 +136,19 @@ def test_what_neither_side_has_stored_is_equal(b):
             "/contiguous": f"{all} of {all} elements differ, first at (0, 0)", "/none": f"{all} of {all} elements differ, first at (0, 0)",
             "/few": f"{all - 2} of {all} elements differ, first at (0, 0)"}, x
     assert b.json("stat", d1, "/contiguous")["kind"] == "dataset"
+
+
+def test_bytes_behind_the_nul_of_strings_are_not_compared(b):
+    """They are no part of the value, and a domain has zeros there.  Of padded strings they are compared, and kept."""
+    if not b.odd:
+        return
+    f, g, d, back = os.path.join(b.tmp, "tails1.h5"), os.path.join(b.tmp, "tails2.h5"), b.new(), os.path.join(b.tmp, "tails3.h5")
+    ok(b.run_any(b.odd, "tails", f, "0"))
+    ok(b.run_any(b.odd, "tails", g, "1"))
+    ok(b.run("load", f, d))
+    ok(b.run("get", d, back))
+    for x in f, d, back:
+        assert b.json("diff", x, f) == [], x
+        assert [(r["path"], r["text"]) for r in b.json("diff", x, g, rc=1)] == [("/padded", "2 of 2 elements differ, first at (0)")], x
+    stored = open(back, "rb").read()
+    assert stored.count(b"ab\0\0\0\0\0\0") == 2 and stored.count(b"ab\0xxxxx") == 1
