@@ -42,6 +42,7 @@ static void change_free(struct bkt_domain *d, struct bkt_change *c)
     bkt_map_free(c->kept_links, NULL);
     bkt_map_free(c->kept_attrs, NULL);
     bkt_map_free(c->theirs, free);
+    bkt_map_free(c->taken, NULL);
     bkt_buf_fini(&c->text);
     free(c->extent);
     free(c->etag);

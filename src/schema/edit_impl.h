@@ -56,6 +56,7 @@ struct bkt_change {
     struct bkt_extent_change *extent; /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last try; NULL: none */
     struct bkt_map *theirs; /* name of a kept link that collided -> id that theirs leads to; NULL: none */
+    struct bkt_map *taken;  /* ids that were given a name here which is another's in what is stored; NULL: none */
     bool reread;            /* what is stored has names that the object in memory lacks */
     /* while it is flushed */
     struct bkt_buf     text;    /* what is PUT */

@@ -96,7 +96,45 @@ static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *i
         c->same = false;
         return bkt_json_del_named(in, name);
     }
-    *waits |= delta != BKT_DELTA_ADD && is_in(e->unmoved, old);
+    *waits |= delta != BKT_DELTA_ADD && (is_in(e->unmoved, old) || is_in(c->taken, old));
+    return BKT_OK;
+}
+
+/* Whether @p name is another's in what is stored: neither free, nor a link to @p id already. */
+static bool is_taken(json_t *links, json_t *user, const char *name, const struct bkt_id *id)
+{
+    json_t *old = NULL;
+    if (user && bkt_json_get_named(user, name, &old) == BKT_OK && old)
+        return true;
+    if (!links || bkt_json_get_named(links, name, &old) < 0 || !old)
+        return false;
+    const char *to = json_string_value(json_object_get(old, "id"));
+    return !to || strcmp(to, id->text) != 0;
+}
+
+/* What was renamed in one group, and can't have its new name, keeps its old one. */
+static int find_taken(struct bkt_change *c, const json_t *stored)
+{
+    json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    bkt_map_free(c->taken, NULL);
+    c->taken = NULL;
+    if (!bkt_change_loses_links(c))
+        return BKT_OK;
+    while (bkt_map_next(c->links, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
+        if (!name)
+            return BKT_ENOMEM;
+        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_ADD || !l || l->cls != BKT_L_HARD ||
+            !is_taken(links, user, name, &l->id))
+            continue;
+        if ((!c->taken && !(c->taken = bkt_map_new())) ||
+            bkt_map_put(c->taken, l->id.text, BKT_ID_LEN, c, NULL) < 0)
+            return BKT_ENOMEM;
+    }
     return BKT_OK;
 }
 
@@ -137,7 +175,7 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
     if (l && delta != BKT_DELTA_REMOVE)
         BKT_PASS(bkt_link_emit(l, &value, err));
     int rc = member(stored, user ? "h5links" : "links", &in);
-    if (rc == BKT_OK && (e->absent || e->unmoved))
+    if (rc == BKT_OK && (e->absent || e->unmoved || c->taken))
         rc = link_waits(e, c, in, name, delta, value, &waits);
     if (rc == BKT_OK && waits)
         rc = BKT_KEPT_WAITS;
@@ -336,6 +374,8 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
     bkt_map_free(c->theirs, free);
     c->theirs = NULL;
     BKT_PASS(spell_numbers(c->obj, stored, &n));
+    if (c->obj->kind == BKT_GROUP && !new_links)
+        BKT_PASS(find_taken(c, stored));
     if (c->obj->kind == BKT_GROUP)
         BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
                               stored, err));

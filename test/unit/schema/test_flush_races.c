@@ -212,6 +212,33 @@ static void moved_to_a_taken_name(void)
     close_all(d, e, f);
 }
 
+/* The same within one group, which gains and loses by one PUT. */
+static void renamed_to_a_taken_name(void)
+{
+    for (int how = 0; how < 2; how++) {
+        struct bkt_id a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+        link_it(d, &a, "n", &b);
+        OK(bkt_domain_flush(d, err));
+        link_it(e, &a, "n", &ds);
+        unlink_it(e, &a, "data");
+        if (how) /* the old name is another's by now */
+            link_it(e, &a, "data", &b);
+        for (int i = 0; i < 2; i++) {
+            FAILS(BKT_EEXIST, "/a/n", bkt_domain_flush(e, err));
+            const struct bkt_link *l = bkt_links_find(&fresh_look(&a, &f)->group.links, "data");
+            CHECK(l && strcmp(l->id.text, ds.text) == 0, "%d: its old link is stored", how);
+            bkt_domain_close(f);
+        }
+        link_it(e, &a, "free", &ds);
+        unlink_it(e, &a, "n");
+        OK(bkt_domain_flush(e, err));
+        const struct bkt_links *l = &fresh_look(&a, &f)->group.links;
+        CHECK(bkt_links_find(l, "free") && (bkt_links_find(l, "data") != NULL) == how, "%d: until it has a new one", how);
+        close_all(d, e, f);
+    }
+}
+
 /* An object that is refused holds up only what leads to it. */
 static void one_object_is_refused(void)
 {
@@ -601,6 +628,7 @@ int main(void)
     equal_things_are_one();
     unequal_things_are_not();
     moved_to_a_taken_name();
+    renamed_to_a_taken_name();
     one_object_is_refused();
     deleted_by_another();
     moved_into_what_another_deleted();
