@@ -166,6 +166,7 @@ static void trim_sets(struct bkt_dirty *d, uint64_t each)
         struct bkt_wset *ws = v;
         if (!is_idle(ws))
             continue;
+        bkt_edit_extent_waits(d->dom, &ws->id, false); /* a flush won't see that all of it is stored by now */
         bkt_wset_drop(ws);
         (void)bkt_map_del(d->sets, ws->id.text, strlen(ws->id.text));
         bkt_wset_free(ws);
