@@ -129,6 +129,7 @@ int bkt_http_end_condition(struct bkt_http_op *op)
 static int look(struct bkt_http_op *op, uint64_t wait)
 {
     op->put.looking = true;
+    op->doubt       = false;
     op->x.method    = "HEAD";
     return bkt_http_send_again(op, wait);
 }
@@ -137,7 +138,7 @@ static int delete_again(struct bkt_http_op *op)
 {
     if (op->put.failed)
         return op->put.failed;
-    op->put.looking = false;
+    op->put.looking = op->doubt = false;
     op->x.method    = "DELETE";
     return bkt_http_send_again(op, 0);
 }

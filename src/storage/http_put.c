@@ -30,6 +30,7 @@ void bkt_http_put_init(struct bkt_http_op *op)
 static int look(struct bkt_http_op *op, uint64_t wait)
 {
     op->put.looking = true;
+    op->doubt       = false;
     op->x.method    = "HEAD";
     op->x.put       = NULL;
     op->x.put_len   = 0;
@@ -38,7 +39,7 @@ static int look(struct bkt_http_op *op, uint64_t wait)
 
 static int put_again(struct bkt_http_op *op)
 {
-    op->put.looking = op->put.refused = false;
+    op->put.looking = op->put.refused = op->doubt = false; /* in doubt it would go without its condition */
     op->x.method    = "PUT";
     op->x.put       = op->req->put;
     op->x.put_len   = op->req->put_len;

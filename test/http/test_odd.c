@@ -195,6 +195,36 @@ static void servers_without_etags_are_read(void)
     server_stop(s);
 }
 
+/* A PUT fails, the HEAD that looks for it gets a 404 without S3's mark, and the GET that makes sure another: then it is sent
+ * again, under its condition. */
+struct absent {
+    struct fake_s3 f;
+    unsigned puts, bare;
+};
+
+static void answer_absent(const struct seen *r, struct answer *a, void *arg)
+{
+    struct absent *x = arg;
+    bool is_put = strcmp(r->method, "PUT") == 0;
+    x->puts += is_put;
+    x->bare += is_put && (!strstr(r->headers, "If-None-Match: *") || strstr(r->headers, "Range:"));
+    fake_s3_handle(r, a, &x->f);
+}
+
+static void what_is_put_again_keeps_its_condition(void)
+{
+    struct absent     x   = {.f = {.odd = {.method = "HEAD", .status = 404, .headers = "Server: x\r\n"},
+                                   .fault = {.nth = 1, .status = 500}}};
+    struct server    *s   = server_start(answer_absent, &x);
+    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_err    err = {0};
+    CHECK(bkt_store_put(st, "db/a", NEW, strlen(NEW), NULL, "*", NULL, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(x.puts == 2 && !x.bare && x.f.odd.count == 1, "%u PUTs, %u without condition, %u HEADs", x.puts, x.bare, x.f.odd.count);
+    bkt_store_close(st);
+    server_stop(s);
+    fake_s3_fini(&x.f);
+}
+
 /* ---- several requests ---- */
 
 #define BIG (3 * 65536 + 77)
@@ -266,6 +296,7 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         run_case(i);
     servers_without_etags_are_read();
+    what_is_put_again_keeps_its_condition();
     for (size_t i = 0; i < BKT_COUNT(uploads); i++)
         run_upload(i);
     many_are_deleted_in_the_end();
