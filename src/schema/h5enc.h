@@ -140,6 +140,8 @@ enum bkt_h5_has {
 #define BKT_H5_FILTERS_MAX 32    /* H5Z_MAX_NFILTERS */
 #define BKT_H5_CD_MAX      65535 /* parameters of a filter: what a file has room for */
 #define BKT_H5_INDEXES_MAX 8     /* H5O_SHMESG_MAX_NINDEXES */
+#define BKT_H5_BTREE_MAX   32767 /* half of what a node of a tree has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
+#define BKT_H5_LEAF_MAX    65535 /* what a file has room for */
 
 struct bkt_h5filter {
     uint32_t id, flags; /* id: 0 to 65535 */

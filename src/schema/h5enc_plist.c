@@ -287,18 +287,23 @@ static int userblock(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *er
     return BKT_OK;
 }
 
+/* HDF5 doubles these in 32 bits, looks at the result, and takes memory for that many. */
 static int leaf(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
-    (void)err;
     l->leaf = take_u32(r);
+    if (l->leaf > BKT_H5_LEAF_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has leaves of %u links; %d are the most",
+                 l->leaf, BKT_H5_LEAF_MAX);
     return BKT_OK;
 }
 
 static int ranks(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
-    (void)err;
     l->ranks[0] = take_u32(r);
     l->ranks[1] = (uint32_t)bkt_rd_le(r, 4);
+    if (l->ranks[0] > BKT_H5_BTREE_MAX || l->ranks[1] > BKT_H5_BTREE_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has trees of rank %u and %u; %d is the most",
+                 l->ranks[0], l->ranks[1], BKT_H5_BTREE_MAX);
     return BKT_OK;
 }
 

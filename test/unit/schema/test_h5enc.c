@@ -211,6 +211,10 @@ static void hostile_lists(void)
               "value\0\2\2\20\0\0\0\0\0\0\0AAAAAAAABBBBBBBB\1\26\3\0\31\0\0\0\20\0\0\0\20\10\0\0\4\0\0\0\0\0"
               "\40\0\0"),
          BKT_EFORMAT, "does not fit"},
+        {"trees of rank 2^31", LIST("\0\3btree_rank\0\4\20\0\0\0\0\0\0\200\0"), BKT_EFORMAT,
+         "rank 16 and 2147483648"},
+        {"leaves of 2^31 + 1 links", LIST("\0\3symbol_leaf\0\4\1\0\0\200\0"), BKT_EFORMAT,
+         "leaves of 2147483649"},
         {"9 indexes", LIST("\0\3num_shmsg_indexes\0\4\11\0\0\0\0"), BKT_EFORMAT, "9 indexes"},
     };
     for (size_t i = 0; i < BKT_COUNT(wrong); i++) {
