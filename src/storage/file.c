@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "crc32c.h"
 #include "file_impl.h"
 #include "file_list.h"
 #include "num.h"
@@ -92,8 +93,21 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
     return true;
 }
 
-/* In pieces that stay in the processor's cache between the two copies. */
-static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len)
+/* The same for all of it, in pieces that are in the processor's cache when they are summed. */
+static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len, uint32_t *sum)
+{
+    while (req->n < len) {
+        uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
+        if (!read_span(st, req, fd, to + req->n, k))
+            return false;
+        *sum = bkt_crc32c(*sum, to + req->n, (size_t)k);
+        req->n += k;
+    }
+    return true;
+}
+
+/* In pieces that stay in the processor's cache between the two copies.  @p sum may be NULL. */
+static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len, uint32_t *sum)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
     if (!piece) {
@@ -104,39 +118,67 @@ static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int 
         uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
         if (!read_span(st, req, fd, piece, k))
             return;
+        if (sum)
+            *sum = bkt_crc32c(*sum, piece, (size_t)k);
         req->sink(req->sink_arg, req->n, piece, (size_t)k);
         req->n += k;
     }
 }
 
-static void read_object(struct bkt_file_store *st, struct bkt_req *req)
+/* The bytes that were asked for.  False: they aren't those that were stored. */
+static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb, uint64_t len, uint32_t *want,
+                    uint32_t *have)
+{
+    bool sums = req->off == 0 && len == req->size && bkt_file_sum_get(st, fd, sb, want);
+    *have     = 0;
+    if (req->sink) {
+        pour_span(st, req, fd, len, sums ? have : NULL);
+    } else {
+        unsigned char *to = bkt_req_room(req, len);
+        if (to && (sums ? read_summed(st, req, fd, to, len, have) : read_span(st, req, fd, to, len)))
+            req->n = len;
+    }
+    return req->rc < 0 || !sums || *have == *want;
+}
+
+/* False: it is to be read again, unless this was the @p last time. */
+static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
 {
     struct stat sb;
     uint64_t    len;
+    uint32_t    want, have;
     /* O_NONBLOCK: a FIFO must not hang us */
     BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &sb) < 0) {
         (void)bkt_file_fail(st, req, bkt_op_name(req->op));
-        return;
+        return true;
     }
     if (!S_ISREG(sb.st_mode)) {
         (void)BKT_REQ_FAIL(req, BKT_ENOENT, "%s " BKT_REQ_NAME ": not a regular file", bkt_op_name(req->op), BKT_REQ_NAMED(req));
-        return;
+        return true;
     }
     bkt_file_describe(req, &sb);
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
-        return;
+        return true;
     if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files are as large as they like */
         (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than max_object allows", BKT_REQ_NAMED(req));
-        return;
+        return true;
     }
-    if (req->sink) {
-        pour_span(st, req, fd, len);
+    if (receive(st, req, fd, &sb, len, &want, &have))
+        return true;
+    if (last)
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": its bytes have CRC-32C %08x, those stored had %08x; the object is "
+                           "damaged: store it anew, or restore it", BKT_REQ_NAMED(req), have, want);
+    return false;
+}
+
+static void read_object(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (read_once(st, req, false))
         return;
-    }
-    void *to = bkt_req_room(req, len);
-    if (to && read_span(st, req, fd, to, len))
-        req->n = len;
+    req->n = 0; /* the file may be another one by now */
+    bkt_buf_clear(&req->body);
+    (void)read_once(st, req, true);
 }
 
 /* ---- the store ---- */

@@ -47,6 +47,7 @@ struct bkt_file_store {
     atomic_bool          lock_ok; /* and for the directory of the lock files */
     atomic_uint_least64_t tmp_ino; /* and for that of temporary files, with this inode; 0: not yet */
     uint64_t             deadline_ms; /* how long a key's lock is waited for */
+    atomic_bool          no_sums; /* the file system has no extended attributes */
     atomic_bool          swept; /* what killed writers left was looked for */
     _Atomic int64_t      ahead; /* as bkt_file_ahead(), once it was found */
     pthread_mutex_t      sync_lock; /* guards syncs */
@@ -91,6 +92,12 @@ BKT_NODISCARD int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_e
 BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err);
 /** Record that a symbolic link is in the way of @p what @p key, and what can be done.  BKT_EACCES. */
 int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err);
+
+/* file_sum.c */
+/** Leave the CRC-32C of the bytes with an open file that is as @p sb says.  Where that can't be, there is none. */
+void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb);
+/** False: none is known. */
+bool bkt_file_sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, uint32_t *sum);
 
 /* file_sync.c */
 /** Who brings directories on disk; once at the store's opening, once at its end. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "crc32c.h"
 #include "file_impl.h"
 #include "file_list.h"
 #include "stats.h"
@@ -43,8 +44,9 @@ unsigned bkt_file_hash(const char *s)
 
 /* Temporary files are made, renamed and removed in an open directory, so that nobody can put another one in its place meanwhile. */
 struct temp {
-    int  dir, fd;
-    char name[TEMP_NAME];
+    int      dir, fd;
+    char     name[TEMP_NAME];
+    uint32_t sum; /* of the bytes in it */
 };
 
 static void temp_name(char name[TEMP_NAME])
@@ -158,7 +160,10 @@ static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct tem
     struct stat     sb;
     (void)clock_gettime(CLOCK_REALTIME, &now[1]);
     now[0] = now[1];
-    if (futimens(fd, now) < 0 || (st->fsync ? fsync(fd) : try_close(fd)) < 0 || fstat(fd, &sb) < 0)
+    if (futimens(fd, now) < 0 || fstat(fd, &sb) < 0)
+        return bkt_file_fail(st, req, "write");
+    bkt_file_sum_set(st, fd, t->sum, &sb);
+    if ((st->fsync ? fsync(fd) : try_close(fd)) < 0 || fstat(fd, &sb) < 0)
         return bkt_file_fail(st, req, "write");
     bkt_file_describe(req, &sb);
     return BKT_OK;
@@ -170,16 +175,19 @@ static bool later(const struct timespec *a, const struct timespec *b)
 }
 
 /* [F4]; the key is locked */
-static int make_newer(const struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *old)
+static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f, const struct stat *old)
 {
     static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; the coarser the file system's times */
     struct stat       sb;
     for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
-        if (fstat(fd, &sb) < 0)
+        if (fstat(f->fd, &sb) < 0)
             break;
         bkt_file_describe(req, &sb);
-        if (later(&sb.st_mtim, &old->st_mtim))
+        if (later(&sb.st_mtim, &old->st_mtim)) {
+            if (i)
+                bkt_file_sum_set(st, f->fd, f->sum, &sb);
             return BKT_OK;
+        }
         struct timespec t[2];
         t[1] = old->st_mtim;
         if (i < BKT_COUNT(steps))
@@ -189,7 +197,7 @@ static int make_newer(const struct bkt_file_store *st, struct bkt_req *req, int 
         t[1].tv_sec += t[1].tv_nsec / 1000000000;
         t[1].tv_nsec %= 1000000000;
         t[0] = t[1];
-        if (futimens(fd, t) < 0)
+        if (futimens(f->fd, t) < 0)
             break;
     }
     return bkt_file_fail(st, req, "file time of");
@@ -307,13 +315,13 @@ static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const str
     if (!find_spot(st, req, &to))
         return;
     bool exists = current(st, req, &to, &old, etag);
-    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(st, req, t->fd, &old) < 0) ||
+    (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || (exists && make_newer(st, req, t, &old) < 0) ||
            publish(st, req, t, &to, new_dirs) < 0);
 }
 
 static void put_object(struct bkt_file_store *st, struct bkt_req *req)
 {
-    BKT_CLEANUP(temp_fini) struct temp t        = {.dir = -1, .fd = -1};
+    BKT_CLEANUP(temp_fini) struct temp t        = {.dir = -1, .fd = -1, .sum = bkt_crc32c(0, req->put, req->put_len)};
     bool                               new_dirs = false;
     sweep(st);
     if (write_temp(st, req, &t) == BKT_OK) {

@@ -199,6 +199,7 @@ static const char *begin_body(struct bkt_http_op *op)
         if (in_body(req))
             bkt_buf_clear(&req->body);
     }
+    bkt_http_sum_begin(op);
     uint64_t room = is_whole(op) ? (r->length == UINT64_MAX ? 0 : r->length) : req->len;
     if (in_body(req) && is_whole(op) && room > op->http->max_body)
         return "the object is larger than max_object allows";
@@ -228,6 +229,7 @@ static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t 
             req->sink(req->sink_arg, at, p + (lo - op->pos), k);
         else
             memcpy((req->dst ? (unsigned char *)req->dst : req->body.ptr) + at, p + (lo - op->pos), k);
+        bkt_http_sum_add(op, at, p + (lo - op->pos), k);
         op->got = at + k;
     }
     op->pos = hi;
@@ -447,7 +449,7 @@ static int end_get(struct bkt_http_op *op)
         return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes came", op->http->base.uri,
                             req->key, op->got, want);
     req->n = op->got;
-    return BKT_OK;
+    return bkt_http_sum_check(op);
 }
 
 int bkt_http_take(struct bkt_http_op *op)
@@ -562,6 +564,8 @@ void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_ht
         bkt_http_put_init(op);
     if (call && call->put_id)
         (void)snprintf(op->put.id, sizeof op->put.id, "%s", call->put_id);
+    if (call && call->sum)
+        (void)snprintf(op->put.sum, sizeof op->put.sum, "%s", call->sum);
     if (h->ops->init)
         h->ops->init(h, op);
     bkt_engine_submit(&op->x);

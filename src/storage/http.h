@@ -18,6 +18,10 @@
 #define BKT_HTTP_FIRST    96 /* bytes: enough to tell a document, a page and elements from each other */
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
+/** And its bytes' CRC-32C, as eight hexadecimal digits (http_sum.c). */
+#define BKT_SUM_TEXT   9
+#define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
+
 struct bkt_http;
 
 /** A request of the store's own: it ends by its batch or its done(), and is not the caller's to see. */
@@ -26,6 +30,7 @@ struct bkt_http_call {
     const char *query;  /* NULL: the object itself */
     bool        bucket; /* the bucket itself, whatever the key says (lists) */
     const char *put_id; /* sent with a PUT, which is judged as a caller's is (http_put.c), or the begin of an upload; NULL: none */
+    const char *sum;    /* of the bytes that the begin of an upload is for, as BKT_SUM_HEADER has it; NULL: none */
     char       *seen_id; /* gets the id of the PUT that the answer names, BKT_PUT_ID bytes; may be NULL */
     const char *md5;    /* S3: the body's, as Content-MD5 says it; NULL: not said */
     const void *body;   /* what a POST sends; its answer comes as a GET's does */
@@ -39,6 +44,8 @@ struct bkt_http_reply {
     bool     is_s3; /* it bears a mark of S3's: a request's id, or an XML document announced, also where no body comes (HEAD) */
     char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
     char     put_id[BKT_PUT_ID]; /* which PUT stored the object; "" unknown */
+    bool     has_sum;
+    uint32_t sum; /* the stored bytes' CRC-32C */
     double   mtime;
     long     date; /* Date, Unix seconds; 0: none */
 };
@@ -72,11 +79,18 @@ struct bkt_http_op {
     const char           *md5;      /* the call's */
     struct {                        /* http_put.c's; of a DELETE `looking` and `failed` (http_odd.c) */
         char id[BKT_PUT_ID];        /* "": none is sent */
+        char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": none is sent */
+        bool sum_said;              /* this attempt has it in S3's own header as well */
         bool looking;               /* asking by HEAD what became of it */
         bool unsure;                /* an attempt may have been carried out though its answer says nothing, or never came */
         bool refused;               /* the last one was not */
         int  failed;                /* what to report unless it arrived; its story is in the request */
     } put;
+    struct {                        /* http_sum.c's */
+        bool     on;                /* the answer is a whole object whose sum is known */
+        uint32_t want, have;        /* have: of the first n bytes */
+        uint64_t n;
+    } sum;
     char                  region[40], payload_hash[65]; /* S3: what this attempt was signed for */
     struct {                        /* s3_auth.c's */
         uint64_t fetch, same_as;    /* of the credentials that this attempt was signed with, as in struct bkt_creds; 0: none */
@@ -169,6 +183,15 @@ int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
 bool bkt_http_doubts(struct bkt_http_op *op);
 /** A DELETE whose answer says nothing, and what is looked at then. */
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
+
+/* http_sum.c: the sum of an object's bytes. */
+
+/** For a PUT. */
+void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
+/** A GET's answer begins; n bytes of the object have come, in order; all have: BKT_OK, BKT_HTTP_AGAIN or a failure. */
+void bkt_http_sum_begin(struct bkt_http_op *op);
+void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
+int  bkt_http_sum_check(struct bkt_http_op *op);
 
 /** http_put.c: a PUT with an id, from its start, and after each answer. */
 void bkt_http_put_init(struct bkt_http_op *op);

@@ -6,6 +6,8 @@
 
 #include <curl/curl.h>
 
+#include "crc32c.h"
+
 /* Digits only: strtoull() would take signs and blanks. */
 static bool take_number(const char **p, uint64_t *out)
 {
@@ -68,6 +70,7 @@ static void set_s3_id(struct bkt_http_reply *r, const char *v)
 static void set_s3(struct bkt_http_reply *r, const char *v) { r->is_s3 |= *v != 0; }
 static void set_type(struct bkt_http_reply *r, const char *v) { r->is_s3 |= strcasestr(v, "/xml") != NULL; }
 static void set_put_id(struct bkt_http_reply *r, const char *v) { copy(r->put_id, sizeof r->put_id, v); }
+static void set_sum(struct bkt_http_reply *r, const char *v) { r->has_sum = bkt_crc32c_parse(v, &r->sum); }
 static void set_id2(struct bkt_http_reply *r, const char *v)
 {
     r->is_s3 = true;
@@ -90,6 +93,7 @@ static const struct {
     {"last-modified", set_mtime},   {"x-amz-bucket-region", set_region},    {"x-amz-request-id", set_s3_id},
     {"x-request-id", set_id},       {"x-amz-id-2", set_id2},                {"date", set_date},
     {BKT_PUT_ID_HEADER, set_put_id}, {"content-type", set_type},           {"x-guploader-uploadid", set_s3},
+    {BKT_SUM_HEADER, set_sum},
 };
 
 void bkt_http_reply_header(struct bkt_http_reply *r, const char *name, const char *value)

@@ -29,13 +29,20 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
         bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
                      op->query ? "?" : "", op->query ? op->query : "") < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
+    char                 sum[12];
+    bool                 put = strcmp(op->x.method, "PUT") == 0;
+    op->put.sum_said         = put && op->put.sum[0] && bkt_s3_kind_sums(s);
+    if (op->put.sum_said && bkt_s3_sum(op->put.sum, sum) < 0)
+        return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     struct bkt_s3_target t = {.host           = bkt_buf_str(&host),
                               .path           = bkt_buf_str(&path),
                               .query          = op->query ? op->query : "",
                               .region         = op->region,
                               .payload_hash   = op->x.put_len ? op->payload_hash : BKT_SHA256_EMPTY,
                               .requester_pays = s->requester_pays,
-                              .put_id         = op->put.id[0] && !op->put.looking ? op->put.id : NULL};
+                              .put_id         = op->put.id[0] && !op->put.looking ? op->put.id : NULL,
+                              .sum            = op->put.sum[0] && !op->put.looking ? op->put.sum : NULL,
+                              .crc32c         = op->put.sum_said ? sum : NULL};
     if (op->md5 && bkt_http_header(op, "Content-MD5", op->md5) < 0)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     return bkt_s3_auth_sign(s->auth, op, &t);
@@ -62,6 +69,29 @@ static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bk
 static bool too_slow(struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     return strcmp(e->code, "RequestTimeout") == 0 && op->detours++ < MAX_DETOURS;
+}
+
+/* Bytes that arrived with another sum than they left with. */
+static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
+{
+    static const char *const codes[] = {"BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"};
+    bool                     bad     = false;
+    for (size_t i = 0; i < BKT_COUNT(codes); i++)
+        bad |= strcmp(e->code, codes[i]) == 0;
+    return bad && strcmp(op->x.method, "PUT") == 0 && op->detours++ < MAX_DETOURS;
+}
+
+/* A server that doesn't know x-amz-checksum-crc32c mostly ignores it; from one that refuses it, it is kept back from now on. */
+static bool sum_refused(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
+{
+    static const char *const codes[] = {"NotImplemented", "InvalidRequest", "InvalidArgument"};
+    bool                     maybe   = strcasestr(e->message, "checksum") != NULL;
+    for (size_t i = 0; i < BKT_COUNT(codes); i++)
+        maybe |= strcmp(e->code, codes[i]) == 0;
+    if (!op->put.sum_said || !maybe || (op->x.status != 400 && op->x.status != 501))
+        return false;
+    bkt_s3_kind_no_sums(s);
+    return true;
 }
 
 static const struct {
@@ -110,7 +140,8 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_s3          *s = (struct bkt_s3 *)h;
     struct bkt_s3_error e;
     (void)bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e);
-    if (new_region(s, op, &e) || bkt_s3_auth_late(s->auth, op, e.code) || too_slow(op, &e))
+    if (new_region(s, op, &e) || bkt_s3_auth_late(s->auth, op, e.code) || too_slow(op, &e) ||
+        damaged(op, &e) || sum_refused(s, op, &e))
         return BKT_HTTP_AGAIN;
     if (!op->reply.request_id[0])
         memcpy(op->reply.request_id, e.request_id, sizeof op->reply.request_id);

@@ -90,12 +90,16 @@ static int sign_with(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
 
 int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct bkt_s3_target *t)
 {
-    struct bkt_sign_pair extra[2];
+    struct bkt_sign_pair extra[4];
     size_t               n = 0;
     if (t->requester_pays)
         extra[n++] = (struct bkt_sign_pair){"x-amz-request-payer", "requester"};
     if (t->put_id)
         extra[n++] = (struct bkt_sign_pair){BKT_PUT_ID_HEADER, t->put_id};
+    if (t->sum)
+        extra[n++] = (struct bkt_sign_pair){BKT_SUM_HEADER, t->sum};
+    if (t->crc32c)
+        extra[n++] = (struct bkt_sign_pair){"x-amz-checksum-crc32c", t->crc32c};
     for (size_t i = 0; i < n; i++)
         if (bkt_http_header(op, extra[i].name, extra[i].value) < 0)
             return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");

@@ -17,6 +17,8 @@ struct bkt_s3_target {
     const char *region, *payload_hash;
     bool        requester_pays;
     const char *put_id; /* sent as BKT_PUT_ID_HEADER; NULL: none */
+    const char *sum;    /* sent as BKT_SUM_HEADER; NULL: none */
+    const char *crc32c; /* sent as x-amz-checksum-crc32c; NULL: not */
 };
 /** Add the headers; BKT_HTTP_LATER when credentials are not there yet: the op is submitted again when they are.
  *  I/O threads only. */

@@ -66,6 +66,8 @@ void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
 
 /* ---- s3_put.c ---- */
 
+/** BKT_SUM_HEADER's text in x-amz-checksum-crc32c's form, base64 of the four bytes. */
+BKT_NODISCARD int bkt_s3_sum(const char *text, char out[12]);
 /** As bkt_store_ops.start. */
 void bkt_s3_start(struct bkt_store *st, struct bkt_req *req);
 /** Go on with a PUT or DELETE with conditions, now that the server's kind is known. */
@@ -96,6 +98,9 @@ enum bkt_s3_cond {
 
 /** Enter the store's server and bucket into the process's table. @p setting: "auto", "quoted" or "bare". */
 BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
+/** Whether PUTs say their bytes' sum in S3's own header, and that they don't any more, as the server refuses it. */
+bool bkt_s3_kind_sums(const struct bkt_s3 *s);
+void bkt_s3_kind_no_sums(struct bkt_s3 *s);
 /** What is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, what the server did. */
 enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
 /** Find out, by some PUTs of scratch objects (beside @p key where they have to be), then go on with @p req (bkt_s3_go_on(), or

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "num.h"
+#include "pool.h"
 #include "s3_impl.h"
 #include "s3_xml.h"
 
@@ -25,12 +26,13 @@ struct part {
 };
 
 struct multi {
+    struct bkt_job        job; /* first */
     struct bkt_s3        *s;
     struct bkt_req       *req;  /* the caller's */
     struct bkt_req        step; /* what is under way besides parts */
     struct bkt_http_call  call;
     struct bkt_buf        upload, query, xml; /* the upload's id, percent-encoded */
-    char                  id[BKT_PUT_ID], seen[BKT_PUT_ID];
+    char                  id[BKT_PUT_ID], seen[BKT_PUT_ID], sum[BKT_SUM_TEXT];
     pthread_mutex_t       lock; /* guards the next three */
     unsigned              next, active;
     bool                  failed;
@@ -243,7 +245,7 @@ static void begun(struct bkt_req *req)
 
 static void begin(struct multi *m)
 {
-    go(m, BKT_GET, (struct bkt_http_call){.method = "POST", .query = "uploads=", .put_id = m->id}, begun);
+    go(m, BKT_GET, (struct bkt_http_call){.method = "POST", .query = "uploads=", .put_id = m->id, .sum = m->sum}, begun);
 }
 
 static void looked_before(struct bkt_req *req)
@@ -255,6 +257,17 @@ static void looked_before(struct bkt_req *req)
         fail(m, req->rc, req->err);
     if (m->req->rc < 0)
         finish(m);
+    else
+        begin(m);
+}
+
+/* The whole body is summed here, not by its parts: the upload's begin says it. */
+static void sum_and_begin(struct bkt_job *job)
+{
+    struct multi *m = (struct multi *)job;
+    bkt_http_sum_text(m->req->put, m->req->put_len, m->sum);
+    if ((m->req->if_match || m->req->if_none_match) && !m->s->one_writer)
+        go(m, BKT_HEAD, (struct bkt_http_call){0}, looked_before);
     else
         begin(m);
 }
@@ -277,8 +290,9 @@ void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req)
     m->next     = 1;
     (void)pthread_mutex_init(&m->lock, NULL);
     (void)snprintf(m->id, sizeof m->id, "%016llx", (unsigned long long)bkt_random());
-    if ((req->if_match || req->if_none_match) && !s->one_writer)
-        go(m, BKT_HEAD, (struct bkt_http_call){0}, looked_before);
+    m->job.run = sum_and_begin;
+    if (bkt_pool_is_worker())
+        sum_and_begin(&m->job);
     else
-        begin(m);
+        bkt_pool_submit(&m->job);
 }

@@ -17,6 +17,7 @@ struct bkt_s3_kind {
     char               *where; /* endpoint and bucket */
     enum bkt_s3_cond    is;
     char                why[160];
+    atomic_bool         no_sums; /* it refuses x-amz-checksum-crc32c */
     struct bkt_req     *waiting; /* by next; impl is the store */
     unsigned            generation;
 };
@@ -81,6 +82,9 @@ enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why)
     bkt_state_unlock();
     return is;
 }
+
+bool bkt_s3_kind_sums(const struct bkt_s3 *s) { return !atomic_load(&s->kind->no_sums); }
+void bkt_s3_kind_no_sums(struct bkt_s3 *s) { atomic_store(&s->kind->no_sums, true); }
 
 static struct bkt_s3_kind *find(const char *where) /* state locked */
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crc32c.h"
 #include "pool.h"
 #include "s3_impl.h"
 #include "s3_sign.h"
@@ -13,6 +14,8 @@
 /* Bytes that any thread may hash, the one among them that moves all connections' bytes: 0.03 ms at 1.96 GB/s, 0.09 ms at 0.70 GB/s where
  * the processor can't help. */
 #define HASH_INLINE (64U * 1024)
+/* The same where they are summed only: 0.1 ms at 10 GB/s. */
+#define SUM_INLINE (1024U * 1024)
 
 void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {
@@ -20,6 +23,8 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
     bool           sign = s->sign_payload && op->x.put_len;
     if (!sign || bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* unhashed, the server has the last word */
         (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", BKT_UNSIGNED_PAYLOAD);
+    if (op->req->op == BKT_PUT && !op->own)
+        bkt_http_sum_text(op->req->put, op->req->put_len, op->put.sum);
     bool writes = op->req->op == BKT_PUT || op->req->op == BKT_DELETE;
     if (op->own ? strcmp(op->x.method, "POST") != 0 : !writes) /* the probe's are sent as they are */
         return;
@@ -27,6 +32,18 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
     op->bare              = kind == BKT_COND_BARE;
     if (kind != BKT_COND_QUOTED && kind != BKT_COND_BARE)
         op->if_match = op->if_none_match = NULL;
+}
+
+int bkt_s3_sum(const char *text, char out[12])
+{
+    uint32_t                                 sum = 0;
+    unsigned char                            bytes[4];
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b   = {0};
+    (void)bkt_crc32c_parse(text, &sum);
+    bkt_put_be(bytes, sizeof bytes, sum);
+    BKT_PASS(bkt_base64_encode(bytes, sizeof bytes, &b));
+    (void)snprintf(out, 12, "%s", bkt_buf_str(&b));
+    return BKT_OK;
 }
 
 /* ---- hashing elsewhere ---- */
@@ -49,7 +66,8 @@ static void run_later(struct bkt_job *job)
 static void start(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_call *call)
 {
     size_t        n = req->op == BKT_PUT ? req->put_len : call ? call->len : 0;
-    struct later *l = s->sign_payload && n > HASH_INLINE && !bkt_pool_is_worker() ? malloc(sizeof *l) : NULL;
+    size_t        most = s->sign_payload ? HASH_INLINE : SUM_INLINE;
+    struct later *l = n > most && !bkt_pool_is_worker() ? malloc(sizeof *l) : NULL;
     if (!l) {
         bkt_http_start(&s->http, req, call);
         return;

@@ -372,7 +372,7 @@ static void flush(struct deep *d)
         } else if (rc == BKT_EPRECOND) { /* the file's line says it for all */
             if (d->v->n_stale++ == 0)
                 (void)bkt_err_copy(&d->v->stale, rc, &err);
-        } else if (rc < 0 && d->bad++ < MOST_TOLD) {
+        } else if (rc < 0 && (d->bad++ < MOST_TOLD || d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
             bkt_verify_problem(d->v, "chunk", d->path, d->o->id.text, "%s", text_of(&b, &err));
         }
     }

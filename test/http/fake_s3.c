@@ -1,23 +1,29 @@
 #include "fake_s3.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <openssl/evp.h>
 
+#include "buf.h"
+#include "crc32c.h"
+
 /* Headers of answers stay valid for a while. */
-static const char *kept(const char *etag, const char *id)
+static const char *kept(const char *etag, const char *id, const char *sum)
 {
-    static char     ring[256][400];
+    static char     ring[256][500];
     static unsigned at;
     char           *to = ring[at++ % 256];
     int             n  = 0;
     if (etag && *etag)
         n = snprintf(to, sizeof ring[0], "ETag: %s\r\n", etag);
     if (id && *id)
-        (void)snprintf(to + n, sizeof ring[0] - (size_t)n, "x-amz-meta-h5bucket-put: %s\r\n", id);
-    return n || (id && *id) ? to : "";
+        n += snprintf(to + n, sizeof ring[0] - (size_t)n, "x-amz-meta-h5bucket-put: %s\r\n", id);
+    if (sum && *sum)
+        n += snprintf(to + n, sizeof ring[0] - (size_t)n, "x-amz-meta-h5bucket-crc32c: %s\r\n", sum);
+    return n ? to : "";
 }
 
 static struct fake_object *find(struct fake_object *o, const char *key, bool make)
@@ -57,7 +63,7 @@ void fake_s3_fini(struct fake_s3 *f)
     }
 }
 
-static void set(struct fake_s3 *f, struct fake_object *o, const void *data, size_t len, const char *id)
+static void set(struct fake_s3 *f, struct fake_object *o, const void *data, size_t len, const char *id, const char *sum)
 {
     unsigned char md[EVP_MAX_MD_SIZE];
     unsigned      n = 0;
@@ -79,6 +85,7 @@ static void set(struct fake_s3 *f, struct fake_object *o, const void *data, size
         memcpy(o->etag + 33, "\"", 2);
     }
     (void)snprintf(o->id, sizeof o->id, "%s", f->no_meta ? "" : id);
+    (void)snprintf(o->sum, sizeof o->sum, "%s", f->no_meta ? "" : sum);
 }
 
 /* 0: go on */
@@ -129,7 +136,7 @@ static void join_parts(struct fake_s3 *f, const char *key)
         memcpy(all + len, p->data, p->len);
         len += p->len;
     }
-    set(f, find(f->object, key, true), all ? all : "", len, f->upload_put);
+    set(f, find(f->object, key, true), all ? all : "", len, f->upload_put, f->upload_sum);
     free(all);
     f->applied++;
 }
@@ -148,6 +155,7 @@ static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, co
         end_upload(f);
         (void)snprintf(f->upload_id, sizeof f->upload_id, "up load+%u", ++f->version);
         (void)snprintf(f->upload_put, sizeof f->upload_put, "%s", seen_header(r, "x-amz-meta-h5bucket-put"));
+        (void)snprintf(f->upload_sum, sizeof f->upload_sum, "%s", seen_header(r, "x-amz-meta-h5bucket-crc32c"));
         (void)snprintf(text, sizeof text, "<?xml version=\"1.0\"?>\n<InitiateMultipartUploadResult><Key>k</Key><UploadId>%s"
                        "</UploadId></InitiateMultipartUploadResult>", f->upload_id);
         a->body = text;
@@ -158,8 +166,8 @@ static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, co
         char name[20] = "";
         (void)sscanf(query, "partNumber=%19[0-9]", name);
         struct fake_object *p = find(f->part, name, true);
-        set(f, p, r->body, r->body_len, "");
-        a->headers = f->no_etag ? "" : kept(p->etag, NULL);
+        set(f, p, r->body, r->body_len, "", "");
+        a->headers = f->no_etag ? "" : kept(p->etag, NULL, NULL);
     } else if (strcmp(r->method, "DELETE") == 0) {
         end_upload(f);
         a->status = 204;
@@ -173,6 +181,24 @@ static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, co
 
 /* ---- requests ---- */
 
+/* What is wrong with S3's own header for a sum; 0: nothing, or there is none. */
+static int wrong_sum(struct fake_s3 *f, const struct seen *r, const void *body, const char **code)
+{
+    char           want[40];
+    unsigned char  be[4];
+    struct bkt_buf text = {0};
+    (void)snprintf(want, sizeof want, "%s", seen_header(r, "x-amz-checksum-crc32c"));
+    if (!*want)
+        return 0;
+    f->summed++;
+    *code = f->sums ? f->sums_code : "BadDigest";
+    bkt_put_be(be, 4, bkt_crc32c_by_tables(0, body, r->body_len));
+    (void)!bkt_base64_encode(be, 4, &text);
+    bool right = strcmp(bkt_buf_str(&text), want) == 0;
+    bkt_buf_fini(&text);
+    return f->sums ? f->sums : right ? 0 : 400;
+}
+
 static void put(struct fake_s3 *f, const struct seen *r, struct answer *a, const char *key)
 {
     struct fake_object *o      = find(f->object, key, false);
@@ -183,10 +209,22 @@ static void put(struct fake_s3 *f, const struct seen *r, struct answer *a, const
         refuse(a, status == 412 && f->losers && !strstr(key, ".h5bucket") ? f->losers : status);
         return;
     }
+    const char *code = NULL;
+    char        id[40], *body = malloc(r->body_len + 1);
+    memcpy(body, r->body_len ? r->body : "", r->body_len);
+    if (f->flip_puts && r->body_len && f->flip_puts--)
+        body[r->body_len / 2] ^= 4;
+    if ((status = wrong_sum(f, r, body, &code))) {
+        answer_error(a, status, code, NULL);
+        free(body);
+        return;
+    }
     o = find(f->object, key, true);
-    set(f, o, r->body, r->body_len, seen_header(r, "x-amz-meta-h5bucket-put"));
+    (void)snprintf(id, sizeof id, "%s", seen_header(r, "x-amz-meta-h5bucket-put"));
+    set(f, o, body, r->body_len, id, seen_header(r, "x-amz-meta-h5bucket-crc32c"));
+    free(body);
     f->applied++;
-    a->headers = f->no_etag ? "" : kept(o->etag, NULL);
+    a->headers = f->no_etag ? "" : kept(o->etag, NULL, NULL);
     if (!f->lose_every || f->applied % f->lose_every || strstr(key, ".h5bucket"))
         return;
     if (f->lose_as)
@@ -219,7 +257,7 @@ static void write_object(struct fake_s3 *f, const struct seen *r, struct answer 
     if (!bad)
         return;
     if (f->fault.overtaken)
-        set(f, find(f->object, key, true), "other", 5, "other");
+        set(f, find(f->object, key, true), "other", 5, "other", "");
     a->silent = f->fault.status == 0;
     a->after  = a->silent ? RESET : KEEP;
     if (f->fault.status)
@@ -261,16 +299,33 @@ static void list(const struct fake_s3 *f, struct answer *a, const char *query)
     a->len   = n;
 }
 
-static void read_object(struct fake_object *o, const struct seen *r, struct answer *a)
+static const char *with_lines(const char *head, const char *more)
 {
+    static char     ring[256][900];
+    static unsigned at;
+    char           *to = ring[at++ % 256];
+    (void)snprintf(to, sizeof ring[0], "%s%s", head, more);
+    return to;
+}
+
+static void read_object(struct fake_s3 *f, const struct fake_object *o, const struct seen *r, struct answer *a)
+{
+    a->body    = o->data;
+    a->len     = o->len;
+    a->headers = kept(o->etag, o->id, o->sum);
     if (*seen_header(r, "Range")) {
         answer_object(r, a, o->data, o->len, o->etag);
-        return;
+        a->headers = with_lines(a->headers, kept(NULL, o->id, o->sum));
+        free(a->owned);
     }
-    a->headers = kept(o->etag, o->id);
-    a->owned   = malloc(o->len + 1); /* others may replace it while it is sent */
-    a->body    = memcpy(a->owned, o->data, o->len);
-    a->len     = o->len;
+    char *copy = malloc(a->len + 1); /* others may replace it while it is sent */
+    if (a->len)
+        memcpy(copy, a->body, a->len);
+    if (f->flip_gets && a->len && strcmp(r->method, "GET") == 0 && (a->status == 200 || a->status == 206)) {
+        f->flip_gets -= f->flip_gets != UINT_MAX;
+        copy[a->len / 2] ^= 4;
+    }
+    a->body = a->owned = copy;
 }
 
 static void handle(struct fake_s3 *f, const struct seen *r, struct answer *a)
@@ -297,7 +352,7 @@ static void handle(struct fake_s3 *f, const struct seen *r, struct answer *a)
     } else if (!o) {
         refuse(a, 404);
     } else {
-        read_object(o, r, a);
+        read_object(f, o, r, a);
     }
 }
 
@@ -329,7 +384,7 @@ void fake_s3_handle(const struct seen *r, struct answer *a, void *arg)
     }
     *a = plain;
     if (o->instead) {
-        read_object(find(f->object, o->instead, false), r, a);
+        read_object(f, find(f->object, o->instead, false), r, a);
         return;
     }
     a->status  = o->status;

@@ -37,7 +37,7 @@ struct fake_odd {
 };
 
 struct fake_object {
-    char   key[200], etag[80], id[40];
+    char   key[200], etag[80], id[40], sum[40];
     char  *data;
     size_t len;
 };
@@ -53,8 +53,13 @@ struct fake_s3 {
     bool               rounds;   /* a probe's PUTs are answered when all of their round have come, if nothing else is asked for */
     struct fake_fault  fault;
     struct fake_odd    odd;
+    int                sums;       /* PUTs with x-amz-checksum-crc32c: 0: it must be right, else this status, with sums_code */
+    const char        *sums_code;
+    unsigned           flip_puts;  /* of so many PUTs of objects, from now on, a bit arrives wrong */
+    unsigned           flip_gets;  /* the same for answers to GET; UINT_MAX: all */
+    unsigned           summed;     /* PUTs that came with x-amz-checksum-crc32c */
     struct fake_object object[64], part[64];
-    char               upload_id[40], upload_put[40]; /* of the upload that goes on; "" none */
+    char               upload_id[40], upload_put[40], upload_sum[40]; /* of the upload that goes on; "" none */
     unsigned           writes, applied, probes, version, hidden; /* seen; carried out; of a probe; parts at once */
 };
 

@@ -44,8 +44,17 @@ def put(path, body, extra=None):
     send("PUT", path, body, extra)
 
 
+def get(path):
+    """GET: the object's bytes, and the answer's headers by their names in lower case."""
+    return exchange("GET", path)
+
+
 def send(method, path, body=b"", extra=None, query=""):
-    """The same for any method and query, as the signature wants it; gives back the answer's text."""
+    """PUT for any method and query, as the signature wants it; gives back the answer's text."""
+    return exchange(method, path, body, extra, query)[0].decode(errors="replace")
+
+
+def exchange(method, path, body=b"", extra=None, query=""):
     path = urllib.parse.quote(path, safe="/-_.~")
     if getattr(LOCAL, "connection", None) is None:
         kind = http.client.HTTPSConnection if ENDPOINT.scheme == "https" else http.client.HTTPConnection
@@ -53,10 +62,10 @@ def send(method, path, body=b"", extra=None, query=""):
     headers = sign(method, path, extra or {}, hashlib.sha256(body).hexdigest(), query)
     LOCAL.connection.request(method, path + ("?" + query if query else ""), body, headers)
     answer = LOCAL.connection.getresponse()
-    text = answer.read().decode(errors="replace")
+    data = answer.read()
     if answer.status not in (200, 204):
-        raise SystemExit(f"{method} {path}: {answer.status} {text}")
-    return text
+        raise SystemExit(f"{method} {path}: {answer.status} {data.decode(errors='replace')}")
+    return data, {name.lower(): value for name, value in answer.getheaders()}
 
 
 def main():

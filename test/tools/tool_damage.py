@@ -269,3 +269,60 @@ def test_an_object_with_another_etag_is_named(b):
     assert got and {p["kind"] for p in got} == {"changed"} and file in got[0]["message"], got
     put(file[len("s3:/"):], data)
     assert b.json("verify", "--deep", d)[0]["n_problems"] == 0
+
+
+def flip_a_bit(b, key):
+    """One bit of a stored object, in the middle, without a trace: the file's time, or the object's metadata, stay."""
+    if b.store == "dir":
+        path, before = b.path(key), os.stat(b.path(key))
+        data = bytearray(open(path, "rb").read())
+        data[len(data) // 2] ^= 4
+        with open(path, "r+b") as f:
+            f.write(data)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "s3"))
+    from upload import get, put
+    data, headers = get("/hsopen/" + key)
+    data, kept = bytearray(data), {k: v for k, v in headers.items() if k.startswith("x-amz-meta-")}
+    assert "x-amz-meta-h5bucket-crc32c" in kept, headers
+    data[len(data) // 2] ^= 4
+    put("/hsopen/" + key, bytes(data), kept)
+
+
+def has_sums(b):
+    if b.store == "s3":
+        return True
+    probe = os.path.join(b.tmp, "probe")
+    open(probe, "w").close()
+    try:
+        os.setxattr(probe, "user.probe", b"1")
+        return True
+    except OSError:
+        return False
+
+
+def test_a_flipped_bit_is_named(b):
+    """In a chunk and in an object's JSON: verify --deep names each key on a line of its own, and no program gets the value."""
+    if not has_sums(b):
+        return
+    d = b.copy("groups.h5")
+    whole = b.json("verify", "--deep", d)[0]
+    assert whole["n_problems"] == 0, whole
+    stat = b.json("stat", d, "/a/b/ds2")
+    chunk = os.path.dirname(stat["key"]) + "/0_0"
+    flip_a_bit(b, chunk)
+    got = b.json("verify", "--deep", d, rc=1)[0]["problems"]
+    assert len(got) == 1 and got[0]["kind"] == "chunk" and chunk in got[0]["message"] and "CRC-32C" in got[0]["message"], got
+    r = b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="")
+    assert r.returncode != 0 and "(0,0):" not in r.stdout, r.stdout
+    fails(b.run("get", "-f", d, b.tmp + "/x.h5"))
+    fails(b.run("cp", d, d + ".copy"), chunk)
+    flip_a_bit(b, chunk)
+    flip_a_bit(b, stat["key"])
+    got = b.json("verify", "--deep", d, rc=1)[0]["problems"]
+    assert len(got) == 1 and got[0]["path"] == "/a/b/ds2" and stat["key"] in got[0]["message"] and "CRC-32C" in got[0]["message"], got
+    assert b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="").returncode != 0
+    flip_a_bit(b, stat["key"])
+    assert b.json("verify", "--deep", d)[0] == whole
+    ok(b.run("rm", "-f", d))

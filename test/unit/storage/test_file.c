@@ -1,5 +1,6 @@
 /* What a directory store promises beyond the contract: versions, processes, killed writers, empty directories. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "http/check.h"
@@ -444,6 +446,66 @@ static void stopped_writers_are_told(void)
     bkt_store_close(st);
 }
 
+/* ---- sums ---- */
+
+static int read_at(struct bkt_store *st, const char *key, uint64_t off, uint64_t len, char *to, struct bkt_err *err)
+{
+    struct bkt_req r  = {.op = BKT_GET, .key = key, .off = off, .len = len, .dst = len == BKT_WHOLE ? NULL : to};
+    int            rc = bkt_store_run(st, &r, 1, err);
+    if (rc == BKT_OK && len == BKT_WHOLE && r.n <= 100)
+        memcpy(to, r.body.ptr, r.n);
+    bkt_req_fini(&r);
+    return rc;
+}
+
+/* @p keep: as if the medium had changed it; else as another writer does it, in the same inode */
+static void write_in_place(const char *name, const char *text, bool keep)
+{
+    struct timespec t  = time_of(name);
+    int             fd = open(path_of(name), O_WRONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text), "%s", name);
+    t.tv_sec += !keep;
+    CHECK(futimens(fd, (struct timespec[2]){t, t}) == 0, "%s", name);
+    (void)close(fd);
+}
+
+static void bytes_are_compared_with_their_sum(struct bkt_store *st)
+{
+    char           sum[100] = "", got[101] = "";
+    struct bkt_err err = {0};
+    for (int i = 0; i < 3; i++) /* also of one whose time had to be moved on */
+        CHECK(put(st, "s/a", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
+    if (getxattr(path_of("s/a"), "user.h5bucket.crc32c", sum, sizeof sum - 1) < 0) {
+        CHECK(errno == EOPNOTSUPP, "no sum");
+        return;
+    }
+    CHECK(strncmp(sum, "e3069283 9 ", 11) == 0, "'%s'", sum);
+    CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, &err) == BKT_OK && strcmp(got, "123456789") == 0, "%s", got);
+    write_in_place("s/a", "12345678X", true);
+    CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, &err) == BKT_EFORMAT && strstr(first_line(&err), "s/a") &&
+          strstr(first_line(&err), "e3069283"), "whole: %s", first_line(&err));
+    bkt_err_clear(&err);
+    CHECK(read_at(st, "s/a", 0, 9, got, &err) == BKT_EFORMAT && strstr(first_line(&err), "s/a"), "as a range: %s", first_line(&err));
+    CHECK(read_at(st, "s/a", 1, 4, got, NULL) == BKT_OK && strncmp(got, "2345", 4) == 0, "a part");
+    write_in_place("s/a", "by HSDS", false);
+    CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, NULL) == BKT_OK && strcmp(got, "by HSDS8X") == 0, "in place: %s", got);
+    CHECK(put(st, "s/a", "new", NULL, NULL, NULL) == BKT_OK && put(st, "s/a", "", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(read_at(st, "s/a", 0, BKT_WHOLE, got, NULL) == BKT_OK, "empty");
+}
+
+/* A clock that was set back: make_newer() moves the file's time on, and the sum with it. */
+static void a_sum_goes_with_the_file_s_time(struct bkt_store *st)
+{
+    char            got[101] = "";
+    struct timespec ahead    = {time(NULL) + 5000, 0};
+    CHECK(put(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK, "put");
+    CHECK(utimensat(AT_FDCWD, path_of("s/t"), (struct timespec[2]){ahead, ahead}, 0) == 0, "time");
+    CHECK(put(st, "s/t", "123456789", NULL, NULL, NULL) == BKT_OK && time_of("s/t").tv_sec >= ahead.tv_sec, "put");
+    write_in_place("s/t", "x", true);
+    if (getxattr(path_of("s/t"), "user.h5bucket.crc32c", got, 1) >= 0 || errno != EOPNOTSUPP)
+        CHECK(read_at(st, "s/t", 0, BKT_WHOLE, got, NULL) == BKT_EFORMAT, "not compared");
+}
+
 int main(void)
 {
     char cmd[64];
@@ -462,6 +524,8 @@ int main(void)
     what_killed_writers_left_goes();
     empty_directories_go(st);
     turns_come(st);
+    bytes_are_compared_with_their_sum(st);
+    a_sum_goes_with_the_file_s_time(st);
     stopped_writers_are_told();
     writing_and_deleting_at_once(st);
     bkt_store_close(st);
