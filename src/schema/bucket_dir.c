@@ -21,15 +21,14 @@ static bool look(const char *dir, const char *name, struct stat *sb)
     return bkt_buf_addf(&path, "%s/%s", dir, name) == BKT_OK && lstat(bkt_buf_str(&path), sb) == 0;
 }
 
-/* A link in the place of db/ isn't looked into: the store says that it isn't followed, or does follow it. */
+/* Names only are read through a link in the place of db/: one to something else is not a bucket's.  Where it leads to objects,
+ * the store reports that it isn't followed, or follows it. */
 static bool holds_tree(const char *dir)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
     struct stat sb;
     if (!look(dir, "db", &sb) || bkt_buf_addf(&db, "%s/db", dir) < 0)
         return false;
-    if (S_ISLNK(sb.st_mode))
-        return true;
     DIR *d     = opendir(bkt_buf_str(&db));
     bool found = false;
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)

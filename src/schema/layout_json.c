@@ -294,11 +294,13 @@ static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
     return s->dims[i] && s->maxdims[i] != BKT_UNLIMITED && chunk > most && chunk / 2 >= most;
 }
 
+#define VAR_BYTES 16u /* that HDF5 stores of an element of variable length in its chunk */
+
 /* A chunk is made in memory, and stored, as a whole: what the extent can't need is not believed. */
 static int check_shape(struct bkt_dset *d, struct bkt_err *err)
 {
     const struct bkt_layout *l     = &d->layout;
-    uint64_t                 bytes = d->type->is_var ? 1 : bkt_max_u64(d->type->size, 1);
+    uint64_t                 bytes = d->type->is_var ? VAR_BYTES : bkt_max_u64(d->type->size, 1);
     bool                     fits  = true;
     for (unsigned i = 0; i < l->rank; i++)
         fits = fits && bkt_mul_u64(bytes, l->dims[i], &bytes);
