@@ -49,6 +49,15 @@ static void set_name(struct bkt_filter_desc *f, const char *name)
     strncpy(f->name, name, sizeof f->name - 1);
 }
 
+/* The name that HSDS knows: HDF5 calls some filters by a sentence. */
+static const char *name_for(const char *name, const struct filter_row *row)
+{
+    for (size_t k = 0; row && k < BKT_COUNT(row->names); k++)
+        if (row->names[k] && strcmp(row->names[k], name) == 0)
+            return name;
+    return row ? row->names[0] : name;
+}
+
 static int64_t small_int(const json_t *j)
 {
     struct bkt_num v;
@@ -89,7 +98,9 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
 #define ASIDE_NAME  "hdf5-"
 /* HSDS fails on a shuffle without a name, before it reads or stores anything.  That the filter is another one says its id. */
 #define REFUSED_CLASS "H5Z_FILTER_SHUFFLE"
-#define REFUSED_NAME  "h5name"
+/* HDF5's name of a filter, where `name` isn't there or another one */
+#define H5NAME  "h5name"
+#define OWN_IDS 256 /* HDF5's own filters are below; their names say nothing */
 
 static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row *row, const char *cls, const char *name)
 {
@@ -99,9 +110,19 @@ static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row
     return name && !f->aside ? name : row->names[0];
 }
 
+static int parse_h5name(const json_t *j, struct bkt_filter_desc *f, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *text = NULL;
+    if (!json_is_string(j) || !bkt_json_is_text(j))
+        return BKT_OK;
+    BKT_PASS(bkt_json_dup(j, "creationProperties.filters: " H5NAME, &text, err));
+    strncpy(f->h5name, text, sizeof f->h5name - 1);
+    return BKT_OK;
+}
+
 static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struct bkt_err *err)
 {
-    const char   *cls = bkt_json_word(j, "class"), *name = bkt_json_word(j, bkt_json_get(j, REFUSED_NAME) ? REFUSED_NAME : "name");
+    const char   *cls = bkt_json_word(j, "class"), *name = bkt_json_word(j, "name");
     const json_t *options = bkt_json_get(j, "options");
     int64_t       level   = small_int(bkt_json_get(j, "level"));
     const struct filter_row *row;
@@ -112,8 +133,9 @@ static int parse_filter_object(const json_t *j, struct bkt_filter_desc *f, struc
         row = find_filter(0, name);
     if (row)
         f->id = row->id;
-    if (name || row)
-        set_name(f, usual_name(f, row, cls, name));
+    BKT_PASS(parse_h5name(bkt_json_get(j, H5NAME), f, err));
+    if (name || row || f->h5name[0])
+        set_name(f, !name && f->h5name[0] ? name_for(f->h5name, row) : usual_name(f, row, cls, name));
     if (level < 0)
         level = small_int(options);
     f->has_level           = level >= 0;
@@ -316,15 +338,6 @@ static int set_coded(json_t *j, const char *key, const struct bkt_word *words, s
     return word ? bkt_json_set(j, key, json_string(word)) : set_number(j, key, v);
 }
 
-/* The name that HSDS knows: HDF5 calls some filters by a sentence. */
-static const char *name_for(const struct bkt_filter_desc *f, const struct filter_row *row)
-{
-    for (size_t k = 0; row && k < BKT_COUNT(row->names); k++)
-        if (row->names[k] && strcmp(row->names[k], f->name) == 0)
-            return f->name;
-    return row ? row->names[0] : f->name;
-}
-
 static int emit_details(const struct bkt_filter_desc *f, json_t *j)
 {
     BKT_PASS(set_number(j, "bitsPerPixel", f->bits_per_pixel));
@@ -353,17 +366,17 @@ static bool goes_aside(const struct bkt_filter_desc *f)
 
 /* As whom HSDS shall see a filter. */
 struct seen {
-    const char *cls, *key, *name; /* key: of the name */
+    const char *cls, *name; /* name: NULL where it is to have none */
     char        buf[64];
 };
 
 static void see(const struct bkt_filter_desc *f, const struct filter_row *row, enum bkt_hsds_view view, struct seen *s)
 {
     const char *inner = f->id == 32001 && f->n_cd ? bkt_blosc_codec(f) : NULL;
-    *s = (struct seen){row ? row->cls : ASIDE_CLASS, "name", inner ? inner : name_for(f, row), ""};
+    *s = (struct seen){row ? row->cls : ASIDE_CLASS, inner ? inner : name_for(f->name, row), ""};
     if (view == BKT_HSDS_REFUSES) {
-        s->cls = REFUSED_CLASS;
-        s->key = REFUSED_NAME;
+        s->cls  = REFUSED_CLASS;
+        s->name = NULL;
     } else if (view == BKT_HSDS_RAW && row && goes_aside(f)) {
         (void)snprintf(s->buf, sizeof s->buf, ASIDE_NAME "%s", row->names[0]);
         s->cls  = ASIDE_CLASS;
@@ -371,18 +384,28 @@ static void see(const struct bkt_filter_desc *f, const struct filter_row *row, e
     }
 }
 
+/* A reader takes the name for HDF5's where nothing else stands beside it. */
+static int emit_names(const struct bkt_filter_desc *f, const struct filter_row *row, const char *name, json_t *j)
+{
+    const char *known = name_for(f->name, row), *h5name = f->id >= OWN_IDS && f->h5name[0] ? f->h5name : known;
+    if (name)
+        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name))); /* "" for one that has none */
+    return name && strcmp(h5name, known) == 0 ? BKT_OK : bkt_json_set(j, H5NAME, bkt_json_new_str(h5name));
+}
+
 /* class, id and name are always there, unless HSDS is to fail: it does so on some filters without. */
 static int emit_filter(const struct bkt_filter_desc *f, enum bkt_hsds_view view, json_t *list)
 {
-    json_t     *j = json_object();
-    struct seen s;
-    see(f, f->id >= 0 ? find_filter(f->id, NULL) : NULL, view, &s);
+    const struct filter_row *row = f->id >= 0 ? find_filter(f->id, NULL) : NULL;
+    json_t                  *j   = json_object();
+    struct seen              s;
+    see(f, row, view, &s);
     BKT_PASS(bkt_json_push(list, j));
     BKT_PASS(bkt_json_set(j, "class", json_string(s.cls)));
     BKT_PASS(set_number(j, "id", f->id));
     if (f->has_level)
         BKT_PASS(bkt_json_set(j, "level", json_integer(f->level)));
-    BKT_PASS(bkt_json_set(j, s.key, bkt_json_new_str(s.name))); /* "" for one that has none */
+    BKT_PASS(emit_names(f, row, s.name, j));
     return emit_details(f, j);
 }
 

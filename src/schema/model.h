@@ -143,7 +143,8 @@ enum bkt_kind { BKT_GROUP, BKT_DATASET, BKT_DATATYPE };
 
 struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of its spellings */
     int       id;        /* HDF5 filter id; -1 when neither id, class nor name is known */
-    char      name[48];
+    char      name[48];  /* as the schema has it */
+    char      h5name[256]; /* as HDF5 has it in a file, where that is known and another one; a longer one is cut */
     bool      has_level;
     unsigned  level;
     unsigned *cd;        /* "parameters", or our own exact cd values */

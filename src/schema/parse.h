@@ -26,6 +26,7 @@
  *                  whose bytes, one after the other, are what offsets count in
  *   chunks         of a reference layout: a third number is the chunk's filter mask
  *   charSet        an attribute or a link: the character set that its name was said to be, where its bytes tell another
+ *   h5name         a filter's name in HDF5's files, where `name` is HSDS's or isn't there
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
  *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
 #ifndef BKT_PARSE_H

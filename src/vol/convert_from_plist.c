@@ -260,9 +260,10 @@ int bkt_convert_from_filter(hid_t id, unsigned i, struct bkt_filter_desc *f, str
     if (!f->cd)
         BKT_NOMEM(err);
     f->n_cd = n;
-    f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->name, f->name, NULL);
+    f->id   = (int)H5Pget_filter2(id, i, &flags, &n, f->cd, sizeof f->h5name, f->h5name, NULL);
     if (f->id < 0)
         return failed(err);
+    memcpy(f->name, f->h5name, sizeof f->name - 1);
     f->flags    = (int64_t)flags;
     f->optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
     named_parameters(f);

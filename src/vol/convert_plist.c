@@ -24,6 +24,14 @@ static int encoded_list(const struct bkt_object *obj, hid_t plist_class, hid_t *
     return found ? bkt_rebuild_plist(&l, plist_class, out, err) : BKT_OK;
 }
 
+static int encoded_dcpl(const struct bkt_object *obj, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
+    bool found;
+    BKT_PASS(bkt_h5plist_of(obj, &l, &found, err));
+    return found ? bkt_rebuild_dcpl(&l, &obj->dset, out, err) : BKT_OK;
+}
+
 int bkt_convert_object_ocpl(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
@@ -215,7 +223,7 @@ int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o
 {
     const struct bkt_dset *d = &obj->dset;
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    BKT_PASS(encoded_list(obj, H5P_DATASET_CREATE, &id, err));
+    BKT_PASS(encoded_dcpl(obj, &id, err));
     bool encoded = id >= 0, pointers = d->type->is_var || has_references(file_type);
     if (!encoded)
         BKT_PASS(make_dcpl(obj, file_type, &id, err));

@@ -17,6 +17,9 @@ BKT_NODISCARD int bkt_rebuild_encoded_space(const struct bkt_buf *b, hid_t *out,
 /** A list of class @p plist_class with all that it has a property for: a file's list gives a group's too. */
 BKT_NODISCARD int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out,
                                     struct bkt_err *err);
+/** The creation list of the dataset @p d; plugins' filters have the names that @p d says (filter_names.h). */
+BKT_NODISCARD int bkt_rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_t *out,
+                                   struct bkt_err *err);
 /** A dataset's creation list, from the bytes; BKT_EFORMAT, BKT_EUNSUP as bkt_h5plist_parse(). */
 BKT_NODISCARD int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
 

@@ -1,4 +1,5 @@
 /* Creation property lists: what an encoding says -> HDF5's, property by property. */
+#include "filter_names.h"
 #include "rebuild.h"
 
 #define UNASKED                                                                                              \
@@ -197,6 +198,23 @@ int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out
         return bkt_h5err_capture(err, "making a creation property list");
     BKT_PASS(set_properties(id, plist_class, l, err));
     *out = bkt_hid_take(&id);
+    return BKT_OK;
+}
+
+int bkt_rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t named = H5I_INVALID_HID;
+    BKT_PASS(bkt_rebuild_plist(l, H5P_DATASET_CREATE, &id, err));
+    BKT_PASS(bkt_filters_named(id, d, &named, err));
+    if (named < 0) {
+        *out = bkt_hid_take(&id);
+        return BKT_OK;
+    }
+    struct bkt_h5plist rest = *l; /* borrows all it has */
+    rest.n_filters = 0;
+    BKT_PASS(set_properties(named, H5P_DATASET_CREATE, &rest, err));
+    *out = bkt_hid_take(&named);
     return BKT_OK;
 }
 

@@ -1,15 +1,21 @@
 /* Filter plugins that put parameters of their own beside those of the dataset when HDF5 makes one, as bitshuffle does: 0, 5 and the size
- * of an element, in front (310), or with BEHIND behind (311).  Each byte is turned by what the parameters come down to: with others
+ * of an element, in front (310), or with BEHIND behind (311), as does the one that is NAMED by a sentence (312).  Each byte is turned by what the parameters come down to: with others
  * the elements are wrong, and no call fails. */
 #include <hdf5.h>
 
 #include <H5PLextern.h>
 #include <string.h>
 
-#ifdef BEHIND
+#ifdef NAMED
+#define NAME "adding filter; a name that is a sentence, and longer than most"
+enum { ID = 312 };
+#elif defined BEHIND
 enum { ID = 311 };
 #else
 enum { ID = 310 };
+#endif
+#ifndef NAME
+#define NAME "adding"
 #endif
 enum { OWN = 3, MOST = 20 };
 
@@ -37,7 +43,7 @@ static size_t turn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n, s
     return n;
 }
 
-static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, ID, 1, 1, "adding", NULL, set_local, turn};
+static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, ID, 1, 1, NAME, NULL, set_local, turn};
 
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_FILTER; }
 const void *H5PLget_plugin_info(void) { return &filter; }

@@ -129,6 +129,47 @@ def test_copies_where_the_filter_is_missing(b):
     assert "310" in got["problems"][0]["message"] and b.json("verify", a, env=none)[0]["n_problems"] == 0
 
 
+def printed(r, name, ours, env):
+    """All that HDF5's tools print of the filters, but for the name of the file."""
+    env  = {**r.native, **env, **({"HDF5_VOL_CONNECTOR": "bucket"} if ours else {})}
+    ls   = ok(r.hdf5("h5ls", "-v", name + "/x/d", env=env))
+    dump = ok(r.hdf5("h5dump", "-pH", "-d", "/x/d", name, env=env))
+    return re.findall(r"(?m)^ *Filter-.*$", ls), re.findall(r"(?s)\n +FILTERS \{.*", dump)
+
+
+def ways_of_a_name(r, env):
+    """Every way into a domain and out of it."""
+    b, a, c, d, out, f = r.b, r.b.new(), r.b.new(), r.b.new(), r.file(), "native:" + r.file()
+    ok(r.tool("load", r.source, a, env=env))
+    ok(r.tool("cp", a, c, env=env))
+    ok(r.tool("get", a, out, env=env))
+    ours = {**r.native, **env, "HDF5_VOL_CONNECTOR": "bucket"}
+    ok(r.hdf5("h5copy", "-p", "-i", r.source, "-o", d, "-s", "/x", "-d", "/x", env=ours))
+    ok(r.hdf5("h5copy", "-p", "-i", c, "-o", f, "-s", "/x", "-d", "/x", env=ours))
+    domains = [a, c, d]
+    if b.store == "dir":
+        domains.append(b.new())
+        ok(r.tool("load", "--link", r.source, domains[-1], env={**r.native, **env}))
+    return [(x, True) for x in domains] + [(x, False) for x in (out, f[7:])]
+
+
+def test_names_are_what_the_file_has(b):
+    """Also where the filter is missing, when the file is loaded or later."""
+    if not b.bin or not b.adding:
+        return
+    none, there = {"HDF5_PLUGIN_PATH": b.plugin}, {"HDF5_PLUGIN_PATH": f"{b.plugin}:{b.adding}"}
+    sentence = "adding filter; a name that is a sentence, and longer than most"
+    for name, filters in [("adding", ["UD=310,1,2,1024,7"]), (sentence, ["SHUF", "UD=312,1,1,9", "GZIP=1"])]:
+        r = Routes(b, b.adding, filtered(b, b.adding, "1 6400", *filters))
+        for loaded in [there, none]:
+            made = ways_of_a_name(r, loaded)
+            for seen in [none] if loaded is there else [none, there]:
+                want = printed(r, r.source, False, seen)
+                assert want[1] and [x for x in want[0] if f"{name}-31" in x], want
+                for at, ours in made:
+                    assert printed(r, at, ours, seen) == want, (at, seen, printed(r, at, ours, seen), want)
+
+
 def test_real_bitshuffle(b):
     if b.bitshuffle:
         r, a = through(b, b.bitshuffle, "1 6400", "UD=32008,0,2,1024,0")
