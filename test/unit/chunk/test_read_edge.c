@@ -45,7 +45,7 @@ static const struct {
     {"blosc frame of a gigabyte", I32, CHUNKED("[4]"), GZIP,
      4, "\x02\x01\x60\x01\0\0\0\x40\0\0\0\x40\x20\0\0\0\1\2\3\4\5\6\7\x08\1\2\3\4\5\6\7\x08", 32, BKT_EFORMAT, "chunk 0"},
     {"variable-size chunk cut off", VSTR, CHUNKED("[2]"), "", 2, "\3\0\0\0abc\5\0\0\0a", 12, BKT_EFORMAT, "element 1"},
-    {"variable-size chunk with too few", VSTR, CHUNKED("[1000000000]"), "", 2, "\3\0\0\0abc\1\0\0\0a", 12, BKT_EFORMAT, "too few"},
+    {"variable-size chunk with too few", VSTR, CHUNKED("[1000000]"), "", 2, "\3\0\0\0abc\1\0\0\0a", 12, BKT_EFORMAT, "too few"},
     {"chunks of more than 2^64", I32, CHUNKED("[4611686018427387905]"), "", 4, NULL, 0, BKT_EFORMAT, "4611686018427387905"},
     {"contiguous reference past the end", I32, CHUNKED("[4]"),
      REF("CONTIGUOUS_REF", "edge/small", "\"offset\":90,\"size\":16"), 4, NULL, 0, BKT_EFORMAT,
