@@ -1,5 +1,6 @@
 /* Creation property lists: what an encoding says -> HDF5's, property by property. */
 #include "filter_names.h"
+#include "num.h"
 #include "rebuild.h"
 
 #define UNASKED                                                                                              \
@@ -110,12 +111,45 @@ static herr_t set_file(hid_t id, const struct bkt_h5plist *l)
 
 /* ---- datasets ---- */
 
+/* The extent that a selection of blocks would have by itself: {count * block, ...}, else {elements}. */
+static hid_t extent_like(hid_t space)
+{
+    hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK], dims[BKT_MAX_RANK];
+    int     rank    = H5Sget_simple_extent_ndims(space);
+    bool    regular = rank > 0 && H5Sget_select_type(space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(space) > 0 &&
+                   H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0;
+    if (!regular) {
+        rank    = 1;
+        dims[0] = (hsize_t)H5Sget_select_npoints(space);
+    }
+    for (int d = 0; regular && d < rank; d++)
+        if (count[d] == H5S_UNLIMITED || block[d] == H5S_UNLIMITED || !bkt_mul_u64(count[d], block[d], &dims[d]))
+            dims[d] = 1;
+    return H5Screate_simple(rank, dims, NULL);
+}
+
+/* In a file, the selection of a whole source has no extent: HDF5 takes it from the source when it reads.  Its own call wants
+ * one of as many elements as the other side selects. */
+static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
+{
+    hssize_t n = H5Sget_select_npoints(target);
+    if (H5Sget_select_type(*source) != H5S_SEL_ALL || n <= 0 || H5Sget_select_npoints(*source) == n)
+        return BKT_OK;
+    hid_t id = extent_like(target);
+    if (id < 0)
+        return bkt_h5err_capture(err, "making the extent of a stored mapping's source");
+    bkt_hid_closep(source);
+    *source = id;
+    return BKT_OK;
+}
+
 static int add_mapping(hid_t id, const struct bkt_h5mapping *m, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t source = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t target = H5I_INVALID_HID;
     BKT_PASS(bkt_rebuild_space(&m->source, &source, err));
     BKT_PASS(bkt_rebuild_space(&m->target, &target, err));
+    BKT_PASS(fit_whole_source(target, &source, err));
     return H5Pset_virtual(id, target, m->file, m->dset, source) < 0
                ? bkt_h5err_capture(err, "making a stored mapping")
                : BKT_OK;
