@@ -104,7 +104,9 @@ static bool list_others(hid_t dset, struct bkt_vobj *o, struct tree_chunks *c)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
     H5D_space_status_t           status;
-    if (dcpl < 0 || H5Pget_layout(dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl) != 0)
+    if (dcpl >= 0 && (H5Pget_layout(dcpl) == H5D_VIRTUAL || (o ? bkt_is_external(o) : H5Pget_external_count(dcpl) > 0)))
+        return tree_parts_list(dset, o, dcpl, c);
+    if (dcpl < 0 || H5Pget_layout(dcpl) != H5D_CONTIGUOUS || (!o && H5Pget_external_count(dcpl) != 0))
         return false;
     if (o)
         return list_objects(o, c);
@@ -159,8 +161,7 @@ int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
 
 #define MOST_CELLS ((size_t)1 << 22) /* 128 MiB of them */
 
-/* All cells from lo to hi. */
-static int add_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *hi)
+int tree_chunks_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *hi)
 {
     hsize_t at[H5S_MAX_RANK];
     memcpy(at, lo, to->rank * sizeof *at);
@@ -181,6 +182,15 @@ static int add_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *h
     return BKT_OK;
 }
 
+int tree_chunks_range(struct tree_chunks *c, uint64_t first, uint64_t last)
+{
+    if (last - first >= MOST_CELLS)
+        return BKT_EUNSUP;
+    for (uint64_t i = first; i <= last; i++)
+        BKT_PASS(add(c, i, 0, 0));
+    return BKT_OK;
+}
+
 int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid)
 {
     struct tree_chunks to = {.rank = grid->rank};
@@ -194,7 +204,7 @@ int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid)
             hi[d] = bkt_min_u64((lo[d] + c->cdims[d] - 1) / to.cdims[d], to.grid[d] - 1);
             lo[d] /= to.cdims[d];
         }
-        rc = add_cells(&to, lo, hi);
+        rc = tree_chunks_cells(&to, lo, hi);
     }
     struct tree_chunks *old = rc < 0 ? &to : c;
     tree_chunks_fini(old);

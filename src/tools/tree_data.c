@@ -165,10 +165,12 @@ static int move_stored(struct io *io, unsigned rank, const hsize_t *dims, uint64
 {
     BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c = {.v = NULL};
     struct bkt_blocks                                b;
-    hsize_t                                          hole[H5S_MAX_RANK];
+    hsize_t                                          hole[H5S_MAX_RANK] = {0};
     if (!tree_chunks_listable(io->src, io->t->o->src_native) || !tree_chunks_list(io->src, io->t->o->src_native, &c) ||
-        c.no_grid || !tree_chunks_hole(&c, hole) || !fills_agree(io, hole))
+        (!c.no_grid && !tree_chunks_hole(&c, hole)) || !fills_agree(io, hole))
         return 0;
+    if (c.no_grid)
+        return 1;
     bkt_blocks_begin(&b, rank, dims, c.cdims, elems);
     tree_chunks_to_blocks(&c, &b);
     for (size_t i = 0, n; i < c.n; i += n) {

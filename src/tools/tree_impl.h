@@ -91,6 +91,7 @@ struct tree_chunks {
     bool               other_shape; /* they are stored in another one than H5Pget_chunk() says */
     bool               no_grid;     /* nothing is stored, in chunks of no shape: cdims and grid say nothing */
     hsize_t            cdims[H5S_MAX_RANK], grid[H5S_MAX_RANK];
+    hsize_t            dims[H5S_MAX_RANK]; /* the extent; tree_parts_list() only */
 };
 /** List them, in any order.  @p c: all zero; tree_chunks_fini().  @p native: an id of HDF5's own connector.  Of a contiguous dataset
  *  these are the objects of a domain; in a file nothing is stored (no_grid), or they can't be told.
@@ -105,6 +106,10 @@ BKT_NODISCARD int tree_chunks_join(struct tree_chunks *c, const struct tree_chun
 /** Make of the list one of chunks as @p grid has them: all that those of now lie in, some of them several times.  BKT_EUNSUP: they are
  *  too many. */
 BKT_NODISCARD int tree_chunks_regrid(struct tree_chunks *c, const struct tree_chunks *grid);
+/** Add all from @p lo to @p hi, places in its grid.  BKT_EUNSUP: they are too many. */
+BKT_NODISCARD int tree_chunks_cells(struct tree_chunks *c, const hsize_t *lo, const hsize_t *hi);
+/** The same for those of a range of indices. */
+BKT_NODISCARD int tree_chunks_range(struct tree_chunks *c, uint64_t first, uint64_t last);
 /** Where the chunk begins. */
 void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *offset);
 /** Where one begins that isn't stored; the list is put in order for that.  false: all are. */
@@ -113,6 +118,13 @@ bool tree_chunks_hole(struct tree_chunks *c, hsize_t *offset);
 void tree_chunks_to_blocks(struct tree_chunks *c, const struct bkt_blocks *b);
 /** How many from number i on lie in the same block. */
 size_t tree_chunks_of_block(const struct tree_chunks *c, size_t i);
+
+/* ---- tree_parts.c ---- */
+struct bkt_vobj;
+/** The same for a dataset whose elements lie in other datasets or raw files, in blocks of a shape of its own: those that sources or
+ *  files which are there reach.  @p dcpl: its creation list;  @p o: NULL for a plain file's
+ *  @return false: that isn't certain, or they are too many */
+BKT_NODISCARD bool tree_parts_list(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct tree_chunks *c);
 
 /* ---- tree_data.c ---- */
 /** The fill value as the creation list has it: HDF5 can't read one of variable length from a file that is open for reading only.

@@ -516,3 +516,51 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
     depth--;
     return rc;
 }
+
+/* ---- which sources are there ---- */
+
+struct each {
+    bkt_virtual_fn *fn;
+    void           *arg;
+};
+
+/* No id is made of an object of ours: outside of HDF5's calls it has none. */
+static int is_there(const struct view *v, const struct part *p, bool *there, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t            dset   = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root   = NULL, *o = NULL;
+    struct bkt_file                             *domain = NULL;
+    hid_t                                        native = H5I_INVALID_HID;
+    int rc = open_file(v, p->file, &domain, &native, err);
+    if (rc == BKT_OK && !domain)
+        rc = open_in_native(native, p->name, &dset, err);
+    else if (rc == BKT_OK && (rc = bkt_file_root(domain, H5I_GROUP, &root, err)) == BKT_OK)
+        rc = bkt_path_open(root, p->name, H5P_DEFAULT, &o, err);
+    *there = rc == BKT_OK;
+    return rc == BKT_ENOENT ? BKT_OK : rc;
+}
+
+static int if_there(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err)
+{
+    const struct each *e = how->arg;
+    struct bkt_err     why = {.n = 0};
+    bool               there;
+    BKT_TRY(err, is_there(v, p, &there, &why), "source %s in %s", p->name, p->file);
+    return there ? e->fn(p->outer, e->arg) : BKT_OK;
+}
+
+int bkt_virtual_each(struct bkt_vobj *o, bkt_virtual_fn *each, void *arg, struct bkt_err *err)
+{
+    struct each                       e     = {each, arg};
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    struct view                       v;
+    BKT_PASS(go_deeper(err));
+    int rc = view_init(&v, o, err);
+    if (rc == BKT_OK)
+        rc = current_space(&v, &space, err);
+    if (rc == BKT_OK)
+        rc = visit_sources(&v, &(struct visit){if_there, &e}, space, err);
+    view_fini(&v);
+    depth--;
+    return rc;
+}

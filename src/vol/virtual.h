@@ -21,6 +21,11 @@ BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bk
 BKT_NODISCARD int bkt_virtual_transfer(struct bkt_vobj *dset, bool write, hid_t mem_type, hid_t mem_space, hid_t file_space,
                                        hid_t dxpl, void *buf, struct bkt_err *err);
 
+/** Each source of a virtual dataset that is there, with the selection that it fills; @p part is borrowed.
+ *  @return BKT_OK; what @p each returns, if that is negative; what keeps a source from being opened */
+typedef int bkt_virtual_fn(hid_t part, void *arg);
+BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg, struct bkt_err *err);
+
 /* ---- virtual_map.c: one mapping, and the sources that it stands for ---- */
 
 /** A regular hyperslab that may be without end in one dimension. */

@@ -2,6 +2,7 @@
  * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
  * make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in chunks of N
  * make_odd write FILE DATASET  writes its first element; 1: that failed
+ * make_odd elsewhere FILE N   2^45 bytes of one small source and an absent one, and of a raw file, FILE.raw, of N bytes
  * make_odd tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute, and /padded
  * make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 * 2^N bytes, values from 100000 * N on */
 #include <hdf5.h>
@@ -94,6 +95,32 @@ static int tails(hid_t f, int n)
     return text(f, "ended", H5T_STR_NULLTERM, (char)('x' + n)) || text(f, "padded", H5T_STR_NULLPAD, (char)('x' + n));
 }
 
+static int elsewhere(hid_t f, const char *name, int n)
+{
+    const hsize_t dims[2] = {BIG >> 20, (hsize_t)1 << 20}, one[2] = {1, 1}, at[2] = {(BIG >> 20) - 2, 5}, row[2] = {1, 10}, other[2] = {9, 9}, zero[2] = {0};
+    hid_t         s = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE), e = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t         from = H5Screate_simple(2, row, NULL), all = H5Scopy(s);
+    char          raw[4096];
+    unsigned char fill = 3;
+    snprintf(raw, sizeof raw, "%s.raw", name);
+    FILE *w = fopen(raw, "wb");
+    for (int i = 0; w && i < n; i++)
+        fputc('a' + i % 26, w);
+    if (!w || fclose(w) || H5Pset_fill_value(p, H5T_NATIVE_UCHAR, &fill) < 0 || dataset(f, "source", 2, row, NULL, NULL, n) ||
+        H5Sselect_hyperslab(from, H5S_SELECT_SET, zero, NULL, one, row) < 0 ||
+        H5Sselect_hyperslab(all, H5S_SELECT_SET, at, NULL, one, row) < 0 || H5Pset_virtual(p, all, ".", "/source", from) < 0)
+        return 1;
+    const hsize_t big[2] = {dims[0] - 20, dims[1] - 20};
+    hid_t   absent = H5Screate_simple(2, big, NULL);
+    if (H5Sselect_hyperslab(absent, H5S_SELECT_SET, zero, NULL, one, big) < 0 ||
+        H5Sselect_hyperslab(all, H5S_SELECT_SET, other, NULL, one, big) < 0 || H5Pset_virtual(p, all, "no_such.h5", "/x", absent) < 0 ||
+        H5Pset_external(e, raw, 0, H5F_UNLIMITED) < 0)
+        return 1;
+    return H5Dclose(H5Dcreate2(f, "virtual", H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT)) < 0 ||
+           H5Dclose(H5Dcreate2(f, "raw", H5T_STD_U8LE, s, H5P_DEFAULT, e, H5P_DEFAULT)) < 0 || H5Sclose(absent) < 0 || H5Sclose(all) < 0 ||
+           H5Sclose(from) < 0 || H5Sclose(s) < 0 || H5Pclose(p) < 0 || H5Pclose(e) < 0;
+}
+
 static int write_one(const char *file, const char *name)
 {
     hid_t         f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, name, H5P_DEFAULT), s = H5Dget_space(d);
@@ -120,6 +147,6 @@ int main(int argc, char **argv)
     if (f < 0)
         return 1;
     int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
-    int rc = strcmp(mode, "small") == 0 ? small(f) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
 }

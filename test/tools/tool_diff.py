@@ -152,3 +152,21 @@ def test_bytes_behind_the_nul_of_strings_are_not_compared(b):
         assert [(r["path"], r["text"]) for r in b.json("diff", x, g, rc=1)] == [("/padded", "2 of 2 elements differ, first at (0)")], x
     stored = open(back, "rb").read()
     assert stored.count(b"ab\0\0\0\0\0\0") == 2 and stored.count(b"ab\0xxxxx") == 1
+
+
+@dir_only
+def test_what_no_source_or_raw_file_holds_is_equal(b):
+    """2^45 bytes each, of which a source of ten, or a raw file of three or four, are all that is there."""
+    if not b.odd:
+        return
+    f, g = os.path.join(b.tmp, "else1.h5"), os.path.join(b.tmp, "else2.h5")
+    ok(b.run_any(b.odd, "elsewhere", f, "3"))
+    ok(b.run_any(b.odd, "elsewhere", g, "4"))
+    d = b.new()
+    ok(b.run("load", f, d))
+    all = 1 << 45
+    for x in f, d:
+        assert b.json("diff", x, f) == [], x
+        assert {r["path"]: r["text"] for r in b.json("diff", x, g, rc=1)} == {
+            "/source": "10 of 10 elements differ, first at (0, 0)", "/virtual": f"10 of {all} elements differ, first at ({(1 << 25) - 2}, 5)",
+            "/raw": f"1 of {all} elements differ, first at (0, 3)"}, x
