@@ -111,7 +111,8 @@ static herr_t set_file(hid_t id, const struct bkt_h5plist *l)
 
 /* ---- datasets ---- */
 
-/* The extent that a selection of blocks would have by itself: {count * block, ...}, else {elements}. */
+/* The extent that a selection of blocks would have by itself: {count * block, ...}, else {elements}.  Of blocks without end,
+ * each of which has a source of its own ("%b"), that of one block. */
 static hid_t extent_like(hid_t space)
 {
     hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK], dims[BKT_MAX_RANK];
@@ -123,8 +124,8 @@ static hid_t extent_like(hid_t space)
         dims[0] = (hsize_t)H5Sget_select_npoints(space);
     }
     for (int d = 0; regular && d < rank; d++)
-        if (count[d] == H5S_UNLIMITED || block[d] == H5S_UNLIMITED || !bkt_mul_u64(count[d], block[d], &dims[d]))
-            dims[d] = 1;
+        if (count[d] == H5S_UNLIMITED || !bkt_mul_u64(count[d], block[d], &dims[d]))
+            dims[d] = block[d] == H5S_UNLIMITED ? 1 : block[d];
     return H5Screate_simple(rank, dims, NULL);
 }
 
@@ -132,14 +133,16 @@ static hid_t extent_like(hid_t space)
  * one of as many elements as the other side selects. */
 static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
 {
-    hssize_t n = H5Sget_select_npoints(target);
-    if (H5Sget_select_type(*source) != H5S_SEL_ALL || n <= 0 || H5Sget_select_npoints(*source) == n)
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
+    if (H5Sget_select_type(*source) != H5S_SEL_ALL || H5Sget_select_npoints(target) == 0)
         return BKT_OK;
-    hid_t id = extent_like(target);
+    id = extent_like(target);
     if (id < 0)
         return bkt_h5err_capture(err, "making the extent of a stored mapping's source");
+    if (H5Sget_select_npoints(*source) == H5Sget_select_npoints(id))
+        return BKT_OK;
     bkt_hid_closep(source);
-    *source = id;
+    *source = bkt_hid_take(&id);
     return BKT_OK;
 }
 
