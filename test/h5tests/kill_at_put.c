@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,8 +15,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_put(const char *old) { return strncmp(old, ".h5bucket/tmp/", 14) == 0; }
-static bool is_delete(const char *path, int flags) { return !flags && strncmp(path, ".h5bucket/", 10) != 0; }
+/* Whether a name in an open folder lies in that folder of the bucket: the store names what it changes by folder and last part. */
+static bool lies_in(int dir, const char *name, const char *folder)
+{
+    char    fd[64], path[PATH_MAX];
+    ssize_t n;
+    (void)snprintf(fd, sizeof fd, "/proc/self/fd/%d", dir);
+    n = readlink(fd, path, sizeof path - 1);
+    if (n < 0 || strchr(name, '/'))
+        return strstr(name, folder) != NULL;
+    path[n] = 0;
+    return strstr(path, folder) != NULL;
+}
+
+static bool is_put(int dir, const char *old) { return lies_in(dir, old, ".h5bucket/tmp"); }
+static bool is_delete(int dir, const char *path, int flags) { return !flags && !lies_in(dir, path, ".h5bucket"); }
 
 static bool is_asked(const char *what)
 {
@@ -60,7 +74,7 @@ static int around(int olddir, const char *old, int newdir, const char *new, unsi
     static int (*real)(int, const char *, int, const char *, unsigned);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "renameat2");
-    if (!is_put(old))
+    if (!is_put(olddir, old))
         return real(olddir, old, newdir, new, flags);
     return before() ? -1 : after(real(olddir, old, newdir, new, flags));
 }
@@ -80,7 +94,7 @@ __attribute__((visibility("default"))) int unlinkat(int dir, const char *path, i
     static int (*real)(int, const char *, int);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "unlinkat");
-    if (!is_delete(path, flags))
+    if (!is_delete(dir, path, flags))
         return real(dir, path, flags);
     return before() ? -1 : after(real(dir, path, flags));
 }
