@@ -22,8 +22,8 @@ static int on_key(const struct bkt_listed *e, void *keys)
     return bkt_strs_add(keys, e->key);
 }
 
-/* Of version 1 there are none. */
-static int find(struct bkt_domain *d, struct bkt_strs *keys, struct bkt_err *err)
+/* Of version 1 there are none.  @p seen: the store lists them; else they may be there. */
+static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     if (bkt_id_key(&d->doc.root, &prefix) < 0)
@@ -32,7 +32,8 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, struct bkt_err *err
     if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 || bkt_buf_add_str(&prefix, ".") < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
-    if (rc != BKT_EACCES && rc != BKT_EUNSUP)
+    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_ENOENT; /* the last: a server that takes a list for a key */
+    if (*seen)
         return rc;
     bkt_err_clear(err); /* who may not list deletes them unseen */
     for (size_t i = 0; i < 2; i++) {
@@ -68,10 +69,16 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     }
     e->looked  = now;
     e->touched = false;
-    BKT_PASS(find(d, &keys, err));
+    bool seen;
+    BKT_PASS(find(d, &keys, &seen, err));
     if (keys.n)
         bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects of HSDS's are out of date", d->name, keys.n);
     int rc = keys.n ? bkt_store_delete(d->store, (const char *const *)keys.v, keys.n, err) : BKT_OK;
+    if (rc < 0 && !seen && bkt_edit_refused(rc)) { /* most likely they aren't there */
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: neither a list nor a deletion is allowed", d->name);
+        bkt_err_clear(err);
+        return BKT_OK;
+    }
     if (rc < 0 && !bkt_edit_refused(rc))
         e->touched = true, e->looked = 0;
     BKT_TRY(err, rc, "%s: all changes are stored, but .info.json and .summary.json beside its root group are out of date and can't be "
