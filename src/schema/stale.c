@@ -32,7 +32,7 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 || bkt_buf_add_str(&prefix, ".") < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
-    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_ENOENT; /* the last: a server that takes a list for a key */
+    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EINVAL; /* the last: a server that takes a list for a key */
     if (*seen)
         return rc;
     bkt_err_clear(err); /* who may not list deletes them unseen */

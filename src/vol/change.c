@@ -65,8 +65,8 @@ int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
     bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);
     if (rc < 0) {
         name_unstored(f, &names);
-        (void)BKT_ERR(err, rc, "%s: not everything could be stored; kept for another try: %s", f->name,
-                      names.n ? names.text : "nothing");
+        (void)BKT_ERR(err, rc, "%s: not everything could be stored%s%s", f->name, names.n ? "; kept for another try: " : "",
+                      names.n ? names.text : "");
     }
     bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
     return rc;

@@ -105,7 +105,7 @@ def no_room(tmp):
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
     r = subprocess.run([args.write, "leave", f"{tmp}/full.h5", os.devnull], env={**clean, **BY_NAME, "HDF5_PLUGIN_PATH": args.plugin},
                        capture_output=True, text=True, preexec_fn=limit)
-    if r.returncode < 0 or r.stderr.count("full.h5: changes are lost: ") != 1 or "File too large" not in r.stderr:
+    if r.returncode < 0 or r.stderr.count("full.h5: changes are lost (") != 1 or "File too large" not in r.stderr:
         problems.append(f"a full disk: ended with {r.returncode}: {r.stderr[-4000:]}")
 
 
