@@ -132,9 +132,9 @@ static void other_files(const struct out *o, hid_t f)
     H5Sclose(space);
 }
 
-int main(void)
+static void run(const struct out *side)
 {
-    struct out o    = {.ours = true};
+    struct out o    = *side;
     hid_t      fapl = new_fapl(&o), f = H5Fcreate(new_name(&o, "lists.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     CHECK(f >= 0, "%s", error_text());
     transforms(&o, f);
@@ -142,6 +142,12 @@ int main(void)
     other_files(&o, f);
     H5Fclose(f);
     H5Pclose(fapl);
+}
+
+int main(void)
+{
+    const struct out o = {.ours = true};
+    compare_write_extra(run, &o);
     compare_write_end();
     return check_failures != 0;
 }
