@@ -172,6 +172,7 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
         return failed(err);
     bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
     BKT_CLEANUP(bkt_filters_releasep) struct bkt_filters_held *held = kept ? bkt_filters_hold(list) : NULL;
+    (void)held; /* until the function ends */
     /* With a name: one without is deleted when it is closed, which HDF5 1.14 can't where the list has shared messages in it. */
     BKT_PASS(PASS_ON(err, dset = H5Dcreate2(file, "dataset", type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                      "HDF5 refuses to create such a dataset"));

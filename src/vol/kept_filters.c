@@ -223,6 +223,7 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
     else
         bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
     BKT_CLEANUP(bkt_filters_releasep) struct bkt_filters_held *held = bkt_filters_hold(list);
+    (void)held; /* until the function ends */
     return name ? H5Dcreate2(loc, name, type, space, lcpl, list, H5P_DEFAULT) : H5Dcreate_anon(loc, type, space, list, H5P_DEFAULT);
 }
 
