@@ -46,7 +46,9 @@ static const struct filter_row *find_filter(int64_t id, const char *word)
 static void set_name(struct bkt_filter_desc *f, const char *name)
 {
     memset(f->name, 0, sizeof f->name);
-    strncpy(f->name, name, sizeof f->name - 1);
+    size_t n = strnlen(name, sizeof f->name - 1); /* a longer one is cut */
+    memcpy(f->name, name, n);
+    f->name[n] = 0;
 }
 
 /* The name that HSDS knows: HDF5 calls some filters by a sentence. */
