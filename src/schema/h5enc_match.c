@@ -105,12 +105,12 @@ static int compound(const struct bkt_h5type *h, const struct bkt_type *t, struct
     if (h->n_members != t->n_fields)
         BKT_FAIL(err, BKT_EFORMAT, "the type and its encoding (h5type) disagree: %zu fields, and %zu",
                  t->n_fields, h->n_members);
-    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(h->n_members + 1, sizeof *m);
+    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(h->n_members + 1, sizeof(void *));
     if (!m)
         BKT_NOMEM(err);
     for (size_t i = 0; i < h->n_members; i++)
         m[i] = &h->members[i];
-    qsort(m, h->n_members, sizeof *m, by_offset);
+    qsort(m, h->n_members, sizeof(void *), by_offset);
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
         if (strcmp(m[i]->name, f->name) != 0)
@@ -143,15 +143,15 @@ static int enumeration(const struct bkt_h5type *h, const struct bkt_type *t, str
     if (h->cls != BKT_H5_ENUM || h->n_members != t->n_members)
         return disagree(err, "one is an enumeration, the other is not, or has other members");
     BKT_PASS(integer(h->base, t->base, err));
-    BKT_CLEANUP(bkt_freep) const struct bkt_enum_member **names = calloc(t->n_members + 1, sizeof *names);
+    BKT_CLEANUP(bkt_freep) const struct bkt_enum_member **names = calloc(t->n_members + 1, sizeof(void *));
     if (!names)
         BKT_NOMEM(err);
     for (size_t i = 0; i < t->n_members; i++)
         names[i] = &t->members[i];
-    qsort(names, t->n_members, sizeof *names, by_name);
+    qsort(names, t->n_members, sizeof(void *), by_name);
     for (size_t i = 0; i < h->n_members; i++) {
         struct bkt_enum_member key = {.name = h->members[i].name}, *wanted = &key;
-        const struct bkt_enum_member **m = bsearch(&wanted, names, t->n_members, sizeof *names, by_name);
+        const struct bkt_enum_member **m = bsearch(&wanted, names, t->n_members, sizeof(void *), by_name);
         if (!m || !same_value(h->base, h->members[i].value, (*m)->value))
             BKT_FAIL(err, BKT_EFORMAT,
                      "the type and its encoding (h5type) disagree: enumeration member \"%.60s\"", key.name);

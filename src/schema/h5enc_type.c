@@ -272,12 +272,12 @@ static int by_offset(const void *a, const void *b)
 
 static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(t->n_members + 1, sizeof *m);
+    BKT_CLEANUP(bkt_freep) const struct bkt_h5member **m = calloc(t->n_members + 1, sizeof(void *));
     if (!m)
         BKT_NOMEM(err);
     for (size_t i = 0; i < t->n_members; i++)
         m[i] = &t->members[i];
-    qsort(m, t->n_members, sizeof *m, by_offset);
+    qsort(m, t->n_members, sizeof(void *), by_offset);
     for (size_t i = 1; i < t->n_members; i++)
         if (m[i]->offset < m[i - 1]->offset + m[i - 1]->type->size)
             BKT_FAIL(err, BKT_EFORMAT,
