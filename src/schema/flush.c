@@ -180,9 +180,9 @@ static int flush_phases(struct flush *f, struct bkt_err *err)
     int first = BKT_OK;
     if (flush_first(f, from, &first, err) < 0)
         return first;
-    for (enum phase p = from + 1; p <= PHASE_NOTHING; p++) {
+    size_t at = f->starts[from];
+    for (enum phase p = from + 1; p <= PHASE_NOTHING; at = f->starts[p++]) {
         struct bkt_err why = {.n = 0};
-        size_t at = f->starts[p - 1];
         bool late = p == PHASE_NOTHING; /* those that lose links */
         if (late && f->starts[p] > at)
             BKT_PASS(bkt_unmoved_note(f->d, err));
