@@ -10,6 +10,10 @@ const char *new_name(const struct out *o, const char *leaf)
     static char     names[8][8300];
     static unsigned next;
     char           *to = names[next++ % COUNT(names)];
+    if (!*folder) { /* the name would lie in the root folder, and make that a bucket */
+        printf("no folder yet for %s: call compare_write_main() or compare_write_extra() first\n", leaf);
+        exit(1);
+    }
     snprintf(to, sizeof names[0], "%s/%s", o->ours ? base : folder, leaf);
     return to;
 }
