@@ -55,7 +55,7 @@ static void part_of_keys(hid_t at, const char *name, char *out, size_t n)
 
 static struct fake_object *chunk_object(const char *part, int chunk)
 {
-    char tail[60];
+    char tail[80];
     (void)snprintf(tail, sizeof tail, "%s/%d", part, chunk);
     for (size_t i = 0; i < sizeof fake.object / sizeof *fake.object; i++) {
         size_t n = strlen(fake.object[i].key), t = strlen(tail);
