@@ -12,6 +12,8 @@ succeeds; the same with H5Fclose), and on S3 its answer is lost or an error, whi
 import argparse, os, secrets, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
+import sample
+
 args = argparse.ArgumentParser()
 for name in "writer", "plugin", "tool", "store", "shim":
     args.add_argument("--" + name)
@@ -19,6 +21,7 @@ args.add_argument("--only", help="one kind of fault")
 args.add_argument("--step", type=int, default=1, help="only every so many-th request")
 args.add_argument("--session", help="of crash_changes")
 args = args.parse_args()
+args.step *= sample.step(3)
 
 OURS = secrets.token_hex(4)  # process ids come again in the course of all tests, and these domains stay
 PHASES = 6 if args.session else 4
@@ -163,7 +166,7 @@ def main():
                 n = group[-1] + args.step - 1
                 if n > 1000 or len(problems) > 3:
                     break
-            print("%s: %s requests, %.1f s so far" % (what, last - 1 if last else "?", time.time() - start), flush=True)
+            print("%s: %s requests%s, %.1f s so far" % (what, last - 1 if last else "?", sample.note(), time.time() - start), flush=True)
             # what is replaced goes by one request in S3
             if last is not None and last < (8 if args.session == "replace" and args.store == "s3" else 12):
                 problems.append("%s: only %d requests in a session: the connector was not used?" % (what, last - 1))

@@ -18,6 +18,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import sample
+
 parser = argparse.ArgumentParser()
 for option in ("bin", "plugin", "tool", "make", "shim", "only"):
     parser.add_argument("--" + option, required=option != "only")
@@ -117,8 +119,8 @@ def run_kind(kind, folder):
         sys.exit(f"{kind}: the domain isn't replaced: {want.keys()}")
     n = 1
     while not one(kind, command, prepared, n, want) and len(problems) < 4:
-        n += 1
-    print(f"{kind}: {n - 1} changes, killed before each", flush=True)
+        n += sample.step(3)
+    print(f"{kind}: {n - 1} changes, killed before each{sample.note()}", flush=True)
     if n < 12:
         problems.append(f"{kind}: only {n - 1} changes")
 

@@ -1,0 +1,24 @@
+"""Long tests take a sample where ./check sets BKT_SAMPLE; ./check --all, and ctest by itself, take all.
+
+The sample depends on names alone: a failure comes again."""
+import os
+import zlib
+
+
+def sampled():
+    return bool(os.environ.get("BKT_SAMPLE"))
+
+
+def takes(name, one_in):
+    """Is the case of this name in a sample of one in so many?  What a sample of 6 takes, samples of 3 and 2 take too."""
+    return not sampled() or zlib.crc32(name.encode("utf-8", "surrogateescape")) % one_in == 0
+
+
+def step(one_in):
+    """The distance between two cases that are numbered."""
+    return one_in if sampled() else 1
+
+
+def note():
+    """What is printed with the result."""
+    return " (a sample: ./check --all takes all)" if sampled() else ""
