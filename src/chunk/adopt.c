@@ -1,4 +1,5 @@
-/* Another writer's equal dataset stands for ours: what was written to ours is put into it.
+/* Another writer's equal dataset stands for ours: what was written to ours is put into it.  And elements that
+ * refer to what of ours another's object stands for refer to that.
  *
  * All of ours is stored first.  An element that equals the fill value counts as one that was never written:
  * it was, perhaps, but then it comes before what others wrote there. */
@@ -7,11 +8,14 @@
 
 #include "dirty.h"
 #include "edit.h"
+#include "list.h"
+#include "map.h"
 #include "num.h"
 
 struct move {
     struct bkt_dsetio *from, *to;
     struct bkt_buf coords; /* from->rank each: chunks of `from` that are stored */
+    bool names; /* within one dataset: elements with ids that others' objects stand for, with theirs */
 };
 
 /* What is selected of a chunk, with its elements. */
@@ -86,6 +90,31 @@ static bool is_fill(const struct move *m, struct bkt_slice e)
     return fill && fill->len == e.n && memcmp(fill->data, e.p, e.n) == 0;
 }
 
+/* Those of variable size may lie in a cache. */
+static int own_elements(const struct move *m, struct part *p)
+{
+    size_t total = 0, at = 0;
+    if (!m->from->var)
+        return BKT_OK;
+    for (uint64_t i = 0; i < p->sel.n_elems; i++)
+        total += p->read.slices[i].n;
+    if (bkt_buf_resize(&p->elems, total) < 0)
+        return BKT_ENOMEM;
+    for (uint64_t i = 0; i < p->sel.n_elems; i++) {
+        struct bkt_slice *s = &p->read.slices[i];
+        if (s->n)
+            memcpy(p->elems.ptr + at, s->p, s->n);
+        s->p = p->elems.ptr + at;
+        at += s->n;
+    }
+    return BKT_OK;
+}
+
+static bool is_wanted(const struct move *m, struct bkt_slice e)
+{
+    return m->names ? bkt_edit_name_theirs(m->from->dom, (void *)(uintptr_t)e.p, e.n) : !is_fill(m, e);
+}
+
 static int add_element(const struct move *m, struct part *p, uint64_t i, struct bkt_slice e)
 {
     uint64_t at = p->sel.rank ? place_of(&p->sel, m->to, i) : 0;
@@ -124,9 +153,11 @@ static int move_chunk(const struct move *m, const uint64_t *coord, struct bkt_er
     if (!p.sel.n_elems)
         return BKT_OK;
     BKT_PASS(read_part(m, &p, err));
+    if (m->names && own_elements(m, &p) < 0)
+        BKT_NOMEM(err);
     for (uint64_t i = 0; i < p.sel.n_elems; i++) {
         struct bkt_slice e = element(m, &p, i);
-        if (!is_fill(m, e) && add_element(m, &p, i, e) < 0)
+        if (is_wanted(m, e) && add_element(m, &p, i, e) < 0)
             BKT_NOMEM(err);
     }
     return p.some.n_elems ? write_part(m, &p, err) : BKT_OK;
@@ -193,5 +224,69 @@ int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, cons
     bkt_chunks_forget(dom, &ours->id);
     bkt_chunks_forget(dom, &theirs->id); /* its extent is another one, perhaps */
     bkt_chunk_cache_drop(dom);
+    if (bkt_dirty_note_refs(d, theirs) < 0)
+        BKT_NOMEM(err);
     return BKT_OK;
+}
+
+/* ---- references ---- */
+
+static int name_elements(struct bkt_dirty *d, const struct bkt_object *o, struct bkt_err *err)
+{
+    struct move m = {.names = true};
+    const struct bkt_wset *ws = bkt_wset_find(d, &o->id);
+    int rc = bkt_dsetio_open(d->dom, o, NULL, NULL, &m.from, err);
+    if (rc == BKT_OK) {
+        follow_filters(m.from, ws ? ws->io : NULL);
+        m.to = m.from;
+        rc = move_all(&m, err);
+    }
+    bkt_buf_fini(&m.coords);
+    bkt_dsetio_close(m.from);
+    return rc;
+}
+
+static int name_in_dataset(struct bkt_dirty *d, const struct bkt_id *id, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    const struct bkt_object *o = NULL;
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_domain_get(d->dom, id, &o, &why);
+    if (rc == BKT_ENOENT) /* it was deleted */
+        return BKT_OK;
+    if (rc == BKT_OK)
+        rc = bkt_dataset_flush(d->dom, id, &why);
+    if (rc == BKT_OK)
+        rc = name_elements(d, o, &why);
+    bkt_object_release(o);
+    if (rc == BKT_OK)
+        return BKT_OK;
+    if (bkt_domain_path_of(d->dom, id, &path) < 0)
+        BKT_NOMEM(err);
+    BKT_TRY(
+        err, bkt_err_copy(err, rc, &why),
+        "%s (object %s): its references to what another writer made as well can't be changed to that one's",
+        bkt_buf_str(&path), id->text);
+    return BKT_OK;
+}
+
+int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs ids = {0};
+    struct bkt_dirty *d = bkt_dirty_of(dom, false);
+    int first = BKT_OK;
+    size_t pos = 0, n;
+    const void *key;
+    void *v;
+    (void)arg;
+    while (d && d->refs && bkt_map_next(d->refs, &pos, &key, &n, &v))
+        if (bkt_strs_take(&ids, strndup(key, n)) < 0) /* to write may change the map */
+            BKT_NOMEM(err);
+    for (size_t i = 0; i < ids.n; i++) {
+        struct bkt_err why = {.n = 0};
+        struct bkt_id id;
+        if (bkt_id_set(&id, ids.v[i]))
+            bkt_err_keep_first(&first, err, name_in_dataset(d, &id, &why), &why);
+    }
+    return first;
 }

@@ -10,6 +10,7 @@
 #include "list.h"
 #include "map.h"
 #include "num.h"
+#include "reroot.h"
 #include "trace.h"
 
 /* A bit for each hash of a chunk that was stored, 64 KiB.  After 10,000 of them 10,000 in 524,288 bits are set: of the chunks never stored
@@ -50,7 +51,7 @@ static void *dirty_new(void *arg)
     x->d.limit = bkt_domain_settings(dom)->write_cache;
     x->d.pid   = getpid();
     bkt_edit_on_remove(dom, on_remove, NULL);
-    bkt_edit_on_adopt(dom, bkt_chunks_adopt, NULL);
+    bkt_edit_on_adopt(dom, bkt_chunks_adopt, bkt_chunks_name_theirs, NULL);
     return &x->d;
 }
 
@@ -85,6 +86,7 @@ static void dirty_free(void *p)
     if (d->n_dirty)
         bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were never stored", (unsigned long long)d->n_dirty);
     bkt_map_free(d->sets, set_free);
+    bkt_map_free(d->refs, NULL);
     (void)pthread_cond_destroy(&d->wake);
     (void)pthread_mutex_destroy(&d->lock);
     free(x);
@@ -188,6 +190,15 @@ void bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io)
         }
 }
 
+int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o)
+{
+    if (!o->dset.type || !bkt_reroot_needs(o->dset.type))
+        return BKT_OK;
+    if (!d->refs && !(d->refs = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(d->refs, o->id.text, BKT_ID_LEN, d, NULL);
+}
+
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
 {
     struct bkt_wset *ws = bkt_wset_find(d, &io->obj->id);
@@ -206,7 +217,7 @@ struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io)
     bkt_wset_respace(ws);
     for (unsigned i = 0; i < io->rank; i++)
         ws->known[i] = UINT64_MAX;
-    if (!ws->chunks || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
+    if (!ws->chunks || bkt_dirty_note_refs(d, io->obj) < 0 || bkt_dsetio_share(io, &ws->io, NULL) < 0 ||
         bkt_map_put(d->sets, ws->id.text, strlen(ws->id.text), ws, NULL) < 0) {
         bkt_map_free(ws->chunks, NULL);
         bkt_dsetio_close(ws->io);

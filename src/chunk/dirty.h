@@ -94,6 +94,7 @@ struct bkt_dirty {
     struct bkt_domain *dom;      /* not retained: it outlives us */
     struct bkt_cache  *cache;
     struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
+    struct bkt_map *refs;        /* ids of datasets with references that were ever written to; NULL: none */
     struct bkt_dlist   list[BKT_LISTS];
     uint64_t           limit;    /* bytes */
     uint64_t           used;     /* by all chunks kept */
@@ -117,6 +118,8 @@ struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
 /** The dataset's, made on first use; called with the lock held.  NULL: out of memory. */
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
 struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
+/** A dataset is written to: one with references is remembered, also when its set is let go.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o);
 
 /** The functions of others' filters as the dataset, opened anew, has them: the program registers and unregisters them as it likes;
  *  lock held, let go where there are tasks to wait for. */
@@ -215,6 +218,8 @@ void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws);
 /** As bkt_adopt_fn (edit.h): what was written to @p ours is stored in @p theirs. */
 BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
                                    const struct bkt_object *theirs, void *arg, struct bkt_err *err);
+/** As bkt_alias_fn (edit.h): references in all that was written name the objects that stand for ours. */
+BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err);
 
 /* ---- wtask.c ---- */
 /** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk

@@ -278,6 +278,8 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
     bkt_ahead_stop(dom);
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_find(d, dset);
+    if (d->refs)
+        (void)bkt_map_del(d->refs, dset->text, BKT_ID_LEN);
     if (ws) {
         bkt_wset_drop(ws);
         (void)bkt_map_del(d->sets, dset->text, strlen(dset->text));

@@ -43,6 +43,9 @@ static void change_free(struct bkt_domain *d, struct bkt_change *c)
     bkt_map_free(c->kept_attrs, NULL);
     bkt_map_free(c->theirs, free);
     bkt_map_free(c->taken, NULL);
+    bkt_map_free(c->renamed, free);
+    bkt_map_free(c->held, NULL);
+    bkt_map_free(c->equal, NULL);
     bkt_buf_fini(&c->text);
     free(c->extent);
     free(c->etag);
@@ -70,6 +73,9 @@ void bkt_edits_free(struct bkt_domain *d)
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
     bkt_map_free(e->alias, free);
+    bkt_map_free(e->namers, free);
+    bkt_alias_free_doomed(e);
+    bkt_ids_fini(&e->disowned);
     bkt_absent_clear(e);
     for (size_t i = 0; i < e->n_folders; i++)
         free(e->folders[i]);
@@ -138,6 +144,7 @@ static struct bkt_change *change_there(const struct bkt_domain *d, const struct 
 int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_may_write(d, 0, err));
+    id = bkt_alias_of(d, id);
     *out = change_there(d, id);
     if (*out && (*out)->removed)
         BKT_FAIL(err, BKT_ENOENT, "object %s has been removed", id->text);
@@ -206,10 +213,12 @@ int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool l
 
 /* ---- committed types count what is of them ---- */
 
-int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err)
+static int count_use(struct bkt_domain *d, const struct bkt_id *type, int by, bool *changed,
+                     struct bkt_err *err)
 {
     struct bkt_change *c;
     struct bkt_err     why = {.n = 0};
+    *changed = false;
     if (!type->text[0])
         return BKT_OK;
     int rc = bkt_change_of(d, type, &c, &why);
@@ -222,7 +231,40 @@ int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct
     BKT_PASS(sign_counts(d, c, err));
     c->obj->uses += by;
     c->uses += by;
-    return by < 0 ? bkt_edit_loosen(d, type, err) : BKT_OK;
+    *changed = true;
+    return BKT_OK;
+}
+
+int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err)
+{
+    bool changed;
+    BKT_PASS(count_use(d, type, by, &changed, err));
+    return changed && by < 0 ? bkt_edit_loosen(d, bkt_alias_of(d, type), err) : BKT_OK;
+}
+
+void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
+{
+    const void *key;
+    size_t pos = 0, n;
+    void *v;
+    while (c->equal && bkt_map_next(c->equal, &pos, &key, &n, &v)) {
+        BKT_CLEANUP(bkt_freep) char *name = strndup(key, n);
+        const struct bkt_attr *a = name ? bkt_attrs_find(&c->obj->attrs, name) : NULL;
+        if (a && bkt_ids_add(&d->edits->disowned, &a->type->committed) < 0)
+            bkt_trace(BKT_TRACE_SCHEMA, "out of memory: type %s counts one too many",
+                      a->type->committed.text);
+    }
+}
+
+/* The other writer's attribute is of the type, so nothing goes by this. */
+int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
+{
+    struct bkt_ids *l = &d->edits->disowned;
+    for (bool changed; l->n; l->n--) {
+        BKT_PASS(count_use(d, &l->v[l->n - 1], -1, &changed, err));
+        *any |= changed;
+    }
+    return BKT_OK;
 }
 
 int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)
@@ -296,15 +338,18 @@ int bkt_edit_add(struct bkt_domain *d, struct bkt_object *o, struct bkt_id *id, 
     }
     if (id)
         *id = o->id;
+    for (size_t i = 0; i < bkt_attrs_settle(&o->attrs)->n; i++)
+        BKT_PASS(bkt_alias_note_attr(d->edits, &o->id, &o->attrs.v[i], err));
     if (bkt_links_count_add(d->links, o) < 0 ||
         (!d->edits->fresh && bkt_links_count_own(d->links, &o->id) < 0))
         BKT_NOMEM(err);
     return bkt_edit_use_all(d, o, 1, err);
 }
 
-void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *fn, void *arg)
+void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg)
 {
-    d->edits->on_adopt = fn;
+    d->edits->on_adopt = adopt;
+    d->edits->on_alias = alias;
     d->edits->on_adopt_arg = arg;
 }
 
@@ -462,6 +507,7 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     BKT_PASS(check_size(a, err));
     bkt_edit_spill(d); /* before there is a change in hand: it forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
+    BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + a->value.len);
     return how == BKT_ATTR_CREATE ? add_attr(d, c, a, err) : replace_attr(d, c, a, err);
 }
@@ -480,6 +526,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
         note_back(c->attrs, name, was);
         BKT_NOMEM(err);
     }
+    bkt_renamed_forget(c, name);
     c->numbers |= c->obj->attr_track_order & 1;
     int rc = bkt_edit_use(d, &out.type->committed, -1, err);
     bkt_attr_fini(&out);
@@ -508,7 +555,7 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_NOMEM(err);
     }
     free(old_name);
-    return BKT_OK;
+    return bkt_renamed_note(c, from, to) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
 /* ---- what else an object has ---- */

@@ -143,7 +143,16 @@ void bkt_edit_on_remove(struct bkt_domain *d, void (*fn)(struct bkt_domain *d, c
  * @param theirs  as it is stored, in nobody's cache, with an extent that has room for ours */
 typedef int bkt_adopt_fn(struct bkt_domain *d, const struct bkt_object *ours, const struct bkt_object *theirs,
                          void *arg, struct bkt_err *err);
-void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *fn, void *arg);
+/** Called after it, when all else is stored that can be: ids among the elements that were written have to
+ * become those of the objects that stand for them now (bkt_edit_name_theirs()), and be stored, before this
+ * returns.  As long as it fails, the objects that they named stay. */
+typedef int bkt_alias_fn(struct bkt_domain *d, void *arg, struct bkt_err *err);
+void bkt_edit_on_adopt(struct bkt_domain *d, bkt_adopt_fn *adopt, bkt_alias_fn *alias, void *arg);
+/** Ids in stored elements (or any text) that other writers' objects stand for become theirs, in place;
+ * whether there were some. */
+bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n);
+/** The same for one id: where another writer's object stands for it, that one's. */
+void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id);
 
 /** Add a link.  @p l: its contents are taken on success (then zeroed); created 0: now.  BKT_EEXIST: the name is taken;
  *  BKT_EINVAL: empty, or with a '/'. */

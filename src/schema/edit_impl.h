@@ -56,6 +56,11 @@ struct bkt_change {
     struct bkt_extent_change *extent; /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last try; NULL: none */
     struct bkt_map *theirs; /* name of a kept link that collided -> id that theirs leads to; NULL: none */
+    struct bkt_map *renamed; /* an attribute's name -> char *, the one that it has in the store; NULL: none */
+    struct bkt_map
+        *held; /* names of attributes whose deltas wait (renamed.c), as of the last try; NULL: none */
+    struct bkt_map
+        *equal; /* new attributes that another writer made as well, as of the last try; NULL: none */
     struct bkt_map *taken;  /* ids that were given a name here which is another's in what is stored; NULL: none */
     bool reread;            /* what is stored has names that the object in memory lacks */
     /* while it is flushed */
@@ -68,6 +73,11 @@ struct bkt_change {
     bool               done;
 };
 
+struct bkt_doomed {
+    struct bkt_id id;
+    const struct bkt_object *o; /* as it was; a reference */
+};
+
 struct bkt_edits {
     struct bkt_map *changes; /* id -> struct bkt_change */
     struct bkt_map *loose;   /* ids that lost their last link while somebody held them */
@@ -75,8 +85,17 @@ struct bkt_edits {
     void (*on_remove)(struct bkt_domain *d, const struct bkt_id *id, void *arg);
     void *on_remove_arg;
     bkt_adopt_fn *on_adopt;
+    bkt_alias_fn *on_alias;
     void *on_adopt_arg;
     struct bkt_map *alias; /* ids of ours that others' objects stand for now -> struct bkt_id; NULL: none */
+    struct bkt_map
+        *namers; /* objects that were given attributes with references, once the domain was stored: id
+                    -> struct bkt_id; NULL: none */
+    struct bkt_doomed
+        *doomed; /* objects of ours that others' stand for, to be deleted once nothing stored names them */
+    size_t n_doomed, doomed_cap;
+    struct bkt_ids disowned; /* types that count too many, one each time */
+    bool unnamed; /* elements that are stored may name one of ours that another's has come to stand for */
     struct bkt_map
         *absent; /* new objects that could not be stored: no stored link may lead to them; NULL: none */
     struct bkt_map
@@ -122,6 +141,11 @@ BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id,
 BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err);
 /** The same for all types that an object and its attributes have. */
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err);
+/** The attributes in c->equal, which are stored now, are another writer's, who has counted that: their types
+ * don't count ours, once bkt_edit_disown() has seen to it. */
+void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
+/** @p any  set where there were some: to be stored now */
+BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
 
 /* ---- spare.c ---- */
 
@@ -149,8 +173,22 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
 BKT_NODISCARD int bkt_replay(struct bkt_edits *e, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
 
-/** Deltas of the last try that are still to be stored; entries without one are left out. */
-bool bkt_change_keeps(const struct bkt_change *c, enum bkt_kept why);
+/** Whether an attribute that the object in memory has as a new one can be stored by its name: @p stored has
+ * none of that name, or says the same; true also where it isn't new. */
+BKT_NODISCARD int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name,
+                                     const json_t *stored, bool *fits, struct bkt_err *err);
+
+/* ---- renamed.c ---- */
+
+/** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
+BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);
+void bkt_renamed_forget(struct bkt_change *c, const char *name); /* it is deleted */
+/** The name that it has in the store; NULL: the same, or none. */
+const char *bkt_renamed_from(const struct bkt_change *c, const char *name, size_t n);
+void bkt_renamed_prune(struct bkt_change *c); /* those that have their new names in the store */
+/** Part of bkt_replay(): c->held, those that have to wait. */
+BKT_NODISCARD int bkt_renamed_hold(struct bkt_edits *e, struct bkt_change *c, const json_t *stored,
+                                   struct bkt_err *err);
 
 /* ---- extent.c ---- */
 
@@ -191,12 +229,22 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c);
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** BKT_EEXIST, naming objects and paths, where others made something else by a name; else BKT_OK. */
 BKT_NODISCARD int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err);
-/** All ids in @p n bytes of text that others' objects stand for become theirs. */
-void bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
+/** All ids in @p n bytes of text that others' objects stand for become theirs; whether there were some. */
+bool bkt_alias_bytes(const struct bkt_edits *e, void *p, size_t n);
 /** The same in a value of JSON, replaced where that changes it. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err);
 /** The object that stands for @p id; itself where none does. */
 const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id);
+/** An object is given an attribute: one with references may name what others' objects come to stand for. */
+BKT_NODISCARD int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const struct bkt_attr *a,
+                                      struct bkt_err *err);
+/** Another's object stands for ours, which was @p was: it is to be deleted by bkt_alias_settle(). */
+void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was);
+void bkt_alias_free_doomed(struct bkt_edits *e); /* they stay in the store */
+/** The end of a flush: elements name theirs (bkt_alias_fn), then ours are deleted.
+ * @param stored  all that names theirs is; else ours stay for another flush
+ * @return BKT_OK; what on_alias found, then ours stay as well */
+BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
 /* ---- absent.c: what can't be stored holds up only what depends on it ---- */
 

@@ -212,7 +212,9 @@ static int flush_all(struct flush *f, struct bkt_err *err)
     return rc;
 }
 
-/* As long as others' objects come to stand for some of ours, what ours have besides is stored in them. */
+/* As long as others' objects come to stand for some of ours, what ours have besides is stored in them.  Then
+ * ours go.
+ */
 static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
 {
     int first = BKT_OK;
@@ -226,7 +228,11 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
         bkt_err_keep_first(&first, err, rc, &why);
         if (!d->edits->out_of_reach)
             bkt_err_keep_first(&first, err, bkt_rivals_adopt(d, &any, &why), &why);
+        bkt_err_keep_first(&first, err, bkt_edit_disown(d, &any, &why), &why);
     }
+    struct bkt_err why = {.n = 0};
+    if (!d->edits->out_of_reach)
+        bkt_err_keep_first(&first, err, bkt_alias_settle(d, first == BKT_OK, &why), &why);
     return first;
 }
 
@@ -354,8 +360,8 @@ bool bkt_domain_is_new(const struct bkt_domain *d) { return d->edits->fresh; }
 
 bool bkt_domain_is_dirty(struct bkt_domain *d)
 {
-    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->gone.n ||
-               bkt_map_count(d->edits->changes) > 0;
+    bool any = d->edits->fresh || d->edits->old_root.text[0] || d->edits->gone.n || d->edits->unnamed ||
+               d->edits->n_doomed || bkt_map_count(d->edits->changes) > 0;
     return any && !bkt_edits_foreign(d);
 }
 

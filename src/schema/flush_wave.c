@@ -80,7 +80,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     c->same = false;
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
-        bkt_alias_bytes(w->d->edits, c->text.ptr, c->text.len);
+        (void)bkt_alias_bytes(w->d->edits, c->text.ptr, c->text.len);
         c->ready = true;
         return BKT_OK;
     }
@@ -384,12 +384,16 @@ static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
 void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
 {
     bool waits = c->extent && c->extent->waits;
+    bkt_edit_equal(d, c);
     if (!waits && !c->kept_links && !c->kept_attrs) {
         bkt_change_forget(d, c);
         return;
     }
     prune(c->links, c->kept_links);
     prune(c->attrs, c->kept_attrs);
+    bkt_renamed_prune(c);
+    bkt_map_free(c->equal, NULL);
+    c->equal = NULL;
     if (!waits) {
         free(c->extent);
         c->extent = NULL;

@@ -190,16 +190,60 @@ static int replay_link(struct bkt_edits *e, struct bkt_change *c, const char *na
     return rc == BKT_KEPT_CLASH && note_theirs(c, in, name) < 0 ? BKT_ENOMEM : rc;
 }
 
+static int attr_value(const struct bkt_edits *e, const struct bkt_attr *a, json_t **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_attr_emit(a, out, err));
+    int rc = bkt_alias_json(e, out, err);
+    if (rc < 0) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *name, const json_t *stored,
+                       bool *fits, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
+    json_t *in = json_object_get(stored, "attributes"), *old = NULL;
+    *fits = true;
+    if (!a || (enum bkt_delta)(uintptr_t)bkt_map_get(c->attrs, name, strlen(name)) != BKT_DELTA_ADD || !in)
+        return BKT_OK;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (!old)
+        return BKT_OK;
+    BKT_PASS(attr_value(e, a, &value, err));
+    *fits = says_same(old, value);
+    return BKT_OK;
+}
+
+/* Ours is known by its time: it may be there, of a PUT whose answer was lost. */
+static int note_equal(struct bkt_change *c, json_t *in, const char *name, const struct bkt_attr *a,
+                      const json_t *value)
+{
+    json_t *old = NULL;
+    BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (!old || !a->type->committed.text[0] || !says_same(old, value) ||
+        bkt_json_seconds(old, "created") == bkt_json_seconds(value, "created"))
+        return BKT_OK;
+    if (!c->equal && !(c->equal = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(c->equal, name, strlen(name), c, NULL);
+}
+
 static int replay_attr(struct bkt_edits *e, struct bkt_change *c, const char *name, enum bkt_delta delta,
                        json_t *stored, struct bkt_err *err)
 {
     const struct bkt_attr *a     = bkt_attrs_find(&c->obj->attrs, name);
     json_t                *value = NULL, *in = NULL;
+    if (c->held && bkt_map_get(c->held, name, strlen(name)))
+        return BKT_KEPT_WAITS;
     if (a && delta != BKT_DELTA_REMOVE)
-        BKT_PASS(bkt_attr_emit(a, &value, err));
-    int rc = value ? bkt_alias_json(e, &value, err) : BKT_OK;
-    if (rc == BKT_OK)
-        rc = member(stored, "attributes", &in);
+        BKT_PASS(attr_value(e, a, &value, err));
+    int rc = member(stored, "attributes", &in);
+    if (rc == BKT_OK && value && delta == BKT_DELTA_ADD)
+        rc = note_equal(c, in, name, a, value);
     if (rc < 0) {
         json_decref(value);
         return rc;
@@ -235,19 +279,6 @@ static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_ma
             return rc;
     }
     return BKT_OK;
-}
-
-bool bkt_change_keeps(const struct bkt_change *c, enum bkt_kept why)
-{
-    const struct bkt_map *maps[] = {c->kept_links, c->kept_attrs};
-    const void *key;
-    size_t n;
-    void *v;
-    for (size_t i = 0; i < BKT_COUNT(maps); i++)
-        for (size_t pos = 0; maps[i] && bkt_map_next(maps[i], &pos, &key, &n, &v);)
-            if ((enum bkt_kept)(uintptr_t)v == why)
-                return true;
-    return false;
 }
 
 /* Changes of a count that are remembered, the last one of each writer: so many other writers' may come between a PUT whose answer
@@ -379,8 +410,12 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
     if (c->obj->kind == BKT_GROUP)
         BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
                               stored, err));
-    if (!new_links)
+    if (!new_links) {
+        bkt_map_free(c->equal, NULL);
+        c->equal = NULL;
+        BKT_PASS(bkt_renamed_hold(e, c, stored, err));
         BKT_PASS(replay_names(e, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
+    }
     BKT_PASS(abridge_numbers(c, stored, &n));
     if (!new_links && c->extent && !c->extent->waits) {
         c->same = false;

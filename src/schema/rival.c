@@ -9,8 +9,8 @@
  *   whoever holds the later one   holds the earlier one: its struct gets another id
  *   what names the later one      names the earlier one (alias.c)
  *
- * Then the later one, which nothing leads to, is deleted.  Everything else stays with the later writer, and
- * each flush fails. */
+ * When all that is stored, the later one, which nothing leads to, is deleted.  Everything else stays with the
+ * later writer, and each flush fails. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static bool are_equal(const struct bkt_domain *d, const struct bkt_object *ours,
         return false;
     if (bkt_object_emit(ours, &text, NULL) < 0)
         return false;
-    bkt_alias_bytes(d->edits, text.ptr, text.len);
+    (void)bkt_alias_bytes(d->edits, text.ptr, text.len);
     if (essence(text.ptr, text.len, &a, NULL) < 0 || essence(r->body.ptr, r->body.len, &b, NULL) < 0)
         return false;
     if (ours->kind == BKT_DATASET) {
@@ -150,6 +150,7 @@ struct mentions {
     const char *except; /* the link in `group` that is settled anyway */
     struct mention *v;
     size_t n, cap, n_links;
+    bool fixed; /* in a fill value, which can't be changed */
 };
 
 static void mentions_fini(struct mentions *m)
@@ -167,20 +168,52 @@ static int add_mention(struct mentions *m, const struct bkt_object *o, bool link
     return m->v[m->n++].name ? BKT_OK : BKT_ENOMEM;
 }
 
+static bool mentions_id(const struct bkt_buf *value, const struct bkt_id *id)
+{
+    return value->len >= BKT_ID_LEN && memmem(value->ptr, value->len, id->text, BKT_ID_LEN);
+}
+
+static int find_in_attrs(const struct bkt_object *o, struct mentions *m)
+{
+    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
+    for (size_t i = 0; i < a->n; i++)
+        if (mentions_id(&a->v[i].value, m->of))
+            BKT_PASS(add_mention(m, o, false, a->v[i].name));
+    return BKT_OK;
+}
+
 static int find_mentions(const struct bkt_object *o, void *arg)
 {
     struct mentions *m = arg;
     const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
-    const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
     bool same = strcmp(o->id.text, m->group->text) == 0;
+    m->fixed |= o->kind == BKT_DATASET && mentions_id(&o->dset.fill, m->of);
     for (size_t i = 0; l && i < l->n; i++)
         if (l->v[i].cls == BKT_L_HARD && strcmp(l->v[i].id.text, m->of->text) == 0 &&
             !(same && strcmp(l->v[i].name, m->except) == 0))
             BKT_PASS(add_mention(m, o, true, l->v[i].name));
-    for (size_t i = 0; i < a->n; i++)
-        if (a->v[i].value.len >= BKT_ID_LEN &&
-            memmem(a->v[i].value.ptr, a->v[i].value.len, m->of->text, BKT_ID_LEN))
-            BKT_PASS(add_mention(m, o, false, a->v[i].name));
+    return find_in_attrs(o, m);
+}
+
+/* Attributes that were stored, with objects that the cache may have let go of since. */
+static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_err *err)
+{
+    size_t pos = 0, n;
+    const void *key;
+    void *v;
+    while (d->edits->namers && bkt_map_next(d->edits->namers, &pos, &key, &n, &v)) {
+        const struct bkt_object *o = NULL;
+        struct bkt_err why = {.n = 0};
+        int rc = bkt_domain_get(d, v, &o, &why);
+        if (rc == BKT_ENOENT)
+            continue;
+        if (rc < 0)
+            return bkt_err_copy(err, rc, &why);
+        rc = find_in_attrs(o, m);
+        bkt_object_release(o);
+        if (rc < 0)
+            BKT_NOMEM(err);
+    }
     return BKT_OK;
 }
 
@@ -198,6 +231,10 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
             if (bkt_links_count_change(d->links, m->of, -1) < 0 ||
                 bkt_links_count_change(d->links, theirs, 1) < 0)
                 BKT_NOMEM(err);
+        } else { /* here and not in its JSON alone, which may be base64 */
+            struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, x->name);
+            if (a)
+                (void)bkt_alias_bytes(d->edits, a->value.ptr, a->value.len);
         }
         BKT_PASS(bkt_change_note_again(d, &x->obj, x->link, x->name, err));
     }
@@ -276,6 +313,8 @@ static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bk
     BKT_PASS(move_attrs(d, c, &was->attrs, err));
     if (was->kind == BKT_GROUP)
         BKT_PASS(move_links(d, c, &was->group.links, err));
+    if (was->kind == BKT_DATATYPE && was->uses > 0)
+        BKT_PASS(bkt_edit_use(d, theirs, (int)was->uses, err));
     if (was->comment && *was->comment)
         BKT_PASS(bkt_edit_comment(d, theirs, was->comment, err));
     if (was->extra_refs)
@@ -288,21 +327,6 @@ static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bk
         dims[i] = bkt_max_u64(was->dset.space.dims[i], c->obj->dset.space.dims[i]);
     }
     return larger ? bkt_edit_extent(d, theirs, dims, err) : BKT_OK;
-}
-
-/* Nothing leads to it, so it does no harm when it stays. */
-static void delete_ours(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was)
-{
-    struct bkt_gone *gone =
-        was->kind == BKT_DATATYPE ? NULL : calloc(1, sizeof *gone); /* what is stored may be of a type */
-    if (!gone)
-        return;
-    *gone = (struct bkt_gone){.id = ours, .o = was};
-    bkt_remove_objects(d->store, gone, 1);
-    if (gone->rc < 0)
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store, where nothing leads to it", d->name,
-                  ours->text);
-    bkt_gone_fini(gone, 1);
 }
 
 /* The struct of ours becomes theirs; @p o, theirs as it is stored, has what ours was, then. */
@@ -359,15 +383,16 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
         theirs->dset.space = stored;
         BKT_PASS(rc);
     }
-    BKT_PASS(bkt_edit_use_all(d, mine, -1, err));
     BKT_PASS(take_place(d, r, mine, theirs, err));
+    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* of what ours was */
     if (bkt_object_set_etag(mine, q->etag) < 0 || bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) < 0)
         BKT_NOMEM(err);
     mine->json_bytes = q->body.len;
     BKT_PASS(settle_link(d, r, err));
     BKT_PASS(mention_theirs(d, m, &r->theirs, err));
     BKT_PASS(add_ours(d, &r->theirs, theirs, err));
-    delete_ours(d, &r->ours, theirs);
+    e->unnamed = true;
+    bkt_alias_doom(d, &r->ours, theirs);
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %s was made by another writer as well: %s stands for %s", d->name,
               r->name, r->theirs.text, r->ours.text);
     return BKT_OK;
@@ -377,7 +402,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
 static bool may_go(struct bkt_domain *d, const struct rival *r, const struct mentions *m)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, r->ours.text, BKT_ID_LEN);
-    return bkt_links_count_is_own(d->links, &r->ours) && !(c && (c->is_new || c->removed)) &&
+    return bkt_links_count_is_own(d->links, &r->ours) && !m->fixed && !(c && (c->is_new || c->removed)) &&
            bkt_links_count_known(d->links, &r->ours) == m->n_links + 1;
 }
 
@@ -394,6 +419,7 @@ static int settle(struct bkt_domain *d, struct rival *r, const struct bkt_req *q
         BKT_NOMEM(err);
     if (!may_go(d, r, &m))
         return BKT_OK;
+    BKT_PASS(find_in_namers(d, &m, err));
     int rc = bkt_object_parse(q->body.ptr, q->body.len, &r->theirs, &theirs, err);
     if (rc == BKT_OK)
         rc = bkt_domain_get(d, &r->ours, &ours, err);
@@ -439,7 +465,9 @@ static int name_path(struct bkt_domain *d, const struct bkt_change *c, const cha
         return BKT_ENOMEM;
     if (link)
         return bkt_link_path(bkt_buf_str(&path), one, out);
-    return bkt_buf_addf(out, "attribute %s of %s", one, bkt_buf_str(&path));
+    const char *old = bkt_renamed_from(c, name, n);
+    BKT_PASS(bkt_buf_addf(out, "attribute %s of %s", one, bkt_buf_str(&path)));
+    return old ? bkt_buf_addf(out, ", renamed from %s", old) : BKT_OK;
 }
 
 static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool links, struct bkt_names *out)

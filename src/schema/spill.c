@@ -111,7 +111,8 @@ bool bkt_edits_foreign(const struct bkt_domain *d)
 {
     const struct bkt_edits *e = d->edits;
     return e && e->pid && e->pid != getpid() &&
-           (e->fresh || e->old_root.text[0] || e->gone.n || bkt_map_count(e->changes) > 0);
+           (e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
+            bkt_map_count(e->changes) > 0);
 }
 
 int bkt_edits_own(struct bkt_domain *d, struct bkt_err *err)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "edit.h"
 #include "map.h"
 #include "token.h"
 #include "vol.h"
@@ -106,7 +107,7 @@ static bool exists(struct bkt_domain *dom, const struct bkt_id *id)
     return true;
 }
 
-bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out)
+static bool id_of(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out)
 {
     uint64_t    address = bkt_get_le(token->__data, ADDRESS);
     char        kind    = (char)token->__data[ADDRESS];
@@ -127,6 +128,14 @@ bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
         if (v2_id(dom, *k, address, out) && exists(dom, out))
             return true;
     return false;
+}
+
+bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_id *out)
+{
+    if (!id_of(dom, token, out))
+        return false;
+    bkt_edit_stand_in(dom, out); /* what was made by another writer as well may be that one's by now */
+    return true;
 }
 
 herr_t bkt_vol_token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *cmp)
