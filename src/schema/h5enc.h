@@ -94,10 +94,20 @@ struct bkt_h5space {
     uint64_t *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first and last corner */
 };
 
+/** Whether HDF5 can make the union of blocks without undue time and memory (h5enc_blocks.c).
+ * @param coords  n * 2 * rank: first and last corner of each block
+ * @param spare   steps that may be spent beyond a few for each coordinate; gets what is left.  One for all of a list:
+ *                it begins with BKT_H5_BLOCKS_SPARE
+ * @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
+#define BKT_H5_BLOCKS_SPARE (UINT64_C(1) << 20)
+BKT_NODISCARD int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t *spare,
+                                     struct bkt_err *err);
+
 /** @param out  not looked at before */
 BKT_NODISCARD int bkt_h5space_parse(const void *p, size_t n, struct bkt_h5space *out, struct bkt_err *err);
-/** The same off a reader, whose place is behind it afterwards. */
-BKT_NODISCARD int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, struct bkt_err *err);
+/** The same off a reader, whose place is behind it afterwards; @p spare as bkt_h5blocks_check(). */
+BKT_NODISCARD int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, uint64_t *spare,
+                                   struct bkt_err *err);
 void bkt_h5space_fini(struct bkt_h5space *s); /* a zeroed one is fine */
 
 /* ---- creation property lists ---- */
@@ -142,6 +152,8 @@ enum bkt_h5_has {
 #define BKT_H5_INDEXES_MAX 8     /* H5O_SHMESG_MAX_NINDEXES */
 #define BKT_H5_BTREE_MAX   32767 /* half of what a node of a tree has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
 #define BKT_H5_LEAF_MAX    65535 /* what a file has room for */
+#define BKT_H5_FILES_MAX   65535 /* external files of a dataset: what a file has room for */
+#define BKT_H5_GROUP_MAX   (16U << 20) /* bytes that a group asks for ahead of its links */
 
 struct bkt_h5filter {
     uint32_t id, flags; /* id: 0 to 65535 */

@@ -109,14 +109,20 @@ static int filters(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 
 /* ---- groups ---- */
 
+/* HDF5 takes all of a new group's room at once: what is estimated, or what the hint says. */
 static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
-    (void)err;
     l->heap_hint = (uint32_t)bkt_rd_le(r, 4);
     l->link_max_compact = (unsigned)bkt_rd_le(r, 2);
     l->link_min_dense = (unsigned)bkt_rd_le(r, 2);
     l->est_entries = (unsigned)bkt_rd_le(r, 2);
     l->est_name = (unsigned)bkt_rd_le(r, 2);
+    uint64_t bytes = (uint64_t)l->est_entries * l->est_name;
+    if (l->heap_hint > BKT_H5_GROUP_MAX || bytes > BKT_H5_GROUP_MAX)
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
+                 "%u bytes are the most",
+                 l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
     return BKT_OK;
 }
 
@@ -148,7 +154,7 @@ static int chunk_shape(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *
     return BKT_OK;
 }
 
-static int take_mapping(struct bkt_rd *r, struct bkt_h5mapping *m, struct bkt_err *err)
+static int take_mapping(struct bkt_rd *r, struct bkt_h5mapping *m, uint64_t *spare, struct bkt_err *err)
 {
     m->file = take_text(r);
     m->dset = take_text(r);
@@ -156,21 +162,21 @@ static int take_mapping(struct bkt_rd *r, struct bkt_h5mapping *m, struct bkt_er
         return cut_off(err);
     if (!m->file || !m->dset)
         BKT_NOMEM(err);
-    BKT_PASS(bkt_h5space_read(r, &m->source, err));
-    return bkt_h5space_read(r, &m->target, err);
+    BKT_PASS(bkt_h5space_read(r, &m->source, spare, err));
+    return bkt_h5space_read(r, &m->target, spare, err);
 }
 
 /* A mapping takes 32 bytes at least, so a number of mappings that the bytes don't hold is not believed. */
 static int mappings(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
-    uint64_t n = bkt_rd_le(r, 8);
+    uint64_t n = bkt_rd_le(r, 8), spare = BKT_H5_BLOCKS_SPARE;
     if (!r->ok || n > bkt_rd_left(r) / 32)
         return cut_off(err);
     l->mappings = calloc((size_t)n + 1, sizeof *l->mappings);
     if (!l->mappings)
         BKT_NOMEM(err);
     while (l->n_mappings < n)
-        BKT_PASS(take_mapping(r, &l->mappings[l->n_mappings++], err));
+        BKT_PASS(take_mapping(r, &l->mappings[l->n_mappings++], &spare, err));
     return BKT_OK;
 }
 
@@ -263,6 +269,9 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
     uint64_t n = take_var(r), total = 0;
     if (!r->ok || n > bkt_rd_left(r) / 8)
         return cut_off(err);
+    if (n > BKT_H5_FILES_MAX) /* HDF5 adds up the sizes of all for each */
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu external files; %d are the most",
+                 (unsigned long long)n, BKT_H5_FILES_MAX);
     l->files = calloc((size_t)n + 1, sizeof *l->files);
     if (!l->files)
         BKT_NOMEM(err);

@@ -169,17 +169,7 @@ static int take_points(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_err *
     return take_coords(r, &f, s->extent.rank, s, err);
 }
 
-static int check_blocks(const struct bkt_h5space *s, struct bkt_err *err)
-{
-    unsigned rank = s->extent.rank;
-    for (size_t i = 0; i < s->n; i++)
-        for (unsigned d = 0; d < rank; d++)
-            if (s->coords[i * 2 * rank + rank + d] < s->coords[i * 2 * rank + d])
-                BKT_FAIL(err, BKT_EFORMAT, "the encoded selection has a block that ends before it begins");
-    return BKT_OK;
-}
-
-static int take_hyperslabs(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_err *err)
+static int take_hyperslabs(struct bkt_rd *r, struct bkt_h5space *s, uint64_t *spare, struct bkt_err *err)
 {
     struct form f = {.version = 0};
     BKT_PASS(take_form(r, false, &f, err));
@@ -188,10 +178,10 @@ static int take_hyperslabs(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_e
         return take_slab(r, &f, s, err);
     s->select = BKT_H5_SEL_BLOCKS;
     BKT_PASS(take_coords(r, &f, 2 * s->extent.rank, s, err));
-    return check_blocks(s, err);
+    return bkt_h5blocks_check(s->extent.rank, s->n, s->coords, spare, err);
 }
 
-static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_err *err)
+static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, uint64_t *spare, struct bkt_err *err)
 {
     uint64_t kind = bkt_rd_le(r, 4);
     if (!r->ok)
@@ -199,7 +189,7 @@ static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_er
     if (kind == SEL_POINTS)
         return take_points(r, s, err);
     if (kind == SEL_HYPERSLABS)
-        return take_hyperslabs(r, s, err);
+        return take_hyperslabs(r, s, spare, err);
     if ((kind != SEL_NONE && kind != SEL_ALL) || bkt_rd_le(r, 4) != 1)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded selection is of kind %llu, which is unknown here",
                  (unsigned long long)kind);
@@ -207,7 +197,7 @@ static int take_selection(struct bkt_rd *r, struct bkt_h5space *s, struct bkt_er
     return bkt_rd_take(r, 8) ? BKT_OK : cut_off(err);
 }
 
-int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, struct bkt_err *err)
+int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, uint64_t *spare, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
     if (bkt_rd_le(r, 1) != MESSAGE || bkt_rd_le(r, 1) != 0 || bkt_rd_le(r, 1) != 8 || !r->ok)
@@ -218,13 +208,14 @@ int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, struct bkt_err *
         return cut_off(err);
     struct bkt_rd extent = bkt_rd_of(p, n);
     BKT_PASS(take_extent(&extent, &out->extent, err));
-    return take_selection(r, out, err);
+    return take_selection(r, out, spare, err);
 }
 
 int bkt_h5space_parse(const void *p, size_t n, struct bkt_h5space *out, struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(p, n);
-    return bkt_h5space_read(&r, out, err);
+    uint64_t spare = BKT_H5_BLOCKS_SPARE;
+    return bkt_h5space_read(&r, out, &spare, err);
 }
 
 void bkt_h5space_fini(struct bkt_h5space *s)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "h5enc.h"
 #include "num.h"
 #include "parse.h"
 
@@ -26,6 +27,7 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     bool          blocks = r->kind == BKT_REGION_BLOCKS;
     const json_t *first  = json_array_get(list, 0);
     size_t        n      = json_array_size(list), at = 0;
+    uint64_t      spare  = BKT_H5_BLOCKS_SPARE;
     if (n == 0)
         BKT_FAIL(err, BKT_EFORMAT, "region reference: the selection is no list");
     const json_t *corner = blocks ? json_array_get(first, 0) : first;
@@ -43,7 +45,7 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
         if (blocks)
             BKT_PASS(take_corner(json_array_get(one, 1), r, &at, err));
     }
-    return BKT_OK;
+    return blocks ? bkt_h5blocks_check(r->rank, r->n, r->coords, &spare, err) : BKT_OK;
 }
 
 /* Which object: by id, or by name in another file.  Neither is an error here. */

@@ -26,24 +26,6 @@ static herr_t select_points(hid_t space, const struct bkt_regref *r)
     return rc;
 }
 
-static herr_t select_blocks(hid_t space, const struct bkt_regref *r)
-{
-    herr_t rc = H5Sselect_none(space);
-    for (size_t i = 0; rc >= 0 && i < r->n; i++) {
-        const uint64_t *from = r->coords + i * 2 * r->rank, *to = from + r->rank;
-        hsize_t         start[BKT_MAX_RANK], one[BKT_MAX_RANK], size[BKT_MAX_RANK];
-        for (unsigned d = 0; d < r->rank; d++) {
-            if (to[d] < from[d])
-                return -1;
-            start[d] = from[d];
-            one[d]   = 1;
-            size[d]  = to[d] - from[d] + 1;
-        }
-        rc = H5Sselect_hyperslab(space, i ? H5S_SELECT_OR : H5S_SELECT_SET, start, NULL, one, size); /* one block, not many */
-    }
-    return rc;
-}
-
 static herr_t select_encoded(hid_t space, const struct bkt_regref *r)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t stored = H5I_INVALID_HID;
@@ -62,7 +44,7 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
         return select_encoded(space, r);
     if ((int)r->rank != H5Sget_simple_extent_ndims(space) || r->rank == 0)
         return -1;
-    return r->kind == BKT_REGION_POINTS ? select_points(space, r) : select_blocks(space, r);
+    return r->kind == BKT_REGION_POINTS ? select_points(space, r) : bkt_rebuild_blocks(space, r->n, r->coords);
 }
 
 /* The dataset is out of reach, and may have another extent by now; HDF5 copies the selection when it opens the dataset. */

@@ -14,6 +14,8 @@ BKT_NODISCARD int bkt_rebuild_encoded_type(const struct bkt_buf *b, hid_t *out, 
 /** The extent with its selection. */
 BKT_NODISCARD int bkt_rebuild_space(const struct bkt_h5space *s, hid_t *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_rebuild_encoded_space(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
+/** Select the union of blocks; @p coords as bkt_h5blocks_check(), which has looked at them, of the dataspace's rank. */
+herr_t bkt_rebuild_blocks(hid_t space, size_t n, const uint64_t *coords);
 /** A list of class @p plist_class with all that it has a property for: a file's list gives a group's too. */
 BKT_NODISCARD int bkt_rebuild_plist(const struct bkt_h5plist *l, hid_t plist_class, hid_t *out,
                                     struct bkt_err *err);

@@ -20,21 +20,42 @@ static herr_t select_slab(hid_t id, const struct bkt_h5space *s)
     return H5Sselect_hyperslab(id, H5S_SELECT_SET, start, stride, count, block);
 }
 
-static herr_t select_blocks(hid_t id, const struct bkt_h5space *s)
+#define AT_ONCE 16 /* HDF5 goes through what is selected already for each block that is added */
+
+static herr_t add_blocks(hid_t id, unsigned rank, size_t n, const uint64_t *coords)
 {
-    unsigned rank = s->extent.rank;
-    herr_t rc = H5Sselect_none(id);
-    for (size_t i = 0; rc >= 0 && i < s->n; i++) {
-        const uint64_t *from = s->coords + i * 2 * rank;
+    herr_t rc = 0;
+    for (size_t i = 0; rc >= 0 && i < n; i++, coords += 2 * (size_t)rank) {
         hsize_t start[BKT_MAX_RANK], one[BKT_MAX_RANK], block[BKT_MAX_RANK];
         for (unsigned d = 0; d < rank; d++) {
-            start[d] = from[d];
+            start[d] = coords[d];
             one[d] = 1;
-            block[d] = from[rank + d] - from[d] + 1;
+            block[d] = coords[rank + d] - coords[d] + 1;
         }
         rc = H5Sselect_hyperslab(id, i ? H5S_SELECT_OR : H5S_SELECT_SET, start, NULL, one, block);
     }
     return rc;
+}
+
+/* Halves are joined, so that each block is gone through a few times only. */
+static herr_t join_blocks(hid_t id, unsigned rank, size_t n, const uint64_t *coords)
+{
+    size_t half = n / 2;
+    if (n <= AT_ONCE)
+        return add_blocks(id, rank, n, coords);
+    BKT_CLEANUP(bkt_hid_closep) hid_t rest = H5Scopy(id);
+    return rest < 0 || join_blocks(id, rank, half, coords) < 0 ||
+                   join_blocks(rest, rank, n - half, coords + half * 2 * rank) < 0
+               ? -1
+               : H5Smodify_select(id, H5S_SELECT_OR, rest);
+}
+
+herr_t bkt_rebuild_blocks(hid_t space, size_t n, const uint64_t *coords)
+{
+    int rank = H5Sget_simple_extent_ndims(space);
+    if (H5Sselect_none(space) < 0 || rank <= 0 || n == 0)
+        return n == 0 && rank >= 0 ? 0 : -1;
+    return join_blocks(space, (unsigned)rank, n, coords);
 }
 
 static herr_t select_points(hid_t id, const struct bkt_h5space *s)
@@ -52,7 +73,7 @@ static herr_t select_it(hid_t id, const struct bkt_h5space *s)
     case BKT_H5_SEL_POINTS:
         return select_points(id, s);
     case BKT_H5_SEL_BLOCKS:
-        return select_blocks(id, s);
+        return bkt_rebuild_blocks(id, s->n, s->coords);
     case BKT_H5_SEL_SLAB:
         return select_slab(id, s);
     case BKT_H5_SEL_ALL:

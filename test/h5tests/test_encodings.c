@@ -229,6 +229,29 @@ static void spaces(H5F_libver_t low)
     H5Pclose(fapl);
 }
 
+/* Beside each other, in no order: one by one HDF5 would go through all of them for each. */
+static void many_blocks(void)
+{
+    enum { SIDE = 600, N = SIDE * SIDE };
+    const hsize_t dims[2] = {2 * SIDE, 2 * SIDE};
+    uint64_t(*c)[4] = calloc(N, sizeof *c), twice[3][4] = {{0, 0, 3, 3}, {2, 2, 5, 5}, {0, 0, 0, 0}};
+    hid_t s = H5Screate_simple(2, dims, NULL);
+    if (!c)
+        abort();
+    for (size_t i = 0; i < N; i++) {
+        size_t k = i * 7919 % N;
+        c[i][0] = c[i][2] = 2 * (k / SIDE);
+        c[i][1] = c[i][3] = 2 * (k % SIDE);
+    }
+    CHECK(bkt_rebuild_blocks(s, N, c[0]) >= 0 && H5Sget_select_npoints(s) == N, "%d blocks: %lld elements", N,
+          (long long)H5Sget_select_npoints(s));
+    CHECK(bkt_rebuild_blocks(s, 3, twice[0]) >= 0 && H5Sget_select_npoints(s) == 28, "blocks that overlap: %lld",
+          (long long)H5Sget_select_npoints(s));
+    CHECK(bkt_rebuild_blocks(s, 0, twice[0]) >= 0 && H5Sget_select_npoints(s) == 0, "no block");
+    H5Sclose(s);
+    free(c);
+}
+
 /* ---- property lists ---- */
 
 static void encode_list(hid_t list, struct bkt_buf *out)
@@ -274,7 +297,7 @@ static void group_things(hid_t l)
     if (rnd(2))
         H5Pset_link_phase_change(l, 9 + rnd(100), rnd(9));
     if (rnd(2))
-        H5Pset_est_link_info(l, rnd(65536), rnd(65536));
+        H5Pset_est_link_info(l, rnd(65536), rnd(256));
     if (rnd(2))
         H5Pset_link_creation_order(l, rnd(2) ? H5P_CRT_ORDER_TRACKED
                                              : H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
@@ -440,6 +463,7 @@ int main(void)
     newer_types();
     spaces(H5F_LIBVER_EARLIEST);
     spaces(H5F_LIBVER_LATEST);
+    many_blocks();
     lists();
     file_as_group();
     return failures != 0;

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "h5enc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A compound of 8 bytes: "a", a big-endian integer of 4, and "b", 3 opaque bytes with tag "t" */
@@ -215,6 +216,10 @@ static void hostile_lists(void)
          "rank 16 and 2147483648"},
         {"leaves of 2^31 + 1 links", LIST("\0\3symbol_leaf\0\4\1\0\0\200\0"), BKT_EFORMAT,
          "leaves of 2147483649"},
+        {"a heap of 2^32 - 1 bytes", LIST("\0\11group info\0\377\377\377\377\10\0\6\0\4\0\10\0\0"), BKT_EFORMAT,
+         "4294967295 bytes ahead"},
+        {"room for 65535 links of 65535 bytes",
+         LIST("\0\11group info\0\0\0\0\0\10\0\6\0\377\377\377\377\0"), BKT_EFORMAT, "65535 links"},
         {"9 indexes", LIST("\0\3num_shmsg_indexes\0\4\11\0\0\0\0"), BKT_EFORMAT, "9 indexes"},
     };
     for (size_t i = 0; i < BKT_COUNT(wrong); i++) {
@@ -229,6 +234,62 @@ static void hostile_lists(void)
         free(exact);
     }
     CHECK(parse_list(LIST("\0\5layout\0\2\2\3\0\0\0\4\0\0\0\0"), NULL) == BKT_OK, "a list that is fine");
+    CHECK(parse_list(LIST("\0\11group info\0\0\0\0\1\10\0\6\0\377\377\0\1\0"), NULL) == BKT_OK,
+          "a heap of 16 MiB, room for 65535 links of 256 bytes");
+}
+
+static void many_files(void)
+{
+    static const char one[] = {1, 2, 'a', 0, 1, 0, 1, 1}; /* "a", from byte 0 on, 1 byte */
+    for (uint64_t n = BKT_H5_FILES_MAX; n <= BKT_H5_FILES_MAX + 1; n++) {
+        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf list = {0};
+        struct bkt_err err = {.n = 0};
+        unsigned char count[4] = {3, (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16)};
+        int rc = bkt_buf_add(&list, "\0\5efl", 6) | bkt_buf_add(&list, count, sizeof count);
+        for (uint64_t i = 0; i < n; i++)
+            rc |= bkt_buf_add(&list, one, sizeof one);
+        if (rc < 0 || bkt_buf_add(&list, "", 1) < 0)
+            abort();
+        rc = parse_list(list.ptr, list.len, &err);
+        CHECK(n > BKT_H5_FILES_MAX ? rc == BKT_EFORMAT && strstr(err.frame[0].msg, "65536 external files") : rc == BKT_OK,
+              "%llu files: %d, %s", (unsigned long long)n, rc, err.n ? err.frame[0].msg : "");
+    }
+}
+
+/* ---- blocks ---- */
+
+static int check_blocks(size_t n, const uint64_t *coords)
+{
+    uint64_t spare = BKT_H5_BLOCKS_SPARE;
+    return bkt_h5blocks_check(2, n, coords, &spare, NULL);
+}
+
+/* Of blocks beside each other any number will do, in any order; of such that cross, each pair becomes a part. */
+static void many_blocks(void)
+{
+    enum { SIDE = 700, N = SIDE * SIDE };
+    uint64_t(*c)[4] = calloc(N, sizeof *c), back[4] = {5, 5, 4, 5}, far[4] = {0, 0, 0, INT64_MAX};
+    if (!c)
+        abort();
+    for (size_t i = 0; i < N; i++) {
+        size_t k = i * 7919 % N; /* a prime */
+        c[i][0] = c[i][2] = 2 * (k / SIDE);
+        c[i][1] = c[i][3] = 2 * (k % SIDE);
+    }
+    CHECK(check_blocks(N, c[0]) == BKT_OK, "%d points beside each other", N);
+    for (size_t i = 0; i < 2000; i++) { /* 1,000 rows, 1,000 columns */
+        bool row = i < 1000;
+        c[i][0] = row ? 2 * i : 0, c[i][1] = row ? 0 : 2 * (i - 1000);
+        c[i][2] = row ? 2 * i : 2000, c[i][3] = row ? 2000 : 2 * (i - 1000);
+    }
+    CHECK(check_blocks(2000, c[0]) == BKT_EFORMAT, "2,000 rows and columns");
+    CHECK(check_blocks(1200, c[0]) == BKT_OK, "1,000 rows and 200 columns");
+    for (size_t i = 0; i < 2000; i++) /* nested */
+        c[i][0] = c[i][1] = i, c[i][2] = c[i][3] = 4000 - i;
+    CHECK(check_blocks(2000, c[0]) == BKT_EFORMAT, "2,000 blocks within each other");
+    CHECK(check_blocks(1, back) == BKT_EFORMAT && check_blocks(1, far) == BKT_EFORMAT, "a block that can't be");
+    CHECK(check_blocks(0, back) == BKT_OK, "no block");
+    free(c);
 }
 
 /* ---- the list of an object ---- */
@@ -271,6 +332,8 @@ int main(void)
     odd_floats();
     disagreeing_types();
     hostile_lists();
+    many_files();
+    many_blocks();
     of_another_object();
     return failures != 0;
 }
