@@ -33,6 +33,14 @@ void bkt_engine_fail(struct bkt_xfer *x, const char *why)
     x->done(x);
 }
 
+void bkt_engine_fail_all(struct bkt_xfer *x, const char *why)
+{
+    for (struct bkt_xfer *next; x; x = next) {
+        next = x->next;
+        bkt_engine_fail(x, why);
+    }
+}
+
 static void begin(struct engine *e, struct bkt_xfer *x)
 {
     struct host *h = x->host;
@@ -122,7 +130,7 @@ static void enqueue(struct bkt_xfer *x)
 {
     struct host *h = x->host;
     bkt_host_enqueue(h, x);
-    bkt_host_dispatch(h);
+    bkt_engine_fail_all(bkt_host_dispatch(h), BKT_NO_THREAD);
 }
 
 /* What came, and whether something did. */
@@ -276,7 +284,7 @@ static void begin_all(struct engine *e)
     for (bool first = true; first || some; first = false) {
         for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next)
             if (atomic_load(&h->queued))
-                bkt_host_dispatch(h);
+                bkt_engine_fail_all(bkt_host_dispatch(h), BKT_NO_THREAD);
         some = take_inbox(e);
     }
 }

@@ -89,14 +89,18 @@ void *bkt_engine_run(void *arg);
 void  bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
 /** It ends before it was begun. */
 void  bkt_engine_fail(struct bkt_xfer *x, const char *why);
+/** The same for all of a list, by next; done() may submit, so the caller holds no lock. */
+void  bkt_engine_fail_all(struct bkt_xfer *x, const char *why);
+#define BKT_NO_THREAD "the I/O thread cannot be started"
+#define BKT_ENDING    "storage is shutting down"
 
 /* ---- engine_queue.c: what waits, and which thread gets it; any thread ---- */
 /** The server's; NULL: out of memory. */
 struct host *bkt_host_of(struct engines *all, const struct bkt_net *net);
 /** Let it wait for its turn. */
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
-/** Give what may begin to threads. */
-void bkt_host_dispatch(struct host *h);
+/** Give what may begin to threads.  @return what no thread could be started for, by next: the caller's to fail; NULL: nothing */
+BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct host *h);
 /** An exchange that was given to the thread is over, or never began. */
 void bkt_host_release(struct host *h, const struct engine *e);
 /** Take out what nobody waits for any more; by next. */

@@ -99,9 +99,9 @@ static struct bkt_xfer *take(struct host *h)
     return x;
 }
 
-void bkt_host_dispatch(struct host *h)
+struct bkt_xfer *bkt_host_dispatch(struct host *h)
 {
-    struct bkt_xfer *given = NULL, **end = &given, *next;
+    struct bkt_xfer *given = NULL, **end = &given, *next, *left = NULL;
     (void)pthread_mutex_lock(&h->lock);
     for (struct bkt_xfer *x; (x = take(h)); end = &x->next)
         *end = x;
@@ -113,8 +113,10 @@ void bkt_host_dispatch(struct host *h)
         if (bkt_engine_hand_over(x->engine, x))
             continue;
         bkt_host_release(h, x->engine);
-        bkt_engine_fail(x, "the I/O thread cannot be started");
+        x->next = left;
+        left = x;
     }
+    return left;
 }
 
 void bkt_host_release(struct host *h, const struct engine *e)

@@ -22,6 +22,7 @@
  */
 static pthread_rwlock_t life = PTHREAD_RWLOCK_INITIALIZER;
 static struct engines *engines;
+static bool ending; /* bkt_engine_shutdown() is under way: no others are made, whatever done() callbacks submit */
 static struct engines *abandoned; /* the parent's, in a forked child: kept reachable, never touched */
 static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the table of sockets */
 static int sockets[2048]; /* a forked child keeps its copies of more than these open */
@@ -225,25 +226,17 @@ static struct engines *make(void)
     return all;
 }
 
-static void fail_list(struct bkt_xfer *x)
-{
-    for (struct bkt_xfer *next; x; x = next) {
-        next = x->next;
-        bkt_engine_fail(x, "storage is shutting down");
-    }
-}
-
 /* No thread runs any more: what still waits fails on this one. */
 static void fail_waiting(struct engines *all)
 {
     for (unsigned i = 0; i < BKT_IO_MAX; i++) {
         struct engine *e = &all->at[i];
-        fail_list(e->in_head);
+        bkt_engine_fail_all(e->in_head, BKT_ENDING);
         for (struct bkt_xfer *x; (x = bkt_delay_take(&e->delayed));)
-            bkt_engine_fail(x, "storage is shutting down");
+            bkt_engine_fail(x, BKT_ENDING);
     }
     for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
-        fail_list(bkt_host_empty(h));
+        bkt_engine_fail_all(bkt_host_empty(h), BKT_ENDING);
 }
 
 static void free_all(struct engines *all)
@@ -265,15 +258,15 @@ static void free_all(struct engines *all)
     free(all);
 }
 
-/* `life` is held for reading when it returns, and there are engines, unless memory is short. */
+/* `life` is held for reading when it returns, and there are engines, unless memory is short or storage ends. */
 static void enter(void)
 {
     (void)pthread_rwlock_rdlock(&life);
-    if (engines)
+    if (engines || ending)
         return;
     (void)pthread_rwlock_unlock(&life);
     (void)pthread_rwlock_wrlock(&life);
-    engines = engines ? engines : make();
+    engines = engines || ending ? engines : make();
     (void)pthread_rwlock_unlock(&life);
     (void)pthread_rwlock_rdlock(&life);
 }
@@ -281,19 +274,22 @@ static void enter(void)
 void bkt_engine_submit(struct bkt_xfer *x)
 {
     bool ok = true;
+    struct bkt_xfer *left = NULL;
     enter();
     struct host *h = engines ? bkt_host_of(engines, x->net) : NULL;
+    const char *why = h ? BKT_NO_THREAD : ending ? BKT_ENDING : "out of memory";
     x->host = h;
     x->assigned = false;
     if (h && x->not_before_ms) { /* it waits with a thread */
         ok = bkt_engine_hand_over(current && current->all == engines ? current : &engines->at[0], x);
     } else if (h) {
         bkt_host_enqueue(h, x);
-        bkt_host_dispatch(h);
+        left = bkt_host_dispatch(h);
     }
     (void)pthread_rwlock_unlock(&life);
+    bkt_engine_fail_all(left, BKT_NO_THREAD);
     if (!h || !ok)
-        bkt_engine_fail(x, h ? "the I/O thread cannot be started" : "out of memory");
+        bkt_engine_fail(x, why);
 }
 
 void bkt_engine_cancelled(void)
@@ -323,6 +319,7 @@ void bkt_engine_shutdown(void)
     (void)pthread_rwlock_wrlock(&life);
     struct engines *all = engines;
     engines = NULL;
+    ending = all != NULL;
     (void)pthread_rwlock_unlock(&life);
     if (!all)
         return;
@@ -332,6 +329,9 @@ void bkt_engine_shutdown(void)
         if (all->at[i].running)
             (void)pthread_join(all->at[i].thread, NULL);
     fail_waiting(all);
+    (void)pthread_rwlock_wrlock(&life);
+    ending = false;
+    (void)pthread_rwlock_unlock(&life);
     free_all(all);
 }
 
@@ -362,6 +362,7 @@ void bkt_engine_after_fork_child(void)
     if (engines)
         abandoned = engines;
     engines = NULL;
+    ending = false;
     current = NULL;
     life = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
     socket_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

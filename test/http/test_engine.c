@@ -463,6 +463,61 @@ static void shutdown_leaves_nothing_and_starts_again(struct server *s)
     CHECK(count_dir("/proc/self/task") <= threads + 5, "%zu threads, were %zu", count_dir("/proc/self/task"), threads);
 }
 
+static struct bkt_store *stubborn_store;
+static atomic_int        stubborn_ends;
+
+/* Starts its request again whenever that fails, four times. */
+static void start_again(struct bkt_req *req)
+{
+    CHECK(req->rc < 0, "a request after the shutdown began: %d", req->rc);
+    if (atomic_fetch_add(&stubborn_ends, 1) < 4)
+        bkt_store_start(stubborn_store, req);
+}
+
+static void nothing_begins_while_it_shuts_down(struct server *s)
+{
+    struct bkt_req req = {.op = BKT_GET, .key = "o", .len = 20, .done = start_again};
+    bkt_store_shutdown();
+    size_t threads = count_dir("/proc/self/task");
+    atomic_store(&mode, SILENT);
+    stubborn_store = open_store(server_url(s), "retries=0;hedge=0");
+    bkt_store_start(stubborn_store, &req);
+    (void)usleep(50000);
+    bkt_store_shutdown();
+    CHECK(atomic_load(&stubborn_ends) == 5, "done %d times", atomic_load(&stubborn_ends));
+    CHECK(count_dir("/proc/self/task") <= threads + 1, "%zu threads, were %zu", count_dir("/proc/self/task"), threads); /* the server's */
+    bkt_req_fini(&req);
+    bkt_store_close(stubborn_store);
+    atomic_store(&mode, PLAIN);
+}
+
+static int forked = -1;
+
+static void fork_once(struct bkt_req *req)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(req->rc < 0 ? 7 : 8);
+    CHECK(pid > 0 && waitpid(pid, &forked, 0) == pid, "fork in done()");
+}
+
+/* Whoever is told so may do anything that done() may: no lock of ours is held. */
+static void __attribute__((unused)) no_thread_can_be_started(struct server *s)
+{
+    struct bkt_req    req = {.op = BKT_GET, .key = "o", .len = 20, .done = fork_once};
+    struct bkt_store *st  = open_store(server_url(s), "retries=0");
+    struct rlimit     was, none;
+    bkt_store_shutdown();
+    (void)getrlimit(RLIMIT_NOFILE, &was);
+    none = (struct rlimit){0, was.rlim_max};
+    (void)setrlimit(RLIMIT_NOFILE, &none);
+    bkt_store_start(st, &req);
+    (void)setrlimit(RLIMIT_NOFILE, &was);
+    CHECK(WIFEXITED(forked) && WEXITSTATUS(forked) == 7, "done() without a thread: %d", forked);
+    bkt_req_fini(&req);
+    bkt_store_close(st);
+}
+
 static void __attribute__((unused)) child_works_beside_its_parent(struct server *s)
 {
     unsigned char     dst[1000];
@@ -555,7 +610,9 @@ int main(void)
     many_threads_share_a_store(s);
 #ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */
     child_works_beside_its_parent(s);
+    no_thread_can_be_started(s);
 #endif
+    nothing_begins_while_it_shuts_down(s);
     shutdown_leaves_nothing_and_starts_again(s);
     server_stop(s);
     free(data);
