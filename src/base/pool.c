@@ -4,6 +4,7 @@
 #include "thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and 
 static struct worker workers[MAX_THREADS];
 static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each that waits, or is about to */
 static _Atomic size_t n_threads, want_threads, n_idle, n_queued, n_cores;
+static _Atomic size_t n_submitting; /* threads that may be about to queue a job: bkt_pool_shutdown() waits for them */
 static atomic_bool stopping;
 static bool ready, fork_hooked;
 static atomic_bool called;     /* a thread was woken for small jobs and hasn't come yet */
@@ -179,15 +181,11 @@ static void *worker(void *arg)
 
 /* ---- threads ---- */
 
+/* No thread is left, nothing is queued.  Locks stay: somebody may just be looking into a queue. */
 static void reset(void)
 {
-    for (size_t i = 0; i < MAX_THREADS; i++) {
-        workers[i].queue = (struct bkt_jobs){NULL, NULL};
+    for (size_t i = 0; i < MAX_THREADS; i++)
         workers[i].woken = false;
-        atomic_store(&workers[i].n, 0);
-        (void)pthread_mutex_init(&workers[i].lock, NULL);
-        (void)pthread_cond_init(&workers[i].wakeup, NULL);
-    }
     for (size_t i = 0; i < MAX_THREADS / WORD; i++)
         atomic_store(&idle[i], 0);
     atomic_store(&n_threads, 0);
@@ -196,6 +194,17 @@ static void reset(void)
     atomic_store(&n_small, 0);
     atomic_store(&called, false);
     atomic_store(&stopping, false);
+}
+
+static void begin(void)
+{
+    for (size_t i = 0; i < MAX_THREADS; i++) {
+        workers[i].queue = (struct bkt_jobs){NULL, NULL};
+        atomic_store(&workers[i].n, 0);
+        (void)pthread_mutex_init(&workers[i].lock, NULL);
+        (void)pthread_cond_init(&workers[i].wakeup, NULL);
+    }
+    reset();
 }
 
 /* A forked child has none of the parent's threads; what was queued belongs to the parent. */
@@ -209,7 +218,8 @@ static void after_fork_parent(void)
 }
 static void after_fork_child(void)
 {
-    reset();
+    atomic_store(&n_submitting, 0);
+    begin();
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
@@ -229,7 +239,7 @@ static size_t target(void)
 static void hook(void) /* lock held */
 {
     if (!ready)
-        reset();
+        begin();
     ready = true;
     if (!fork_hooked)
         fork_hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
@@ -276,15 +286,14 @@ static bool needs_waking(bool small)
     return !small || (!atomic_load(&called) && !atomic_load(&n_small)) || atomic_load(&n_queued) > PILE;
 }
 
-static void submit(struct bkt_job *job, bool small)
+/* False: there is no thread for it, or soon none. */
+static bool queue(struct bkt_job *job, bool small)
 {
     if ((!small || needs_waking(true)) && needs_thread())
         start_thread();
     size_t n = atomic_load(&n_threads);
-    if (!n || atomic_load(&stopping)) {
-        job->run(job);
-        return;
-    }
+    if (!n || atomic_load(&stopping))
+        return false;
     job->small = small;
     struct worker *w = small ? NULL : claim_idle(); /* its own queue is where it looks first */
     put(w ? w : self ? self : &workers[next_worker() % n], job);
@@ -293,8 +302,17 @@ static void submit(struct bkt_job *job, bool small)
     if (small && w) /* of somebody who is sure to come: if nobody did, no small job would be called for again */
         atomic_store(&called, true);
     wake(w);
-    while (atomic_load(&stopping) && bkt_pool_help()) /* the threads may be gone */
-        continue;
+    return true;
+}
+
+/* What is queued while the pool ends, bkt_pool_shutdown() finds: it has seen this thread, or this thread sees that it ends. */
+static void submit(struct bkt_job *job, bool small)
+{
+    atomic_fetch_add(&n_submitting, 1);
+    bool queued = queue(job, small);
+    atomic_fetch_sub(&n_submitting, 1);
+    if (!queued)
+        job->run(job);
 }
 
 void bkt_pool_submit(struct bkt_job *job)
@@ -325,6 +343,8 @@ void bkt_pool_shutdown(void)
         wake(w);
     for (size_t i = 0; i < n; i++)
         (void)pthread_join(workers[i].thread, NULL);
+    while (atomic_load(&n_submitting))
+        (void)sched_yield();
     while (bkt_pool_help())
         continue;
     (void)pthread_mutex_lock(&lock);

@@ -234,6 +234,42 @@ static void a_forked_child_runs_none_of_the_parents_jobs(void **state)
     assert_int_equal(atomic_load(&holding), HELD);
 }
 
+/* Threads that go on submitting while the pool ends, and ends again: each job runs, once. */
+static atomic_int over;
+static void      *submit_until_over(void *arg)
+{
+    struct work *mine = arg;
+    int          n    = 0;
+    while (n < N / 4 && !atomic_load(&over)) {
+        mine[n] = (struct work){{.run = run}, 1};
+        bkt_pool_submit(&mine[n++].job);
+    }
+    return (void *)(intptr_t)n;
+}
+
+static void submitting_beside_the_end_loses_no_job(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        pthread_t t[4];
+        intptr_t  all = 0;
+        atomic_store(&over, 0);
+        atomic_store(&done, 0);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(pthread_create(&t[i], NULL, submit_until_over, &work[i * N / 4]), 0);
+        for (int i = 0; i < 20; i++)
+            bkt_pool_shutdown();
+        atomic_store(&over, 1);
+        for (size_t i = 0; i < 4; i++) {
+            void *n;
+            assert_int_equal(pthread_join(t[i], &n), 0);
+            all += (intptr_t)n;
+        }
+        bkt_pool_shutdown();
+        assert_int_equal(atomic_load(&done), all);
+    }
+}
+
 int main(void)
 {
     bkt_pool_size(4);
@@ -243,6 +279,7 @@ int main(void)
                                        cmocka_unit_test(a_waiting_thread_can_help),
                                        cmocka_unit_test(idle_threads_are_not_counted_twice),
                                        cmocka_unit_test(a_forked_child_has_a_pool_of_its_own),
+                                       cmocka_unit_test(submitting_beside_the_end_loses_no_job),
                                        cmocka_unit_test(a_forked_child_runs_none_of_the_parents_jobs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
