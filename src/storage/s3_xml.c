@@ -72,8 +72,25 @@ static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, c
     stop(arg, BKT_EFORMAT, "a document type is not accepted");
 }
 
+struct text {
+    const char *p;
+    size_t      n;
+};
+
+/* A server that takes its time may send blanks before the declaration, which no XML begins with. */
+static struct text skip_blanks(struct text t)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (t.n >= 3 && memcmp(t.p, mark, 3) == 0)
+        t = (struct text){t.p + 3, t.n - 3};
+    while (t.n && strchr(" \t\r\n", *t.p))
+        t.p++, t.n--;
+    return t;
+}
+
 static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err)
 {
+    struct text t = skip_blanks((struct text){xml, n});
     if (n > INT_MAX)
         BKT_FAIL(err, BKT_EFORMAT, "S3's answer of %zu bytes is too long", n);
     p->parser = XML_ParserCreate(NULL);
@@ -83,7 +100,7 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     XML_SetElementHandler(p->parser, on_start, on_end);
     XML_SetCharacterDataHandler(p->parser, on_text);
     XML_SetStartDoctypeDeclHandler(p->parser, on_doctype);
-    enum XML_Status ok  = XML_Parse(p->parser, xml, (int)n, 1);
+    enum XML_Status ok  = XML_Parse(p->parser, t.p, (int)t.n, 1);
     const char     *why = p->too ? p->too : XML_ErrorString(XML_GetErrorCode(p->parser));
     XML_ParserFree(p->parser);
     bkt_buf_fini(&p->text);
@@ -93,11 +110,6 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
         BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is no XML that can be read (%s)", why ? why : "?");
     return BKT_OK;
 }
-
-struct text {
-    const char *p;
-    size_t      n;
-};
 
 /* ---- errors ---- */
 
@@ -163,12 +175,11 @@ bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out)
     return n && parse(&p, xml, n, NULL) == BKT_OK && e.is_result;
 }
 
-/* Blanks, declarations and comments; a server that takes its time may send blanks before the declaration. */
+/* Blanks, declarations and comments */
 static struct text skip_head(struct text t)
 {
     for (;;) {
-        while (t.n && strchr(" \t\r\n", *t.p))
-            t.p++, t.n--;
+        t                   = skip_blanks(t);
         bool        comment = t.n > 4 && memcmp(t.p, "<!--", 4) == 0;
         const char *end     = comment ? memmem(t.p, t.n, "-->", 3) : NULL;
         if (t.n > 2 && memcmp(t.p, "<?", 2) == 0)
@@ -183,11 +194,7 @@ static struct text skip_head(struct text t)
 
 bool bkt_s3_is_document(const void *xml, size_t n, const char *root)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    struct text       t      = {xml, n};
-    if (n >= 3 && memcmp(xml, mark, 3) == 0)
-        t = (struct text){t.p + 3, n - 3};
-    t = skip_head(t);
+    struct text t = skip_head((struct text){xml, n});
     while (t.n && strchr(" \t\r\n", t.p[t.n - 1]))
         t.n--;
     size_t k = strlen(root), name = 1;
