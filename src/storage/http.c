@@ -485,7 +485,8 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_doubts(op))
         return BKT_HTTP_AGAIN;
     const char *what = op->odd ? op->refused : op->refused ? NULL : bkt_http_misfit(op);
-    if (what && op->req->op == BKT_DELETE && !op->query)
+    bool conflict = status == 409 && wire == BKT_WIRE_OK; /* with a request beside it: neither done nor refused for good */
+    if ((what || conflict) && op->req->op == BKT_DELETE && !op->query)
         return bkt_http_delete_judge(op, what);
     if (what)
         return bkt_http_odd(op, what);

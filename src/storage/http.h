@@ -82,6 +82,7 @@ struct bkt_http_op {
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": none is sent */
         bool sum_said;              /* this attempt has it in S3's own header as well */
         bool looking;               /* asking by HEAD what became of it */
+        bool bare;                  /* the answer was as S3's, but for an ETag */
         bool unsure;                /* an attempt may have been carried out though its answer says nothing, or never came */
         bool refused;               /* the last one was not */
         int  failed;                /* what to report unless it arrived; its story is in the request */
@@ -181,7 +182,7 @@ int bkt_http_end_condition(struct bkt_http_op *op);
 int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
 /** A HEAD's 404 has no body: where no mark of S3's is on it, a GET is sent, whose 404 has.  True: it is under way. */
 bool bkt_http_doubts(struct bkt_http_op *op);
-/** A DELETE whose answer says nothing, and what is looked at then. */
+/** A DELETE whose answer says nothing, and what is looked at then.  @p what NULL: a conflict (409) */
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
 
 /* http_sum.c: the sum of an object's bytes. */

@@ -180,8 +180,8 @@ int bkt_http_delete_judge(struct bkt_http_op *op, const char *what)
     uint64_t wait = 0;
     if (op->put.looking)
         return looked(op);
-    bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status, what);
+    bkt_trace(BKT_TRACE_HTTP, "DELETE %s: HTTP %ld: %s", op->req->key, op->x.status, what ? what : "a conflict");
     if (!bkt_retry_next(&op->http->policy, &op->retry, BKT_RETRY_YES, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait))
-        op->put.failed = bkt_http_say_odd(op, what);
+        op->put.failed = what ? bkt_http_say_odd(op, what) : op->http->ops->judge(op->http, op);
     return look(op, wait);
 }

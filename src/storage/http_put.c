@@ -2,8 +2,9 @@
  *
  * A GET can be sent again at will; a PUT whose answer says nothing (a broken connection, a server's own error, a 200 that isn't of
  * S3's form) may have been carried out, and doing it again could destroy what another writer has put there since.  So the object is
- * looked at first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the ETag is compared with the
- * bytes' MD5.
+ * looked at first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the bytes' CRC-32C is compared
+ * that it keeps, else the ETag with their MD5.  Where a server shows neither, ever, but answered 200 without a body, an object of that
+ * length is ours.
  *     it is ours             it arrived: success, whatever the answer was
  *     the condition failed   another writer was first (radosgw says 409 or 500 then): BKT_EPRECOND
  *     otherwise              it did not arrive: it is sent again, under the same condition
@@ -12,6 +13,7 @@
  * applies his change again must find it there already (store.h). */
 #include "http.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -52,8 +54,14 @@ static bool is_ours(const struct bkt_http_op *op)
         return strcmp(op->reply.put_id, op->put.id) == 0;
     unsigned char md[EVP_MAX_MD_SIZE];
     unsigned      n                 = 0;
-    char          hex[2 * 16 + 1]   = "";
+    char          hex[2 * 16 + 1]   = "", sum[BKT_SUM_TEXT];
     bool          size_fits         = op->reply.length == op->req->put_len;
+    if (size_fits && op->reply.has_sum && op->put.sum[0]) {
+        (void)snprintf(sum, sizeof sum, "%08" PRIx32, op->reply.sum);
+        return strcmp(sum, op->put.sum) == 0;
+    }
+    if (!op->reply.etag[0])
+        return size_fits && op->put.bare;
     if (!size_fits || EVP_Digest(op->req->put, op->req->put_len, md, &n, EVP_md5(), NULL) != 1 || n != 16)
         return false;
     for (size_t i = 0; i < 16; i++)
@@ -130,6 +138,7 @@ static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const cha
 {
     uint64_t wait  = 0;
     op->put.unsure = true;
+    op->put.bare   = op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
     if (!bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(), bkt_random(), &wait)) {
         int rc = failure(op, what);
         if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)

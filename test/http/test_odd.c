@@ -10,6 +10,8 @@
 #define PAGE   "<html><head><title>Sorry</title></head></html>"
 #define FAILED "<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code><Message>so it is</Message></Error>"
 
+#define CONFLICT "<Error><Code>ConditionalRequestConflict</Code><Message>wait</Message></Error>"
+
 static struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
@@ -61,6 +63,9 @@ static const struct {
     {"DELETE, 412", DELETE, {.method = "DELETE", .times = 1, .status = 412}, BKT_OK, 3, "", NULL},
     {"DELETE of a version, an error inside", DELETE_SAME, {.method = "DELETE", .times = 1, .status = 200, .body = FAILED}, BKT_OK, 4, "",
      NULL},
+    {"DELETE of a version, a conflict", DELETE_SAME, {.method = "DELETE", .times = 1, .status = 409, .body = CONFLICT}, BKT_OK, 4, "", NULL},
+    {"DELETE of a version, a conflict for ever", DELETE_SAME, {.method = "DELETE", .status = 409, .body = CONFLICT}, BKT_EPRECOND, 7,
+     "ConditionalRequestConflict", OLD},
 
     {"GET, a page", GET, {.method = "GET", .times = 1, .status = 200, .body = PAGE}, BKT_OK, 2, "", OLD},
     {"GET, a page for ever", GET, {.method = "GET", .status = 200, .body = PAGE}, BKT_EFORMAT, 3, "Sorry", OLD},

@@ -232,6 +232,30 @@ static void a_put_without_etag_in_its_answer(void)
     fake_s3_fini(&f);
 }
 
+static void answer_bare(const struct seen *r, struct answer *a, void *arg)
+{
+    fake_s3_handle(r, a, arg);
+    a->headers = "";
+}
+
+/* No ETag, no metadata, ever: what was stored is known by its length. */
+static void a_server_that_shows_nothing(void)
+{
+    struct fake_s3    f   = {0};
+    struct server    *s   = server_start(answer_bare, &f);
+    struct bkt_store *st  = open_s3(s, "writers=one");
+    struct bkt_err    err = {0};
+    CHECK(put(st, "old", NULL, NULL, NULL, &err) == BKT_OK && f.applied == 1, "a new object: %s", first_line(&err));
+    CHECK(put(st, "longer", NULL, NULL, NULL, &err) == BKT_OK && f.applied == 2, "another: %s", first_line(&err));
+    f.fault = (struct fake_fault){.nth = f.writes + 1, .status = 200, .body = ""};
+    CHECK(put(st, "the longest", NULL, NULL, NULL, &err) == BKT_OK && f.applied == 3, "one that isn't stored at first: %s", first_line(&err));
+    f.fault = (struct fake_fault){.nth = f.writes + 1, .times = 99, .status = 200};
+    CHECK(put(st, "THE LONGEST", NULL, NULL, NULL, &err) < 0 && f.applied == 3, "an error inside");
+    bkt_store_close(st);
+    server_stop(s);
+    fake_s3_fini(&f);
+}
+
 /* ---- uploads ---- */
 
 #define BIG (5 * 65536 + 77)
@@ -429,6 +453,7 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         run_case(i);
     a_put_without_etag_in_its_answer();
+    a_server_that_shows_nothing();
     for (size_t i = 0; i < BKT_COUNT(uploads); i++) {
         run_upload(i, "conditional=quoted;upload_part=65536");
         run_upload(i, "conditional=quoted;upload_part=65536;sign_payload=yes");
