@@ -37,15 +37,18 @@ struct bkt_file_sync {
     int      error; /* errno of a round since there were users; 0 */
 };
 
+/** A directory for which [F7] was seen to hold: whatever has its place later is looked at anew.  ino 0: none yet */
+struct bkt_file_seen {
+    atomic_uint_least64_t dev, ino;
+};
+
 struct bkt_file_store {
     struct bkt_store     base;
     int                  root; /* open directory */
     uint64_t             max_object;
     bool                 fsync;
     bool                 follow;  /* setting links */
-    atomic_bool          db_ok;   /* [F7] was seen to hold for db */
-    atomic_bool          lock_ok; /* and for the directory of the lock files */
-    atomic_uint_least64_t tmp_ino; /* and for that of temporary files, with this inode; 0: not yet */
+    struct bkt_file_seen db, lock, tmp; /* the latter two in the scratch directory */
     uint64_t             deadline_ms; /* how long a key's lock is waited for */
     atomic_bool          no_sums; /* the file system has no extended attributes */
     atomic_bool          swept; /* what killed writers left was looked for */
@@ -87,6 +90,8 @@ int bkt_file_holder(const struct bkt_file_store *st, const char *key, bool remov
 int bkt_file_make_holder(const struct bkt_file_store *st, const char *key, const char **leaf, bool *made);
 /** A directory in the scratch directory, "tmp" or "lock"; @p make: unless it is there.  A failure is recorded in @p err, ENOENT isn't. */
 int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, struct bkt_err *err);
+/** The same, made unless it is there; one that was seen before (@p seen) is opened without a look at whose it is. */
+int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen, struct bkt_err *err);
 /** Whether [F7] holds for what is there, so that it may be written to.  BKT_OK; BKT_EACCES: the message says what to do. */
 BKT_NODISCARD int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err);

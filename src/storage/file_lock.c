@@ -25,19 +25,19 @@
 #define LOCK_PAUSE_NS      50000
 #define LOCK_PAUSE_MOST_NS 2000000
 
-/* By its whole path once the way to it was seen to be ours; a folder that was deleted since then is made again. */
+/* A folder that is deleted in this moment is made again. */
 static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err *err)
 {
-    const int   flags = O_RDWR | O_CREAT;
     struct stat sb;
-    int         fd = atomic_load(&st->lock_ok) ? bkt_beneath_open(st->root, path, flags, 0666) : -1;
-    if (fd < 0) {
-        BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "lock", true, err);
-        fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), flags, 0666);
+    int         fd = -1;
+    for (int i = 0; i < 2 && fd < 0; i++) {
+        BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch_again(st, "lock", &st->lock, err);
+        fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), O_RDWR | O_CREAT, 0666);
         if (dir >= 0 && fd < 0 && errno == ELOOP)
             (void)BKT_ERR(err, BKT_EACCES, "%s/%s is a symbolic link, behind which no lock is kept; remove it",
                           st->base.uri + strlen("file://"), path);
-        atomic_store(&st->lock_ok, fd >= 0);
+        if (fd < 0 && errno != ENOENT)
+            break;
     }
     if (fd >= 0 && (fstat(fd, &sb) < 0 || !S_ISREG(sb.st_mode))) {
         (void)close(fd);

@@ -114,6 +114,32 @@ int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, str
     return dir < 0 ? -1 : open_scratch(st, dir, "/" BKT_FILE_SCRATCH, name, make, &top, &root, &sb, err);
 }
 
+static bool is_same(struct bkt_file_seen *seen, const struct stat *sb)
+{
+    return atomic_load(&seen->ino) == sb->st_ino && atomic_load(&seen->dev) == sb->st_dev;
+}
+
+static void see(struct bkt_file_seen *seen, const struct stat *sb)
+{
+    atomic_store(&seen->dev, sb->st_dev);
+    atomic_store(&seen->ino, sb->st_ino);
+}
+
+int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen, struct bkt_err *err)
+{
+    char        path[sizeof BKT_FILE_SCRATCH + 10];
+    struct stat sb;
+    (void)snprintf(path, sizeof path, BKT_FILE_SCRATCH "/%s", name);
+    int dir = atomic_load(&seen->ino) ? bkt_beneath_open(st->root, path, O_PATH | O_DIRECTORY, 0) : -1;
+    if (dir >= 0 && fstat(dir, &sb) == 0 && is_same(seen, &sb))
+        return dir;
+    bkt_file_closep(&dir);
+    dir = bkt_file_scratch(st, name, true, err);
+    if (dir >= 0 && fstat(dir, &sb) == 0)
+        see(seen, &sb);
+    return dir;
+}
+
 int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err)
 {
     static const char *const names[] = {"tmp", "lock"};
@@ -129,10 +155,10 @@ int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err)
 int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err)
 {
     struct stat root, db;
-    if (strncmp(key, "db/", 3) != 0 || atomic_load(&st->db_ok) || fstatat(st->root, "db", &db, AT_SYMLINK_NOFOLLOW) < 0)
+    if (strncmp(key, "db/", 3) != 0 || fstatat(st->root, "db", &db, AT_SYMLINK_NOFOLLOW) < 0 || is_same(&st->db, &db))
         return BKT_OK;
     if (fstat(st->root, &root) < 0 || !is_trusted(&db, &root, &root))
         return refuse(st, "", "db", (unsigned long)db.st_uid, err);
-    atomic_store(&st->db_ok, true);
+    see(&st->db, &db);
     return BKT_OK;
 }

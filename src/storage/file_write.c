@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "beneath.h"
 #include "crc32c.h"
 #include "file_impl.h"
 #include "file_list.h"
@@ -100,28 +99,13 @@ static int try_close(int fd)
     return copy < 0 ? -1 : close(copy);
 }
 
-/* Once the way to it was seen to be ours it is known by its inode. */
-static int open_temp_dir(struct bkt_file_store *st, struct bkt_err *err)
-{
-    struct stat sb;
-    uint64_t    known = atomic_load(&st->tmp_ino);
-    int         dir   = known ? bkt_beneath_open(st->root, SCRATCH "/tmp", O_PATH | O_DIRECTORY, 0) : -1;
-    if (dir >= 0 && fstat(dir, &sb) == 0 && sb.st_ino == known)
-        return dir;
-    bkt_file_closep(&dir);
-    dir = bkt_file_scratch(st, "tmp", true, err);
-    if (dir >= 0 && fstat(dir, &sb) == 0)
-        atomic_store(&st->tmp_ino, sb.st_ino);
-    return dir;
-}
-
 static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
 {
     struct bkt_err why = {.n = 0};
     temp_name(t->name);
     for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed in this moment */
         bkt_file_closep(&t->dir);
-        t->dir = open_temp_dir(st, &why);
+        t->dir = bkt_file_scratch_again(st, "tmp", &st->tmp, &why);
         t->fd  = t->dir < 0 ? -1 : make_temp(t->dir, t->name);
         if (t->fd < 0 && errno != ENOENT)
             break;

@@ -362,6 +362,43 @@ static void others_folders(void)
     }
 }
 
+struct swap {
+    const char *name, *key, *says;
+};
+
+/* Two objects; between them somebody puts a folder of his own in the place of one that was looked at. */
+static int puts_around_a_swap(const void *arg)
+{
+    const struct swap *w   = arg;
+    struct bkt_err     err = {.n = 0};
+    (void)umask(0);
+    struct bkt_store *st    = open_bucket("b", "fsync=no");
+    int               first = run(st, BKT_PUT, w->key, NULL, NULL, &err);
+    char              old[100];
+    (void)snprintf(old, sizeof old, "%s.old", w->name);
+    bool swapped = rename(w->name, old) == 0 && rename("b/theirs", w->name) == 0;
+    int  second  = run(st, BKT_PUT, w->key, NULL, NULL, &err);
+    bool ok      = first == BKT_OK && swapped && second == BKT_EACCES && strstr(first_line(&err), w->says);
+    if (!ok)
+        (void)fprintf(stderr, "%s: %d, %d, %d %s\n", w->name, first, swapped, second, first_line(&err));
+    bkt_store_close(st);
+    return !ok;
+}
+
+static void folders_are_looked_at_anew(void)
+{
+    static const struct swap swaps[] = {
+        {"b/db", "db/R/.group.json", "b/db belongs to user 65002"},
+        {"b/.h5bucket", "home/x", "b/.h5bucket belongs to user 65002"},
+        {"b/.h5bucket/tmp", "home/x", "b/.h5bucket/tmp belongs to user 65002"},
+        {"b/.h5bucket/lock", "home/x", "b/.h5bucket/lock belongs to user 65002"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(swaps); i++) {
+        shell("rm -rf b && mkdir b && chmod 0777 b && mkdir b/theirs && chmod 0777 b/theirs && chown 65002 b/theirs");
+        CHECK(as_user(OWNER, puts_around_a_swap, &swaps[i]) == 0, "%s", swaps[i].name);
+    }
+}
+
 static void a_group_shares_a_bucket(void)
 {
     static const struct act both = {"db/R/.group.json", NULL}, more = {"db/R/d/e/0_0", NULL};
@@ -390,6 +427,7 @@ int main(void)
             continue;
         }
         others_folders();
+        folders_are_looked_at_anew();
         a_group_shares_a_bucket();
     }
     bkt_store_shutdown();
