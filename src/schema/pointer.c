@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -178,20 +180,81 @@ static int write_at(int fd, const void *p, size_t n, uint64_t at)
     return 0;
 }
 
-int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace, struct bkt_err *err)
+/* What a pointer file is to hold. */
+struct content {
+    struct bkt_buf                  text;
+    const struct bkt_pointer_block *block; /* NULL: none */
+};
+
+/* Takes the descriptor. */
+static bool write_content(int fd, const struct content *c)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    uint64_t                                 at   = block ? block->size : 0;
-    BKT_PASS(bkt_pointer_emit(target, &text, err));
+    uint64_t at = c->block ? c->block->size : 0;
+    bool     ok = (!at || write_at(fd, c->block->bytes, c->block->n, 0) == 0) && write_at(fd, c->text.ptr, c->text.len, at) == 0 &&
+              fsync(fd) == 0;
+    int      e  = errno;
+    if (close(fd) < 0 && ok)
+        return false;
+    errno = e;
+    return ok;
+}
+
+static int failed(const char *path, int e, struct bkt_err *err)
+{
+    return BKT_ERR(err, e == EEXIST ? BKT_EEXIST : BKT_EIO, "%s: %s", path, strerrordesc_np(e));
+}
+
+static int write_here(const char *path, const struct content *c, bool replace, struct bkt_err *err)
+{
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0)
-        BKT_FAIL(err, errno == EEXIST ? BKT_EEXIST : BKT_EIO, "%s: %s", path, strerrordesc_np(errno));
-    bool ok = (!at || write_at(fd, block->bytes, block->n, 0) == 0) && write_at(fd, text.ptr, text.len, at) == 0;
-    int  e  = errno;
-    if (close(fd) == 0 && ok)
+        return failed(path, errno, err);
+    if (write_content(fd, c))
         return BKT_OK;
+    int e = errno;
     (void)unlink(path);
-    BKT_FAIL(err, BKT_EIO, "%s: %s", path, strerrordesc_np(e));
+    return failed(path, e, err);
+}
+
+/* A new file beside @p real that belongs to whom that one does, with the same rights; -1: there can be none. */
+static int make_beside(const char *real, char **name)
+{
+    struct stat was, now;
+    if (lstat(real, &was) < 0 || !S_ISREG(was.st_mode) || asprintf(name, "%s.XXXXXX", real) < 0)
+        return -1;
+    int fd = mkostemp(*name, O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    bool other = fstat(fd, &now) < 0 || was.st_uid != now.st_uid || was.st_gid != now.st_gid;
+    if ((!other || fchown(fd, was.st_uid, was.st_gid) == 0) && fchmod(fd, was.st_mode & 07777) == 0)
+        return fd;
+    (void)close(fd);
+    (void)unlink(*name);
+    return -1;
+}
+
+/* So that the file leads where it leads, or did, whenever the program ends.  Where the folder takes no file, there is no such way. */
+static int write_beside(const char *path, const struct content *c, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_freep) char *real = realpath(path, NULL), *beside = NULL;
+    int                          fd   = real ? make_beside(real, &beside) : -1;
+    if (fd < 0)
+        return write_here(path, c, true, err);
+    if (write_content(fd, c) && rename(beside, real) == 0)
+        return BKT_OK;
+    int e = errno;
+    (void)unlink(beside);
+    return failed(path, e, err);
+}
+
+int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace, struct bkt_err *err)
+{
+    struct content c  = {.text = {0}, .block = block};
+    int            rc = bkt_pointer_emit(target, &c.text, err);
+    if (rc == BKT_OK)
+        rc = replace ? write_beside(path, &c, err) : write_here(path, &c, false, err);
+    bkt_buf_fini(&c.text);
+    return rc;
 }
 
 int bkt_pointer_reblock(const char *path, const struct bkt_pointer_block *block, struct bkt_err *err)

@@ -47,7 +47,7 @@ struct bkt_pointer_block {
 /** Make @p path a pointer file to @p target; @p replace: also where there is a file, whose place it takes.
  * @param block  its user block, of a size that HDF5 takes; NULL: none
  * @return BKT_OK; BKT_EINVAL: no target for a pointer file; BKT_EEXIST: there is a file, and it isn't replaced; BKT_EIO, BKT_ENOMEM.
- *         Where writing fails, no half of it stays. */
+ *         Where writing fails, no half of it stays; a file that is to be replaced stays as it is, where its folder takes another. */
 BKT_NODISCARD int bkt_pointer_write(const char *path, const char *target, const struct bkt_pointer_block *block, bool replace,
                                     struct bkt_err *err);
 /** Give the pointer file @p path another user block; it leads where it led. */

@@ -1,10 +1,15 @@
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -187,6 +192,37 @@ static void a_user_block_lies_before_it(void **state)
     assert_int_equal(bkt_pointer_userblock(path), 0);
 }
 
+/* Nobody sees it while it is written: who has it open reads the old one to the end. */
+static void a_user_block_is_changed_at_once(void **state)
+{
+    (void)state;
+    struct bkt_buf  got = {0};
+    struct stat     sb;
+    struct rlimit   was, small;
+    char            link[PATH_MAX], old[sizeof HEAD + 20] = "";
+    const struct bkt_pointer_block block = {.size = 512}, large = {.size = 65536};
+    assert_int_equal(bkt_pointer_write(path, "s3://b/x", NULL, true, NULL), BKT_OK);
+    assert_int_equal(chmod(path, 0640), 0);
+    (void)snprintf(link, sizeof link, "%s/link", dir);
+    assert_int_equal(symlink(path, link), 0);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(bkt_pointer_reblock(link, &block, NULL), BKT_OK);
+    assert_true(read(fd, old, sizeof old) == (ssize_t)strlen(HEAD "s3://b/x\n") && strcmp(old, HEAD "s3://b/x\n") == 0);
+    assert_int_equal(close(fd), 0);
+    assert_true(lstat(link, &sb) == 0 && S_ISLNK(sb.st_mode) && stat(path, &sb) == 0 && (sb.st_mode & 07777) == 0640);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0); /* the disk is full */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    small = (struct rlimit){4096, was.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(bkt_pointer_reblock(path, &large, NULL), BKT_EIO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(bkt_pointer_read(path, &got, NULL), 1);
+    assert_string_equal(bkt_buf_str(&got), "s3://b/x");
+    assert_int_equal(bkt_pointer_userblock(path), 512);
+    bkt_buf_fini(&got);
+}
+
 /* Only where HDF5 looks, and behind an HDF5 file's signature there is nothing to look for. */
 static void elsewhere_it_is_no_pointer(void **state)
 {
@@ -206,7 +242,8 @@ static void elsewhere_it_is_no_pointer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_user_block_lies_before_it), cmocka_unit_test(elsewhere_it_is_no_pointer),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_user_block_lies_before_it),
+                                       cmocka_unit_test(a_user_block_is_changed_at_once), cmocka_unit_test(elsewhere_it_is_no_pointer),
                                        cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(a_name_is_parsed_through_it),
                                        cmocka_unit_test(a_relative_path_counts_from_its_folder),
                                        cmocka_unit_test(other_files_and_bad_ones)};
