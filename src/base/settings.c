@@ -2,14 +2,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buf.h"
+#include "plain_file.h"
 #include "url.h"
 
 #define MAX_FILE (1024U * 1024) /* as of AWS's files (storage/cred_util.c): a settings file has some hundred bytes */
@@ -187,14 +186,11 @@ static int from_env(struct bkt_settings *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* At most MAX_FILE bytes of a file: a FIFO would hold us up, /dev/zero for ever.  /dev/null is an empty file. */
+/* At most MAX_FILE bytes: /dev/zero would hold us up for ever.  /dev/null is an empty file. */
 static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    struct stat sb;
-    char        part[4096];
-    ssize_t     n;
-    if (fstat(fd, &sb) < 0 || (!S_ISREG(sb.st_mode) && !S_ISCHR(sb.st_mode)))
-        BKT_FAIL(err, BKT_EINVAL, "%.300s: it is not a file, so no settings are taken from it; name a file in H5BUCKET_CONFIG", path);
+    char    part[4096];
+    ssize_t n;
     while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
         if (n > 0 && out->len + (size_t)n > MAX_FILE)
             BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it can't be a file of settings", path, MAX_FILE);
@@ -230,7 +226,10 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
     if (rc < 0)
         BKT_NOMEM(err);
-    int fd = open(bkt_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = bkt_plain_file_open(bkt_buf_str(&path));
+    if (fd < 0 && errno == EMEDIUMTYPE)
+        BKT_FAIL(err, BKT_EINVAL, "%.300s: it is not a file, so no settings are taken from it; name a file in H5BUCKET_CONFIG",
+                 bkt_buf_str(&path));
     if (fd < 0) {
         if (own && *own)
             BKT_FAIL(err, BKT_EINVAL, "H5BUCKET_CONFIG=%.300s: %s", own, strerrordesc_np(errno));

@@ -1,17 +1,16 @@
 /* Small parts that the credential sources share: secrets in memory, files, times, the JSON they answer. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cred_impl.h"
 #include "cred_json.h"
+#include "plain_file.h"
 
 #define MAX_FILE  (1U << 20) /* of a config file or a token: what is longer is neither */
 #define RENEW_S   300        /* before they expire: EC2 has new ones at least five minutes before */
@@ -228,6 +227,8 @@ static int open_error(const char *path, struct bkt_err *err)
     int code = e == ENOENT || e == ENOTDIR ? BKT_ENOENT : e == EACCES || e == EPERM ? BKT_EACCES : BKT_EIO;
     if (code == BKT_ENOENT)
         return code;
+    if (e == EMEDIUMTYPE)
+        BKT_FAIL(err, code, "%.300s: it is not a file, so nothing is taken from it; name a file", path);
     BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
 }
 
@@ -251,12 +252,10 @@ static int read_all(int fd, const char *path, struct bkt_buf *out, struct bkt_er
 
 int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+    int fd = bkt_plain_file_open(path);
     if (fd < 0)
         return open_error(path, err);
-    int rc = fstat(fd, &st) < 0 || S_ISDIR(st.st_mode) ? BKT_ERR(err, BKT_EIO, "%.300s is no file", path)
-                                                       : read_all(fd, path, out, err);
+    int rc = read_all(fd, path, out, err);
     (void)close(fd);
     return rc;
 }

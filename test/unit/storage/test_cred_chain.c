@@ -1,5 +1,6 @@
 /* Where credentials come from, and what is said when they do not. */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "cred_world.h"
 #include "stats.h"
@@ -122,7 +123,20 @@ static void other_files(void **state)
     is_key(&f, "ELSE", path);
     (void)setenv("AWS_SHARED_CREDENTIALS_FILE", world.home, 1);
     f = look(NULL);
-    is_failure(&f, BKT_EIO, "is no file");
+    is_failure(&f, BKT_EIO, "not a file");
+    path_of("fifo", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int keep = open(path, O_RDWR); /* what is in it would be read */
+    assert_true(keep >= 0 && write(keep, "[default]\n" KEYS("FIFO"), strlen("[default]\n" KEYS("FIFO"))) > 0);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EIO, "not a file");
+    (void)unsetenv("AWS_SHARED_CREDENTIALS_FILE");
+    (void)setenv("AWS_CONFIG_FILE", path, 1);
+    f = look(NULL);
+    is_failure(&f, BKT_EIO, "not a file");
+    (void)close(keep);
+    (void)unlink(path);
 }
 
 static void region_and_endpoint(void **state)
