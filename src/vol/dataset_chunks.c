@@ -12,6 +12,7 @@
 #include "change.h"
 #include "dataset.h"
 #include "hsds_view.h"
+#include "map.h"
 #include "num.h"
 #include "trace.h"
 #include "write.h"
@@ -81,6 +82,39 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
     BKT_PASS(bkt_dataset_read_chunk(o->io, offset, &raw, &c->info.filter_mask, err));
     c->info.size = raw.len;
     return BKT_OK;
+}
+
+/* ---- what the program was told ---- */
+
+/* H5Dread_chunk() has no argument for the room that there is.  The program goes by the size it was told, and the store, or another
+ * writer, may give another chunk by the time that it is read. */
+static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct bkt_err *err)
+{
+    uintptr_t n = size < UINTPTR_MAX ? (uintptr_t)size + 1 : UINTPTR_MAX; /* in place of a pointer, never NULL */
+    if ((!o->told && !(o->told = bkt_map_new())) ||
+        bkt_map_put(o->told, coord, o->obj->dset.layout.rank * sizeof *coord, (void *)n, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
+        BKT_NOMEM(err);
+    return BKT_OK;
+}
+
+/* Without filters, which is what a program has room for that didn't ask. */
+static uint64_t plain_size(const struct bkt_vobj *o)
+{
+    uint64_t n = o->obj->dset.type->size;
+    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
+        if (!bkt_mul_u64(n, shown_dims(o)[i], &n))
+            return UINT64_MAX;
+    return n;
+}
+
+static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n, struct bkt_err *err)
+{
+    uintptr_t told = o->told ? (uintptr_t)bkt_map_get(o->told, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
+    uint64_t  room = told ? told - 1 : plain_size(o);
+    if (n <= room)
+        return BKT_OK;
+    BKT_FAIL(err, BKT_EPRECOND, "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s", o->obj->id.text,
+             n, told ? "and had" : "without filters", (unsigned long long)room, told ? "again, and read it then" : "before it is read");
 }
 
 /* ---- all of them ---- */
@@ -192,6 +226,7 @@ static int info_by_idx(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     if (q->chk_index >= n)
         BKT_FAIL(err, BKT_EINVAL, "chunk number %llu of %zu", (unsigned long long)q->chk_index, n);
     BKT_PASS(chunk_at(o, (size_t)q->chk_index, &c, err));
+    BKT_PASS(tell(o, c.coord, c.info.size, err));
     if (q->offset)
         offset_of(o, c.coord, q->offset);
     if (q->filter_mask)
@@ -213,6 +248,7 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, h
     for (size_t i = 0; rc == 0 && i < n && i < o->chunks.len / record(o); i++) { /* the callback may write */
         hsize_t offset[BKT_MAX_RANK];
         BKT_PASS(chunk_at(o, i, &c, err));
+        BKT_PASS(tell(o, c.coord, c.info.size, err));
         offset_of(o, c.coord, offset);
         rc = a->chunk_iter.op(offset, c.info.filter_mask, address_of(&c.info), c.info.size, a->chunk_iter.op_data);
     }
@@ -250,7 +286,7 @@ static int locate(struct bkt_vobj *o, const hsize_t *offset, struct bkt_chunk_in
     if (c.info.exists)
         BKT_PASS(measure(o, &c, err));
     *info = c.info;
-    return BKT_OK;
+    return tell(o, c.coord, c.info.exists ? c.info.size : 0, err);
 }
 
 static int info_by_coord(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
@@ -334,6 +370,8 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
         *a->chunk_read.buf_size = raw.len;
     }
 #endif
+    if (room == SIZE_MAX)
+        BKT_PASS(check_room(o, coord, raw.len, err));
     if (raw.len && raw.len <= room) /* H5Dread_chunk2 that has too little room tells how much it takes */
         memcpy(a->chunk_read.buf, raw.ptr, raw.len);
     return BKT_OK;
@@ -351,7 +389,12 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
-    return bkt_dataset_write_chunk(io, offset, w->filters, w->buf, w->size, err);
+    BKT_PASS(bkt_dataset_write_chunk(io, offset, w->filters, w->buf, w->size, err));
+    if (is_split(o) || only_shuffled(o)) /* it is encoded anew */
+        return BKT_OK;
+    for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
+        offset[i] /= shown_dims(o)[i];
+    return tell(o, offset, w->size, err); /* the program knows it */
 }
 
 /* ---- others ---- */

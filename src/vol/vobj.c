@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "map.h"
 #include "vol.h"
 
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
@@ -68,6 +69,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     memset(o->face, 0, sizeof o->face);
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);
+    bkt_map_free(o->told, NULL);
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_vobj_drop_id(o->native_id);

@@ -56,6 +56,7 @@ struct bkt_vobj {
     struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
     bool               has_chunks;
     unsigned long      chunks_as_of; /* what they were when they were listed */
+    struct bkt_map    *told;       /* which size the program was told of each chunk it asked for; NULL: none */
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */

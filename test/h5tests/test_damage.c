@@ -192,6 +192,49 @@ static void in_a_folder(void)
     CHECK(system(cmd) == 0, "%s", cmd);
 }
 
+/* The first chunk of what is packed, as another program stores it: 1,000 bytes longer, and no sum. */
+static bool replace_chunk(void)
+{
+    for (size_t i = 0; i < 64; i++) {
+        struct fake_object *o = &fake.object[i];
+        size_t              n = strlen(o->key);
+        if (n < 2 || strcmp(o->key + n - 2, "/0") != 0 || o->len >= CHUNK * sizeof(int))
+            continue;
+        char *longer = calloc(1, o->len + 1001);
+        if (!longer)
+            return false;
+        memcpy(longer, o->data, o->len);
+        free(o->data);
+        o->data = longer;
+        o->len += 1000;
+        o->sum[0] = o->id[0] = 0;
+        (void)snprintf(o->etag, sizeof o->etag, "\"longer\"");
+        return true;
+    }
+    return false;
+}
+
+/* H5Dread_chunk() has no argument for the room that the program has: it is what the program was told. */
+static void a_chunk_that_grows(void)
+{
+    hsize_t  at = 0, size = 0, again = 0;
+    uint32_t mask;
+    hid_t    f = TRY(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT)), d = TRY(H5Dopen2(f, "packed", H5P_DEFAULT));
+    TRY(H5Dget_chunk_storage_size(d, &at, &size));
+    unsigned char *buf = malloc((size_t)size + 2000);
+    CHECK(buf && replace_chunk(), "a chunk to replace");
+    memset(buf, 0xAA, (size_t)size + 2000);
+    CHECK(H5Dread_chunk(d, H5P_DEFAULT, &at, &mask, buf) < 0, "a chunk that grew was read");
+    for (size_t i = 0; i < 2000; i++)
+        CHECK(buf[size + i] == 0xAA, "byte %zu behind the program's room", i);
+    TRY(H5Dget_chunk_storage_size(d, &at, &again));
+    CHECK(again == size + 1000 && H5Dread_chunk(d, H5P_DEFAULT, &at, &mask, buf) >= 0, "asked again: %llu, was %llu",
+          (unsigned long long)again, (unsigned long long)size);
+    free(buf);
+    TRY(H5Dclose(d));
+    TRY(H5Fclose(f));
+}
+
 int main(void)
 {
     struct server *server    = server_start(fake_s3_handle, &fake);
@@ -205,6 +248,7 @@ int main(void)
     make();
     on_the_way();
     at_rest_in_a_bucket();
+    a_chunk_that_grows();
     in_a_folder();
     TRY(H5close());
     server_stop(server);
