@@ -63,6 +63,9 @@ static int parse_link(const char *key, const json_t *j, struct bkt_link *l, stru
     return BKT_OK;
 }
 
+/* H5L_TYPE_UD_MIN: what lies below are HDF5's own kinds, whose values programs take for text. */
+#define USER_TYPE_MIN 64
+
 /* User-defined links: HSDS knows none, so they stand in a list of their own. */
 static int parse_user(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
 {
@@ -73,7 +76,7 @@ static int parse_user(const char *key, const json_t *j, struct bkt_link *l, stru
     l->name_utf8 = bkt_json_says_utf8(j, l->name);
     l->seq       = bkt_order_said(j);
     l->cls       = BKT_L_OTHER;
-    if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0)
+    if (bkt_json_u64(bkt_json_get(j, "type"), "type", 255, &type, NULL) < 0 || type < USER_TYPE_MIN)
         return BKT_OK;
     int rc = data ? bkt_base64_decode(data, strlen(data), &l->ud) : BKT_OK;
     if (rc == BKT_ENOMEM)

@@ -47,13 +47,24 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : bkt_rebuild_blocks(space, r->n, r->coords);
 }
 
+/* HDF5 multiplies without looking. */
+static hid_t make_space(unsigned rank, const hsize_t *dims)
+{
+    struct bkt_space s = {.cls = rank ? BKT_S_SIMPLE : BKT_S_SCALAR, .rank = rank};
+    for (unsigned d = 0; d < rank; d++)
+        s.dims[d] = s.maxdims[d] = dims[d];
+    if (bkt_space_check(&s, NULL) < 0)
+        return H5I_INVALID_HID;
+    return rank ? H5Screate_simple((int)rank, dims, NULL) : H5Screate(H5S_SCALAR);
+}
+
 /* The dataset is out of reach, and may have another extent by now; HDF5 copies the selection when it opens the dataset. */
 static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
     hsize_t dims[BKT_MAX_RANK] = {0};
     for (unsigned d = 0; d < r->n_dims; d++)
         dims[d] = r->dims[d];
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = r->n_dims ? H5Screate_simple((int)r->n_dims, dims, NULL) : H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(r->n_dims, dims);
     if (space < 0 || select_region(space, r) < 0)
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s of %s does not fit its shape", r->name, r->file);
     *out = bkt_hid_take(&space);
@@ -71,7 +82,7 @@ static int open_lost_region(const struct bkt_regref *r, hid_t *out, struct bkt_e
     for (size_t i = 0; i < corners * r->rank; i++)
         if (dims[i % r->rank] <= r->coords[i])
             dims[i % r->rank] = r->coords[i] < UINT64_MAX - 1 ? r->coords[i] + 1 : r->coords[i];
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = make_space(rank, dims);
     if (space < 0 || (r->kind != BKT_REGION_ENCODED && select_region(space, r) < 0))
         BKT_FAIL(err, BKT_EFORMAT, "the region of a reference to %s can't be selected", r->dset.text);
     *out = bkt_hid_take(&space);

@@ -56,6 +56,22 @@ static void every_form_of_a_link_is_read(void)
     bkt_object_free(o);
 }
 
+/* Programs take the value of a soft link, or of an external one, for text that ends. */
+static void user_defined_links_are_of_their_kinds(void)
+{
+    static const struct {
+        const char *type;
+        bool        user;
+    } cases[] = {{"0", false}, {"1", false}, {"63", false}, {"64", true}, {"255", true}, {"256", false}, {"-1", false}, {"'1'", false}};
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        char body[120];
+        (void)snprintf(body, sizeof body, "'links': {}, 'h5links': {'u': {'type': %s, 'data': 'QUJD'}}", cases[i].type);
+        struct bkt_object *o = must(ROOT_ID, body);
+        CHECK(o->group.links.n == 1 && o->group.links.v[0].cls == (cases[i].user ? BKT_L_USER : BKT_L_OTHER), "type %s", cases[i].type);
+        bkt_object_free(o);
+    }
+}
+
 static void groups_may_lack_what_is_required(void)
 {
     struct bkt_object *o = must(ROOT_ID, "'x': 1");
@@ -219,6 +235,8 @@ static const struct {
      BKT_OK, BKT_REGION_BLOCKS, 2, 2, 6},
     {"{'id': '" DSET_ID "', 'select_type': 'H5S_SEL_HYPERSLABS', 'selection': [[[0, 0]]]}", BKT_EFORMAT, 0, 0,
      0, 0},
+    {"{'id': '" DSET_ID "', 'select_type': 'H5S_SEL_HYPERSLABS', 'selection': [[[0, 5], [1, 2]]]}", BKT_EFORMAT, 0, 0,
+     0, 0},
     {"{'id': '" DSET_ID "', 'select_type': 'H5S_SEL_POINTS', 'selection': [[1, 2], [3]]}", BKT_EFORMAT, 0, 0,
      0, 0},
     {"{'id': '" DSET_ID "', 'select_type': 'H5S_SEL_POINTS'}", BKT_EFORMAT, 0, 0, 0, 0},
@@ -282,6 +300,7 @@ static void regions_are_read(void)
 int main(void)
 {
     every_form_of_a_link_is_read();
+    user_defined_links_are_of_their_kinds();
     references_into_other_files_are_written_as_read();
     groups_may_lack_what_is_required();
     the_last_of_duplicate_keys_wins();
