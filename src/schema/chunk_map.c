@@ -125,8 +125,10 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
             s->maxdims[i] = BKT_UNLIMITED;
         else
             BKT_PASS(bkt_json_u64(v, "maxshape", INT64_MAX, &s->maxdims[i], err));
+        if (s->dims[i] > s->maxdims[i])
+            BKT_FAIL(err, BKT_EFORMAT, "maxshape is less than shape");
     }
-    return BKT_OK;
+    return bkt_space_check(s, err);
 }
 
 static int parse_base64(const json_t *j, const char *key, struct bkt_buf *out, struct bkt_err *err)
