@@ -28,11 +28,13 @@ struct host {
     struct host     *next;
     char            *origin;
     struct engines  *all;
+    bool             tls;      /* https */
     atomic_bool      known;    /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
     atomic_bool      answered; /* once: a session of TLS, if it gives any, is there */
     atomic_bool      queued;   /* something waits */
     pthread_mutex_t  lock;     /* guards all that follows, but for what is atomic */
     struct bkt_xfer *head, *tail; /* what waits */
+    unsigned         n_waiting;   /* of them */
     struct {
         unsigned         active; /* exchanges of that thread */
         _Atomic unsigned kept;   /* its connections, in use and idle */

@@ -22,6 +22,7 @@ struct host *bkt_host_of(struct engines *all, const struct bkt_net *net)
         return NULL;
     }
     made->all = all;
+    made->tls = bkt_tls_is_https(net->origin);
     bkt_pace_init(made);
     (void)pthread_mutex_lock(&all->lock);
     for (h = atomic_load(&all->hosts); h && strcmp(h->origin, net->origin) != 0; h = h->next)
@@ -50,6 +51,7 @@ void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
         h->head = x;
     else
         h->tail = h->tail->next = x;
+    h->n_waiting++;
     atomic_store(&h->queued, true);
     (void)pthread_mutex_unlock(&h->lock);
 }
@@ -60,7 +62,7 @@ static bool may_begin(struct host *h, const struct bkt_xfer *x)
 {
     bool known = atomic_load(&h->known);
     unsigned first = !known                                                      ? 1
-                     : atomic_load(&h->answered) || !bkt_tls_is_https(h->origin) ? UINT_MAX
+                     : atomic_load(&h->answered) || !h->tls ? UINT_MAX
                                                                                  : FIRST_TLS;
     return h->active < first && (!known || bkt_pace_may_begin(h, x));
 }
@@ -91,6 +93,7 @@ static struct bkt_xfer *take(struct host *h)
         return NULL;
     if (!(h->head = x->next))
         h->tail = NULL;
+    h->n_waiting--;
     unsigned i = choose(h, x);
     x->engine = &h->all->at[i];
     x->assigned = true;
@@ -140,6 +143,7 @@ struct bkt_xfer *bkt_host_cancelled(struct host *h)
             continue;
         }
         *at = x->next;
+        h->n_waiting--;
         *end = x;
         end = &x->next;
     }
@@ -154,6 +158,7 @@ struct bkt_xfer *bkt_host_empty(struct host *h)
     (void)pthread_mutex_lock(&h->lock);
     struct bkt_xfer *x = h->head;
     h->head = h->tail = NULL;
+    h->n_waiting = 0;
     atomic_store(&h->queued, false);
     (void)pthread_mutex_unlock(&h->lock);
     return x;

@@ -74,8 +74,41 @@ static void many_are_deleted(void)
     CHECK(h.limit < most, "there are still %u", h.limit);
 }
 
+/* So many GETs wait for a server by https that answers each after so long: as many connections as save their handshakes. */
+static unsigned opened_for(unsigned waiting, uint64_t ms)
+{
+    struct host h = {.tls = true};
+    bkt_pace_init(&h);
+    h.gets.first_ms   = (double)ms;
+    struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
+    for (h.n_waiting = waiting; h.n_waiting && bkt_pace_may_begin(&h, &x); h.n_waiting--) {
+        h.active++;
+        atomic_fetch_add(&h.at[0].kept, 1);
+        bkt_pace_begun(&h, &x);
+    }
+    unsigned opened = h.active;
+    for (unsigned kept = 200; atomic_load(&h.at[0].kept) < kept;) /* those that are open cost nothing */
+        atomic_fetch_add(&h.at[0].kept, 1);
+    for (; h.n_waiting && bkt_pace_may_begin(&h, &x); h.n_waiting--)
+        h.active++;
+    CHECK(h.n_waiting == 0 || h.active == 128, "%u wait beside idle connections", h.n_waiting);
+    return opened;
+}
+
+static void connections_follow_from_what_they_save(void)
+{
+    unsigned n;
+    CHECK((n = opened_for(1, 30)) == 1, "%u", n);
+    CHECK((n = opened_for(12, 30)) == 12, "%u", n);
+    CHECK((n = opened_for(115, 30)) == 48, "%u", n);
+    CHECK((n = opened_for(115, 5)) == 20, "%u", n);
+    CHECK((n = opened_for(10000, 30)) == 128, "%u", n);
+    CHECK((n = opened_for(115, 0)) == 48, "%u: none was answered yet", n);
+}
+
 int main(void)
 {
+    connections_follow_from_what_they_save();
     a_server_that_bears_a_hundred();
     many_are_deleted();
     return failures != 0;
