@@ -35,6 +35,7 @@ struct host {
     pthread_mutex_t  lock;     /* guards all that follows, but for what is atomic */
     struct bkt_xfer *head, *tail; /* what waits */
     unsigned         n_waiting;   /* of them */
+    uint64_t         moved_ms;    /* when an exchange ended last, or began after none was active */
     struct {
         unsigned         active; /* exchanges of that thread */
         _Atomic unsigned kept;   /* its connections, in use and idle */

@@ -177,6 +177,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
 
 static void ended(struct host *h, struct bkt_xfer *x)
 {
+    h->moved_ms = bkt_engine_now();
     h->reading -= !x->put_len;
     h->waiting -= x->waiting;
     x->waiting = false;
@@ -213,12 +214,16 @@ static bool has_idle(const struct host *h)
     return kept > h->active + h->twins;
 }
 
-/* All requests on a connections take n * T / a; one connection more saves n * T / (a * (a + 1)), and costs a handshake. */
+/* All requests on a connections take n * T / a; one connection more saves n * T / (a * (a + 1)), and costs a handshake.  Where
+ * none has ended for longer than T, the server is slower by now. */
 static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
 {
     const struct lane *l    = x->put_len ? &h->puts : &h->gets;
     double             took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
     double             a = h->active + h->twins, n = h->active + h->n_waiting;
+    uint64_t           now = bkt_engine_now();
+    double             still = (double)(now - bkt_min_u64(h->moved_ms, now));
+    took                     = still > took ? still : took;
     return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
 }
 

@@ -97,6 +97,8 @@ static struct bkt_xfer *take(struct host *h)
     unsigned i = choose(h, x);
     x->engine = &h->all->at[i];
     x->assigned = true;
+    if (h->active == 0)
+        h->moved_ms = bkt_engine_now();
     h->active++;
     h->at[i].active++;
     return x;

@@ -77,7 +77,7 @@ static void many_are_deleted(void)
 /* So many GETs wait for a server by https that answers each after so long: as many connections as save their handshakes. */
 static unsigned opened_for(unsigned waiting, uint64_t ms)
 {
-    struct host h = {.tls = true};
+    struct host h = {.tls = true, .moved_ms = UINT64_MAX};
     bkt_pace_init(&h);
     h.gets.first_ms   = (double)ms;
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
@@ -104,6 +104,11 @@ static void connections_follow_from_what_they_save(void)
     CHECK((n = opened_for(115, 5)) == 20, "%u", n);
     CHECK((n = opened_for(10000, 30)) == 128, "%u", n);
     CHECK((n = opened_for(115, 0)) == 48, "%u: none was answered yet", n);
+    struct host h = {.tls = true, .moved_ms = bkt_engine_now() - 1000, .active = 20, .n_waiting = 10};
+    struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
+    bkt_pace_init(&h);
+    h.gets.first_ms = 1;
+    CHECK(bkt_pace_may_begin(&h, &x), "none of 20 has ended for a second");
 }
 
 int main(void)
