@@ -14,6 +14,7 @@
 #include "tls.h"
 #include "trace.h"
 #include "url.h"
+#include "whole.h"
 
 #define MAX_ANSWER (1U << 20) /* credentials take a few KiB */
 
@@ -21,7 +22,16 @@ struct exchange {
     const struct bkt_cred_place *place;
     struct bkt_buf *body;
     int rc;
+    CURL *easy;
+    struct bkt_whole whole;
 };
+
+static size_t on_header(char *p, size_t one, size_t n, void *arg)
+{
+    struct exchange *x = arg;
+    bkt_whole_line(&x->whole, x->easy, p, one * n);
+    return one * n;
+}
 
 static size_t on_data(char *p, size_t one, size_t n, void *arg)
 {
@@ -64,6 +74,8 @@ static bool set_up(CURL *e, const struct bkt_cred_http *req, struct exchange *x)
     ok &= curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)req->timeout_ms) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)req->connect_ms) == CURLE_OK;
+    ok &= curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
+    ok &= curl_easy_setopt(e, CURLOPT_HEADERDATA, x) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_data) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_WRITEDATA, x) == CURLE_OK;
     ok &= curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
@@ -90,7 +102,10 @@ static int judge(CURLcode cc, const struct exchange *x, const struct bkt_cred_ht
                  struct bkt_err *err)
 {
     const char *url = BKT_SHOWN(req->url);
-    if (cc == CURLE_OK)
+    const char *missing = cc == CURLE_OK ? bkt_whole_missing(&x->whole) : NULL;
+    if (missing)
+        why = missing;
+    else if (cc == CURLE_OK)
         return BKT_OK;
     if (atomic_load(&x->place->cancel))
         BKT_FAIL(err, BKT_ECANCEL, "%s %.200s: cancelled", req->method, url);
@@ -108,10 +123,10 @@ static int judge(CURLcode cc, const struct exchange *x, const struct bkt_cred_ht
 static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req, long *status,
                 struct bkt_buf *body, struct bkt_err *err)
 {
-    struct exchange x = {pl, body, BKT_OK};
+    struct exchange x = {.place = pl, .body = body};
     struct curl_slist *headers = NULL;
     char why[CURL_ERROR_SIZE];
-    CURL *e = curl_easy_init();
+    CURL *e = x.easy = curl_easy_init();
     why[0] = 0;
     if (!e)
         BKT_NOMEM(err);
@@ -126,6 +141,7 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
     bkt_trace(BKT_TRACE_CRED, "%s %s: HTTP %ld%s%s", req->method, BKT_SHOWN(req->url), *status,
               cc == CURLE_OK ? "" : ", ", cc == CURLE_OK ? "" : curl_easy_strerror(cc));
     int rc = judge(cc, &x, req, why, err);
+    bkt_whole_fini(&x.whole);
     curl_easy_cleanup(e);
     for (struct curl_slist *h = headers; h; h = h->next) /* they can hold tokens */
         explicit_bzero(h->data, strlen(h->data));

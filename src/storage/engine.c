@@ -66,6 +66,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     }
     x->easy    = easy;
     x->twin    = NULL;
+    x->whole   = (struct bkt_whole){.bodyless = strcmp(x->method, "HEAD") == 0};
     x->decided = false;
     x->last_ms = e->now;
     x->legs[0] = (struct bkt_leg){x, easy};
@@ -105,6 +106,7 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
         bkt_stats_add(BKT_STAT(connections), (uint64_t)opened);
     x->retry_after_ms = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * 1000 : seconds > 0 ? 86400000 : 0;
     x->redirect       = url ? strdup(url) : NULL;
+    bkt_whole_fini(&x->whole);
     (void)curl_multi_remove_handle(e->multi, x->easy);
     curl_easy_cleanup(x->easy);
     x->easy = NULL;

@@ -14,6 +14,7 @@
 
 #include "retry.h"
 #include "settings.h"
+#include "whole.h"
 
 struct curl_slist;
 
@@ -82,6 +83,7 @@ struct bkt_xfer {
     /* the engine's own */
     void            *easy, *twin; /* twin: sent a second time, until one of them answers; then what is to be given up */
     struct bkt_leg   legs[2];
+    struct bkt_whole whole;
     bool             decided;
     struct bkt_xfer *next_decided;
     struct host     *host;

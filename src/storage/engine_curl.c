@@ -44,6 +44,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     decide(leg);
     if (leg->easy != x->easy)
         return 0;
+    bkt_whole_line(&x->whole, x->easy, p, total);
     if (total > 5 && memcmp(p, "HTTP/", 5) == 0) { /* whatever its length: a reason may repeat all that was sent */
         (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
         return total;
@@ -200,6 +201,11 @@ enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code)
     if (x->no_file && code == CURLE_COULDNT_CONNECT) {
         (void)snprintf(x->why, sizeof x->why, "too many files are open");
         return BKT_WIRE_CROWDED;
+    }
+    const char *missing = code == CURLE_OK ? bkt_whole_missing(&x->whole) : NULL;
+    if (missing) {
+        (void)snprintf(x->why, sizeof x->why, "%s", missing);
+        return BKT_WIRE_SHORT;
     }
     for (size_t i = 0; i < BKT_COUNT(wires); i++)
         if (wires[i].code == code)

@@ -46,6 +46,12 @@ struct peer {
     char origin[];
 };
 
+/* Belongs to its connection, and to those who took it. */
+struct bkt_tls_end {
+    atomic_uint owners;
+    atomic_bool notified;
+};
+
 /* Certificates from one place; lives until the shutdown. */
 struct trust {
     struct trust *next;
@@ -62,6 +68,7 @@ static pthread_mutex_t lock =
 static struct trust *trusts;
 static struct trust *abandoned;           /* the parent's, in a forked child: kept reachable, never touched */
 static int peer_at = -1, version_at = -1; /* our data in a context */
+static int end_at = -1;                   /* and in a connection */
 static _Atomic uint64_t n_parsed, n_handshakes, n_resumed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool same_openssl;
@@ -78,6 +85,12 @@ static bool uses_our_openssl(const char *backends)
     return backends && strncmp(backends, ours, n) == 0 && (backends[n] == 0 || backends[n] == ' ');
 }
 
+static void drop_end(void *parent, void *end, CRYPTO_EX_DATA *data, int index, long argl, void *argp)
+{
+    (void)parent, (void)data, (void)index, (void)argl, (void)argp;
+    bkt_tls_end_drop(end);
+}
+
 static void look_at_libcurl(void)
 {
     bkt_engine_curl_init();
@@ -88,7 +101,8 @@ static void look_at_libcurl(void)
     }
     peer_at = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     version_at = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
-    same_openssl = uses_our_openssl(v->ssl_version) && peer_at >= 0 && version_at >= 0;
+    end_at = SSL_get_ex_new_index(0, NULL, NULL, NULL, drop_end);
+    same_openssl = uses_our_openssl(v->ssl_version) && peer_at >= 0 && version_at >= 0 && end_at >= 0;
 }
 
 bool bkt_tls_is_https(const char *url)
@@ -243,9 +257,24 @@ static void resume(SSL *ssl)
     SSL_SESSION_free(copy);
 }
 
-static void on_handshake(const SSL *ssl, int where, int ret)
+/* Without memory there is none, and the connection never ends well. */
+static void add_end(SSL *ssl)
 {
-    (void)ret;
+    struct bkt_tls_end *end = SSL_get_ex_data(ssl, end_at) ? NULL : calloc(1, sizeof *end);
+    if (!end)
+        return;
+    atomic_init(&end->owners, 1);
+    if (SSL_set_ex_data(ssl, end_at, end) != 1)
+        free(end);
+}
+
+static void on_event(const SSL *ssl, int where, int ret)
+{
+    struct bkt_tls_end *end = SSL_get_ex_data(ssl, end_at);
+    if (where == SSL_CB_READ_ALERT && end && (ret & 0xff) == SSL_AD_CLOSE_NOTIFY)
+        atomic_store(&end->notified, true);
+    if (where & SSL_CB_HANDSHAKE_START)
+        add_end((SSL *)(uintptr_t)ssl);
     if (where & SSL_CB_HANDSHAKE_START && !SSL_is_init_finished(ssl) && !SSL_get_session(ssl))
         resume((SSL *)(uintptr_t)ssl); /* OpenSSL passes it so; it is the connection's own */
     if (where & SSL_CB_HANDSHAKE_DONE) {
@@ -274,7 +303,7 @@ static CURLcode on_context(CURL *easy, void *context, void *arg)
         return CURLE_OUT_OF_MEMORY;
     (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(ctx, on_new_session);
-    SSL_CTX_set_info_callback(ctx, on_handshake);
+    SSL_CTX_set_info_callback(ctx, on_event);
     return CURLE_OK;
 }
 
@@ -331,6 +360,31 @@ void bkt_tls_failed(const char *ca_bundle, const char *url)
         p->session = NULL;
     }
     (void)pthread_mutex_unlock(&lock);
+}
+
+struct bkt_tls_end *bkt_tls_end_of(void *easy)
+{
+    static struct bkt_tls_end unknown = {.owners = 1}; /* there was no memory for one */
+    struct curl_tlssessioninfo *tls = NULL;
+    if (!same_openssl || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
+        tls->backend != CURLSSLBACKEND_OPENSSL || !tls->internals)
+        return NULL;
+    struct bkt_tls_end *end = SSL_get_ex_data(tls->internals, end_at);
+    if (!end)
+        end = &unknown;
+    atomic_fetch_add(&end->owners, 1);
+    return end;
+}
+
+bool bkt_tls_ended_well(const struct bkt_tls_end *end)
+{
+    return atomic_load(&end->notified);
+}
+
+void bkt_tls_end_drop(struct bkt_tls_end *end)
+{
+    if (end && atomic_fetch_sub(&end->owners, 1) == 1)
+        free(end);
 }
 
 void bkt_tls_count(struct bkt_tls_counts *out)

@@ -5,8 +5,10 @@
  * folder; with one, only that file's. A session of one origin is resumed by all later connections to it that
  * trust the same.
  *
- * Both need libcurl and this library to use the same OpenSSL.  Where they don't, libcurl parses and remembers
- * by itself; whom it trusts is the same. */
+ * libcurl doesn't say whether a connection ended as TLS wants it, by a close_notify; that is noted here.
+ *
+ * All of it needs libcurl and this library to use the same OpenSSL.  Where they don't, libcurl parses, remembers
+ * and judges ends by itself; whom it trusts is the same. */
 #ifndef BKT_TLS_H
 #define BKT_TLS_H
 
@@ -22,6 +24,14 @@ void bkt_tls_failed(const char *ca_bundle, const char *url);
 
 /** Whether the URL's scheme is https. */
 bool bkt_tls_is_https(const char *url);
+
+/** How a connection ends; lives as long as whoever has taken it. */
+struct bkt_tls_end;
+/** Of the connection that a handle (CURL *) has just now; taken.  NULL: without TLS, or not known. */
+struct bkt_tls_end *bkt_tls_end_of(void *easy);
+/** Whether the server said that it was the end (close_notify). */
+bool bkt_tls_ended_well(const struct bkt_tls_end *end);
+void bkt_tls_end_drop(struct bkt_tls_end *end);
 
 struct bkt_tls_counts {
     uint64_t parsed;              /* sets of certificates */
