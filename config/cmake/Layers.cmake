@@ -5,6 +5,8 @@
 #          [FIXTURES name...] [ENVIRONMENT A=b...] [SERIAL])
 #   One CTest entry; exit code 77 is a skip.  SOURCES makes a program linked with bkt_LAYER and cmocka; COMMAND runs
 #   something else (target names inside generator expressions).  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
+#   What needs `radosgw` is there twice: NAME over http and NAME_tls, the same command with BKT_S3_TLS=yes in its environment, over
+#   https.  Label `tls`; and `tls_rest` where NAME isn't in BKT_TLS_SAMPLE (test/CMakeLists.txt): those run by ./check --all only.
 #   TIMEOUT is what it may take on a machine that has other work; a hang ends after four times that, or 30 minutes, since no test
 #   may fail for lack of time.  What has the longest starts first.  Label `quick` is added if it is 60 or less, so that
 #   `ctest -L quick` is worth its name.
@@ -74,32 +76,45 @@ function(bkt_test name)
         list(PREPEND arg_COMMAND "${CMAKE_SOURCE_DIR}/test/s3/run.sh" "${CMAKE_BINARY_DIR}/s3")
         list(APPEND arg_LABELS s3)
     endif()
-    add_test(NAME ${name} COMMAND ${arg_COMMAND} ${arg_ARGS})
+    if("s3" IN_LIST arg_LABELS)
+        set(labels ${arg_LABELS} tls)
+        if(NOT name IN_LIST BKT_TLS_SAMPLE)
+            list(APPEND labels tls_rest)
+        endif()
+        bkt_add_entry(${name}_tls "${labels}" ${arg_TIMEOUT} "${arg_FIXTURES}" "${arg_ENVIRONMENT};BKT_S3_TLS=yes"
+            ${arg_COMMAND} ${arg_ARGS})
+    endif()
     if(arg_TIMEOUT LESS_EQUAL 60)
         list(APPEND arg_LABELS quick)
     endif()
-    math(EXPR patience "4 * ${arg_TIMEOUT}")
+    bkt_add_entry(${name} "${arg_LABELS}" ${arg_TIMEOUT} "${arg_FIXTURES}" "${arg_ENVIRONMENT}" ${arg_COMMAND} ${arg_ARGS})
+    if(arg_SERIAL)
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    endif()
+endfunction()
+
+# For bkt_test(): one entry of CTest's; what follows is its command.
+function(bkt_add_entry name labels timeout fixtures environment)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    math(EXPR patience "4 * ${timeout}")
     if(patience GREATER 1800)
         set(patience 1800)
     elseif(patience LESS 240)
         set(patience 240)
     endif()
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${patience} COST ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}"
-        FIXTURES_REQUIRED "${arg_FIXTURES}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${patience} COST ${timeout} SKIP_RETURN_CODE 77 LABELS "${labels}"
+        FIXTURES_REQUIRED "${fixtures}")
     # Tests must not see the settings of whoever runs them, and on a busy machine nothing is sent again because an answer came late.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};H5BUCKET_HEDGE=0;H5BUCKET_CONNECT_MS=300000;H5BUCKET_STALL_MS=300000;H5BUCKET_DEADLINE_MS=600000;${arg_ENVIRONMENT}")
+        "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};H5BUCKET_HEDGE=0;H5BUCKET_CONNECT_MS=300000;H5BUCKET_STALL_MS=300000;H5BUCKET_DEADLINE_MS=600000;${environment}")
     set(unset "")
     foreach(var H5BUCKET_BUCKET H5BUCKET_STATS H5BUCKET_TRACE HS_BUCKET HS_USERNAME HDF5_VOL_CONNECTOR HDF5_PLUGIN_PATH
             HDF5_DRIVER AWS_PROFILE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
-            AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_S3_GATEWAY http_proxy https_proxy all_proxy HTTPS_PROXY
+            AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_S3_GATEWAY AWS_CA_BUNDLE BKT_S3_TLS http_proxy https_proxy all_proxy HTTPS_PROXY
             ALL_PROXY)
-        if(NOT arg_ENVIRONMENT MATCHES "(^|;)${var}=")
+        if(NOT environment MATCHES "(^|;)${var}=")
             list(APPEND unset "${var}=unset:")
         endif()
     endforeach()
     set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION "${unset}")
-    if(arg_SERIAL)
-        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-    endif()
 endfunction()

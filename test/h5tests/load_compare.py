@@ -205,7 +205,7 @@ class Run(Tools):
         self.ours = dict(self.base, HDF5_PLUGIN_PATH=args.plugin, H5BUCKET_STATS="1", HDF5_VOL_CONNECTOR="bucket",
                          H5BUCKET_HEDGE="0")
         self.bucket = os.path.join(work, "bucket")
-        self.store = self.bucket if args.store == "dir" else f"s3://load-{args.mode}"
+        self.store = self.bucket if args.store == "dir" else f"s3://load-{args.mode}-{os.getpid()}"
 
     def prepare(self):
         files = self.files()
@@ -220,7 +220,7 @@ class Run(Tools):
                        env=self.base, check=True, stdout=subprocess.DEVNULL)
         if self.args.store == "s3":
             subprocess.run([sys.executable, os.path.join(ROOT, "test", "s3", "upload.py"),
-                            f"load-{self.args.mode}={self.bucket}"], check=True, stdout=subprocess.DEVNULL)
+                            f"{self.store[5:]}={self.bucket}"], check=True, stdout=subprocess.DEVNULL)
 
     def text(self, command, output, names):
         text = output.decode("utf-8", "surrogateescape")

@@ -183,7 +183,8 @@ int main(void)
     bkt_store_close(st);
     char        set[300];
     const char *port = strrchr(endpoint, ':');
-    (void)snprintf(set, sizeof set, "addressing=virtual;endpoint=http://localhost%s", port ? port : "");
+    (void)snprintf(set, sizeof set, "addressing=virtual;endpoint=%.*s://localhost%s", (int)strcspn(endpoint, ":"),
+                   endpoint, port ? port : "");
     st = open_with("s3://hsopen", set);
     odd_keys(st, "bucket in the host name");
     bkt_store_close(st);

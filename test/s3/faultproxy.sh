@@ -99,9 +99,7 @@ start_once() {
     local port tls_port i
     mkdir -p "$dir/tmp"
     port=$(free_port) tls_port=$(free_port)
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=localhost \
-        -addext "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1" \
-        -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null || return 1
+    "$here/certificate.sh" "$dir" || return 1
     write_conf "$1" "$port" "$tls_port"
     "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1 # a port that is taken is told here
     for ((i = 0; i < 1500; i++)); do
@@ -109,7 +107,7 @@ start_once() {
             cat > "$dir/env" <<ENV
 export BKT_PROXY=http://127.0.0.1:$port
 export BKT_PROXY_TLS=https://localhost:$tls_port
-export BKT_PROXY_CA=$dir/cert.pem
+export BKT_PROXY_CA=$dir/ca.pem
 ENV
             return 0
         fi

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A real S3 server to throw away: Ceph's radosgw with one monitor and one OSD in memory, all on free ports of 127.0.0.1,
-# everything in one folder, no root needed.  Starts in about a second.
+# everything in one folder, no root needed.  Starts in about a second.  It serves http, and https on another port.
 #
 #   radosgw.sh start DIR [BUCKET=FOLDER...]   start, make the buckets, upload the folders; DIR/env tells how to reach it
 #   radosgw.sh stop DIR                       end exactly those processes and remove DIR
@@ -140,9 +140,7 @@ start_once() {
     fsid=$(cat /proc/sys/kernel/random/uuid)
     osd_uuid=$(cat /proc/sys/kernel/random/uuid)
     port=$(free_port) tls_port=$(free_port) mon_port=$(free_port)
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=localhost \
-        -addext "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1" \
-        -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null || return 1
+    "$here/certificate.sh" "$dir" || return 1
     cat "$dir/cert.pem" "$dir/key.pem" > "$dir/tls.pem"
     write_conf
     touch "$dir/keyring"
@@ -167,7 +165,7 @@ start_once() {
             cat > "$dir/env.part" <<ENV
 export BKT_S3_ENDPOINT=http://127.0.0.1:$port
 export BKT_S3_TLS_ENDPOINT=https://localhost:$tls_port
-export BKT_S3_CA=$dir/cert.pem
+export BKT_S3_CA=$dir/ca.pem
 export AWS_ENDPOINT_URL=http://127.0.0.1:$port
 export AWS_ACCESS_KEY_ID=$access
 export AWS_SECRET_ACCESS_KEY=$secret

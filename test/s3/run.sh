@@ -1,5 +1,6 @@
 #!/bin/sh
 # run.sh DIR COMMAND...: run a test with the settings of the radosgw in DIR; 77 (skip) where there is none.
+# BKT_S3_TLS=yes: over https.
 dir=$1
 shift
 if [ ! -e "$dir/env" ]; then
@@ -7,4 +8,5 @@ if [ ! -e "$dir/env" ]; then
     exit 77
 fi
 . "$dir/env"
+. "$(dirname "$0")/by_tls.sh"
 exec "$@"
