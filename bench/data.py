@@ -201,9 +201,48 @@ def make(folder, programs, mib):
     variables(folder, 0x504)
     million(folder, 0x505)
     strided_list(folder, "ref_raw.list", "strided.list")
+    zarr_field(folder)
     for name in WITH_SNAPSHOT:
         also_as(folder, name, name + "_snapshot")
     list_keys(folder)
+
+
+def zarr_field(folder):
+    """The chunks of native_raw.h5 as a Zarr v3 store, which are the same bytes."""
+    store, at = os.path.join(folder, "bucket", "field.zarr"), []
+    with open(os.path.join(folder, "native_raw.list"), encoding="ascii") as f:
+        for line in f:
+            key = line.split()[0]
+            at.append([int(n) for n in key.rpartition("/")[2].split("_")])
+            chunk = os.path.join(store, "field", "c", *map(str, at[-1]))
+            os.makedirs(os.path.dirname(chunk), exist_ok=True)
+            os.link(os.path.join(folder, "bucket", key), chunk)
+    shape = [512 * (1 + max(n)) for n in zip(*at)]
+    array = {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "float32", "fill_value": 0.0, "attributes": {},
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 512]}},
+             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+             "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
+    for name, document in (("zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": {}}), ("field/zarr.json", array)):
+        with open(os.path.join(store, name), "w", encoding="ascii") as f:
+            json.dump(document, f)
+
+
+def join_ranges(folder, name, most=8 << 20):
+    """Ranges that follow one another in an object are fetched as one, up to so many bytes: name.joined."""
+    rows = []
+    with open(os.path.join(folder, name), encoding="ascii") as f:
+        for line in f:
+            key, offset, size = line.split()
+            rows.append([key, int(offset), int(size)])
+    joined = []
+    for key, offset, size in sorted(rows):
+        last = joined[-1] if joined else None
+        if last and last[0] == key and last[1] + last[2] == offset and last[2] + size <= most:
+            last[2] += size
+        else:
+            joined.append([key, offset, size])
+    with open(os.path.join(folder, name + ".joined"), "w", encoding="ascii") as f:
+        f.writelines(f"{key} {offset} {size}\n" for key, offset, size in joined)
 
 
 def strided_list(folder, name, out):

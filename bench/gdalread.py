@@ -1,19 +1,15 @@
 """gdalread.py FILE DATASET WHAT [NUMBER [NUMBER]]: what h5read.c does, by GDAL's HDF5 driver; prints the same two words."""
+import os
 import sys
 import time
 
-import numpy
-from osgeo import gdal
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import numpy  # noqa: E402
+from osgeo import gdal  # noqa: E402
+from sums import checksum  # noqa: E402
 
-PRIME = numpy.uint64(1099511628211)
 gdal.UseExceptions()
-
-
-def checksum(numbers):
-    """Of 32-bit patterns, as h5read.c sums them: sum = sum * PRIME + bits, modulo 2^64."""
-    powers = numpy.full(len(numbers), PRIME, numpy.uint64)
-    powers[0] = 1
-    return int((numbers.astype(numpy.uint64) * numpy.cumprod(powers)[::-1]).sum(dtype=numpy.uint64))
 
 
 def whole(root, name):

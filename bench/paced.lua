@@ -81,3 +81,13 @@ function take_paced(root, bytes_a_second, seconds)
     ngx.header["Content-Length"] = 0
     ngx.exit(200)
 end
+
+-- A PUT that nginx took by WebDAV (201, or 204 where there was an object) is answered as S3 does it.
+function answer_put()
+    if ngx.req.get_method() == "PUT" and (ngx.status == 201 or ngx.status == 204) then
+        ngx.status = 200
+        ngx.header["ETag"] = '"' .. ngx.md5(ngx.now()) .. '"'
+        ngx.header["Content-Length"] = 0
+        ngx.header["Location"] = nil
+    end
+end

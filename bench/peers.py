@@ -8,11 +8,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GDAL_ENV = {"GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
 
 
-def gdal_python():
+def python_that(can):
+    """One that can do this; None: there is none."""
     for python in dict.fromkeys(("/usr/bin/python3", shutil.which("python3"))):
-        if python and subprocess.run([python, "-c", "from osgeo import gdal; import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        if python and subprocess.run([python, "-c", can], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return python
     return None
+
+
+# Over https: how; what a Python must be able to do for it; what is to be installed.
+IN_PYTHON = {"zarr": ("import zarr, fsspec, aiohttp; assert int(zarr.__version__.split('.')[0]) >= 3",
+                      "no zarr-python 3 with fsspec and aiohttp"),
+             "h5py": ("import h5py, fsspec, aiohttp", "not installed (Debian: python3-h5py python3-fsspec python3-aiohttp)")}
 
 
 def netcdf_prefix(hdf5):
@@ -39,9 +46,11 @@ class Peers:
                                    stderr=subprocess.DEVNULL, check=False).returncode == 0
         if not with_ros3:
             self.missing["ros3"] = self.missing["paged"] = "this HDF5 has no such driver"
-        self.python = gdal_python()
+        self.python = python_that("from osgeo import gdal; import numpy")
         if not self.python:
             self.missing["gdal"] = "not installed (Debian: python3-gdal, python3-numpy)"
+        self.pythons = {how: python_that(can) for how, (can, _) in IN_PYTHON.items()}
+        self.missing.update({how: why for how, (_, why) in IN_PYTHON.items() if not self.pythons[how]})
         prefix, why = netcdf_prefix(hdf5)
         self.ncread = os.path.join(folder, "ncread")
         if not prefix:
@@ -54,6 +63,8 @@ class Peers:
         """(command, more environment) that does scenario `what` to the file at `source`"""
         if how == "gdal":
             return [self.python, os.path.join(HERE, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
+        if how in IN_PYTHON:
+            return [self.pythons[how], os.path.join(HERE, "pyread.py"), how, source, *what], {}
         if how == "netcdf":
             return [self.ncread, source + "#mode=bytes", *what], {}
         return [os.path.join(self.programs, "bench_h5read"), how, source, *what], {}

@@ -70,6 +70,6 @@ int main(int argc, char **argv)
         return fprintf(stderr, "usage: plainfetch URL LIST CONNECTIONS\n"), 2;
     base = argv[1];
     read_list(argv[2]);
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    plain_init();
     return n_ranges == 0 || plain_run(start, strtol(argv[3], NULL, 10));
 }

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     base   = argv[1];
     copies = argc == 5;
     read_list(argv[2]);
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    plain_init();
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &worked);
     (void)clock_gettime(CLOCK_MONOTONIC, &a);
     int rc = plain_run(start, strtol(argv[3], NULL, 10));

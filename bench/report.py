@@ -13,11 +13,11 @@ RESULTS = "results.json"
 
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
          "chain": "{:.0f}", "rss": "{:.0f} MiB", "rss_over": "{:+.0f} MiB", "cpu_R": "{:.2f}", "native": "{:.2f}", "wall_of": "{:.2f}",
-         "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}", "R_hand": "{:.2f}", "R_between": "{:.2f}"}
+         "other_puts": "{:.0f}", "sent_R": "{:.2f}", "puts_R": "{:.3f}", "R_hand": "{:.2f}", "R_between": "{:.2f}", "http": "{:.2f}", "chain_more": "{:+.0f}"}
 WORDS = {"R": "R", "wall": "wall", "phase": "reads", "requests": "requests", "MiB": "data", "CPU": "CPU", "chain": "round trips",
          "rss": "RSS", "rss_over": "RSS above output", "cpu_R": "CPU / plain", "native": "/ native", "wall_of": "/ clean run",
          "other_puts": "other PUTs", "sent_R": "sent / dirty chunks", "puts_R": "PUTs / objects", "R_hand": "/ by hand",
-         "R_between": "/ plain, between two round trips"}
+         "R_between": "/ plain, between two round trips", "http": "/ own http", "chain_more": "round trips more than by http"}
 
 
 def machine():
@@ -59,9 +59,9 @@ def rows_of(results):
 
 # ---- tables ----
 
-READ_COLUMNS = (("wall s", "wall", "{:.2f}"), ("reads s", "phase", "{:.3f}"), ("R", "R", "{:.2f}"), ("requests", "requests", "{:.0f}"),
-                ("round trips", "chain", "{:.0f}"), ("MiB", "MiB", "{:.2f}"), ("CPU s", "CPU", "{:.2f}"), ("peak RSS MiB", "rss", "{:.0f}"))
-WRITE_COLUMNS = (("s", "wall", "{:.2f}"), ("R", "R", "{:.2f}"), ("R, stored bytes", "R_stored", "{:.2f}"), ("/ by hand", "R_hand", "{:.2f}"),
+READ_COLUMNS = (("wall s", "wall", "{:.2f}"), ("reads s", "phase", "{:.3f}"), ("R", "R", "{:.2f}"), ("/ own http", "http", "{:.2f}"),
+                ("requests", "requests", "{:.0f}"), ("connections", "connections", "{:.0f}"), ("round trips", "chain", "{:.0f}"), ("MiB", "MiB", "{:.2f}"), ("CPU s", "CPU", "{:.2f}"), ("peak RSS MiB", "rss", "{:.0f}"))
+WRITE_COLUMNS = (("s", "wall", "{:.2f}"), ("R", "R", "{:.2f}"), ("/ own http", "http", "{:.2f}"), ("R, stored bytes", "R_stored", "{:.2f}"), ("/ by hand", "R_hand", "{:.2f}"),
                  ("between", "R_between", "{:.2f}"), ("PUTs", "puts", "{:.0f}"), ("besides chunks", "other_puts", "{:.0f}"), ("other requests", "gets", "{:.0f}"), ("MiB sent", "MiB", "{:.1f}"),
                  ("CPU s", "CPU", "{:.2f}"), ("peak MiB beside the data", "rss", "{:.0f}"))
 

@@ -2,7 +2,8 @@
 
 A goal is (what, limit): wall and phase in seconds, R (wall against plain libcurl), requests, MiB, CPU in seconds, chain
 (dependent round trips), rss in MiB; rss_over: MiB above the data's size; cpu_R: CPU against plain libcurl's.  `phase` is the
-time of the reads alone, without starting the program and opening the file."""
+time of the reads alone, without starting the program and opening the file.  http: wall time against our own over http; chain_more:
+dependent round trips more than over http."""
 import dataclasses
 
 
@@ -22,6 +23,7 @@ class Scenario:
     tool: list = dataclasses.field(default_factory=list)  # an HDF5 tool instead of h5read
     same_as: str = ""      # compare the wall time with that scenario's ("wall_of")
     extra: bool = False    # only when --only names it
+    tls: bool = False      # over https, and for comparison over http
 
 
 def over_http(path, paged=""):
@@ -101,3 +103,38 @@ def table(mib):
                  {"phase": 1.2 * max(mib / 16 * 0.05, 0.5), "rss_over": 160}, mib=16),
     ]
     return rows
+
+
+# What is over https as it is over http; times are not.
+KEPT = ("R", "requests", "MiB", "chain", "rss_over", "wall_of")
+OWN_GOALS = {"first": {"CPU": 0.025, "chain_more": 0}, "first_hsds": {"CPU": 0.025, "chain_more": 0},
+             "slab_ref": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}, "slab_obj": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}}
+
+
+def in_python(s):
+    """Peers whose Python has TLS of its own; what they can do stands in pyread.py."""
+    if s.what[1:2] not in (["first"], ["whole"], ["strided"]) or s.domain not in ("native_small.h5", "native_raw.h5", "chunks_raw.h5"):
+        return ()
+    file = "data/small.h5" if s.what[1] == "first" else "data/raw.h5"
+    zarr = (("Zarr v3, zarr-python", "zarr", "field.zarr"),)
+    if s.what[1] == "whole" and len(s.what) > 2:
+        return ()
+    return (*(zarr if s.domain != "native_small.h5" else ()), *(() if s.domain == "native_raw.h5" else (("h5py, fsspec", "h5py", file),)))
+
+
+def over_tls(rows):
+    """The same over https: what comes from a server."""
+    out = []
+    for s in rows:
+        if s.local or s.name == "again":
+            continue
+        goals = {**{what: limit for what, limit in s.goals.items() if what in KEPT}, **OWN_GOALS.get(s.name, {})}
+        out.append(dataclasses.replace(s, name=s.name + "_https", title=s.title + ", https", goals=goals, tls=True,
+                                       peers=in_python(s) if s.server == "port" else (),
+                                       same_as=s.same_as and s.same_as + "_https"))
+    return out
+
+
+def everything(mib):
+    """Over http, then over https."""
+    return table(mib) + over_tls(table(mib))

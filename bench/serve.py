@@ -5,10 +5,12 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAR_MS = 100  # until the first byte, from the server that is far away
 
 NGINX = """
@@ -24,17 +26,18 @@ http {{
     access_log {dir}/access.log count buffer=64k flush=20ms;
     sendfile on; sendfile_max_chunk 2m; tcp_nodelay on; keepalive_requests 1000000; keepalive_timeout 600s;
     default_type binary/octet-stream;
+    {certificate}
     error_page 404 @absent; # as S3 says it, else it would be an error
     init_by_lua_block {{ dofile("{here}/lists.lua").init("{dir}/lists/") dofile("{here}/paced.lua") }}
     server {{ # each answer waits
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port} backlog=4096;{port_tls}
         location @absent {{ {absent} }}
         open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
         location = /bucket {{ content_by_lua_block {{ ngx.sleep({delay}) list_bucket() }} }}
     }}
     server {{ # none waits
-        listen 127.0.0.1:{near} backlog=4096;
+        listen 127.0.0.1:{near} backlog=4096;{near_tls}
         location @absent {{ {absent} }}
         open_file_cache max={cached} inactive=600s; open_file_cache_valid 600s;
         location / {{ access_by_lua_block {{ ngx.sleep(0) }} root {dir}; }}
@@ -42,28 +45,28 @@ http {{
     }}
     limit_conn_zone $server_port zone=all:1m; limit_conn_status 503;
     server {{ # bears 16 requests at once
-        listen 127.0.0.1:{busy} backlog=4096; limit_conn all 16; limit_conn_log_level info;
+        listen 127.0.0.1:{busy} backlog=4096;{busy_tls} limit_conn all 16; limit_conn_log_level info;
         location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} root {dir}; }}
     }}
     server {{ # one in a hundred waits a second more
-        listen 127.0.0.1:{late} backlog=4096;
+        listen 127.0.0.1:{late} backlog=4096;{late_tls}
         location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (math.random(100) == 1 and 1 or 0)) }} root {dir}; }}
     }}
     lua_shared_dict asked 1m;
     server {{ # the same objects are a second late each time
-        listen 127.0.0.1:{late_same} backlog=4096;
+        listen 127.0.0.1:{late_same} backlog=4096;{late_same_tls}
         location @absent {{ {absent} }}
         location / {{ access_by_lua_block {{ ngx.sleep({delay} + (is_trouble() and 1 or 0)) }} root {dir}; }}
     }}
     server {{ # the same bodies stop for two seconds each time
-        listen 127.0.0.1:{stuck} backlog=4096;
+        listen 127.0.0.1:{stuck} backlog=4096;{stuck_tls}
         location @absent {{ {absent} }}
         location / {{ content_by_lua_block {{ ngx.sleep({delay}) serve_paced("{dir}", 1e10, is_trouble() and 2 or nil) }} }}
     }}
     server {{ # far away: the first byte after 100 ms, then 50 MB a second for each request; a PUT's answer 100 ms after its body
-        listen 127.0.0.1:{far} backlog=4096; client_max_body_size 0;
+        listen 127.0.0.1:{far} backlog=4096;{far_tls} client_max_body_size 0;
         location @absent {{ {absent} }}
         location / {{
             content_by_lua_block {{
@@ -103,7 +106,24 @@ for folder; do rm -rf -- "$folder"; done
 
 
 MODULES = "/usr/lib/nginx/modules"
+CERTIFICATE = "ssl_protocols TLSv1.3; ssl_certificate {0}/cert.pem; ssl_certificate_key {0}/key.pem;"
 SERVERS = ("port", "near", "late", "late_same", "stuck", "busy", "far", "making")
+
+
+def own_authority(folder):
+    """A certificate for this machine by a CA of our own, and in all.pem that CA beside all that the system trusts; made once."""
+    bundle = os.path.join(folder, "all.pem")
+    if not os.path.exists(bundle):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        subprocess.run([os.path.join(ROOT, "test", "s3", "certificate.sh"), folder], check=True)
+        system = ssl.get_default_verify_paths().cafile or "/etc/ssl/certs/ca-certificates.crt"
+        with open(bundle + ".part", "w", encoding="utf-8") as out:
+            for name in (system, os.path.join(folder, "ca.pem")):
+                with open(name, encoding="utf-8") as f:
+                    out.write(f.read())
+        os.rename(bundle + ".part", bundle)
+    return bundle
 
 
 def program():
@@ -141,9 +161,11 @@ def longest_chain(lines):
 
 
 class Server:
-    """temporary: folders that go with the server where this process has no chance to remove them."""
+    """temporary: folders that go with the server where this process has no chance to remove them.  tls: each server that is measured
+    has a port for TLS 1.3 as well."""
 
-    def __init__(self, folder, delay_ms, temporary=()):
+    def __init__(self, folder, delay_ms, temporary=(), tls=False):
+        self.ca = own_authority(os.path.join(folder, "tls")) if tls else None
         self.folder, self.temporary, self.delay_ms = folder, temporary, delay_ms
         self.log = os.path.join(folder, "access.log")
         self.process = self.watcher = None
@@ -157,13 +179,16 @@ class Server:
                 sys.exit("nginx does not start: " + f.read())
 
     def configure(self, conf):
-        ports = dict(zip(SERVERS, free_ports(len(SERVERS))))
+        free = free_ports(2 * len(SERVERS))
+        ports, self.tls_ports = dict(zip(SERVERS, free)), dict(zip(SERVERS, free[len(SERVERS):]))
         self.port, self.ports = ports["port"], ports
+        also = {f"{name}_tls": f" listen 127.0.0.1:{port} ssl backlog=4096;" if self.ca else "" for name, port in self.tls_ports.items()}
         # a descriptor for each file that stays open and two for each connection; nginx answers 500 when it has too few
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         files = 20000 if hard == resource.RLIM_INFINITY else min(20000, hard)
         with open(conf, "w", encoding="ascii") as f:
-            f.write(NGINX.format(dir=self.folder, **ports, absent=ABSENT, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
+            f.write(NGINX.format(dir=self.folder, **ports, **also,
+                                 certificate=CERTIFICATE.format(os.path.dirname(self.ca)) if self.ca else "", absent=ABSENT, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
                                  files=files, cached=max(files - 5000, 100), here=os.path.dirname(os.path.abspath(__file__)),
                                  user="user root;" if os.geteuid() == 0 else ""))
 
@@ -184,8 +209,12 @@ class Server:
         self.stop()
         return False
 
-    def url(self, how="port"):
-        return f"http://127.0.0.1:{self.ports[how]}"
+    def url(self, how="port", tls=False):
+        return f"https://127.0.0.1:{self.tls_ports[how]}" if tls else f"http://127.0.0.1:{self.ports[how]}"
+
+    def trust(self):
+        """The environment in which clients trust its certificate: the connector's, curl's, Python's."""
+        return dict.fromkeys(("AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), self.ca) if self.ca else {}
 
     def mark(self):
         return os.path.getsize(self.log)
