@@ -349,19 +349,20 @@ static int move_part(const struct transfer *t, hid_t dset, hid_t mem, hid_t src,
     return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
 }
 
-/* "All of the source" is kept without the source's extent, which only the source tells: *all is its dataspace then, else as it
- * was.  *dset may stay closed: there is no such source. */
+/* "All of the source" is kept without the source's extent, which only the source tells: *all is its dataspace then, if it fits.
+ * *dset may stay closed: there is no such source. */
 static int whole_source(const struct view *v, const struct part *p, hid_t *dset, hid_t *all, struct bkt_err *err)
 {
-    if (H5Sget_select_type(p->inner) != H5S_SEL_ALL || H5Sget_select_npoints(p->inner) == H5Sget_select_npoints(p->outer))
-        return BKT_OK;
     BKT_PASS(open_source(v, p->file, p->name, dset, err));
     if (*dset < 0)
         return BKT_OK;
     *all = H5Dget_space(*dset);
     if (*all < 0)
         return bkt_h5err_capture(err, "asking a source for its extent");
-    if (H5Sget_select_npoints(*all) != H5Sget_select_npoints(p->outer))
+    if (H5Sget_select_npoints(*all) == H5Sget_select_npoints(p->outer))
+        return BKT_OK;
+    bkt_hid_closep(all); /* it has grown or shrunk since: the extent that was mapped, where the mapping has it */
+    if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
         BKT_FAIL(err, BKT_EFORMAT, "source %s in %s of a virtual dataset has another number of elements than is mapped", p->name,
                  p->file);
     return BKT_OK;
@@ -403,9 +404,14 @@ static int transfer_source(const struct view *v, const struct visit *how, const 
     const struct transfer            *t    = how->arg;
     BKT_CLEANUP(bkt_hid_closep) hid_t all  = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
-    BKT_PASS(whole_source(v, p, &dset, &all, err));
-    if (dset < 0 && !t->write && H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
-        return BKT_OK; /* looked for in vain */
+    if (H5Sget_select_type(p->inner) == H5S_SEL_ALL) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
+        if (met >= 0 && H5Sget_select_npoints(met) == 0)
+            return BKT_OK;
+        BKT_PASS(whole_source(v, p, &dset, &all, err));
+        if (dset < 0 && !t->write)
+            return BKT_OK; /* looked for in vain */
+    }
     BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Sselect_project_intersection(p->outer, all >= 0 ? all : p->inner, t->file_space);
     if (src < 0)
         return bkt_h5err_capture(err, "the selection of a virtual dataset's source");

@@ -8,20 +8,34 @@
 
 enum { ROWS = 4, COLS = 6 };
 
-static void make_source(int k)
+static void make_source(hid_t f, int k)
 {
     hsize_t dims[2] = {ROWS, COLS};
     int v[ROWS * COLS];
-    char name[32];
     for (int i = 0; i < ROWS * COLS; i++)
         v[i] = 100 * k + i + 1;
-    (void)snprintf(name, sizeof name, "source%d.h5", k);
     hid_t s = TRY(H5Screate_simple(2, dims, NULL)),
-          f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
           d = TRY(H5Dcreate2(f, "d", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
     TRY(H5Dclose(d));
+    TRY(H5Sclose(s));
+}
+
+static void make_source_file(const char *name, int k)
+{
+    hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    make_source(f, k);
     TRY(H5Fclose(f));
+}
+
+/* One source is all of it. */
+static void make_all(hid_t f, const char *as, const char *source)
+{
+    hsize_t dims[2] = {ROWS, COLS};
+    hid_t s = TRY(H5Screate_simple(2, dims, NULL)), p = TRY(H5Pcreate(H5P_DATASET_CREATE));
+    TRY(H5Pset_virtual(p, s, source, "d", s));
+    TRY(H5Dclose(TRY(H5Dcreate2(f, as, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT))));
+    TRY(H5Pclose(p));
     TRY(H5Sclose(s));
 }
 
@@ -49,12 +63,15 @@ static void make(const char *dir)
 {
     if (chdir(dir) != 0)
         die(dir);
-    make_source(0);
-    make_source(1);
+    make_source_file("source0.h5", 0);
+    make_source_file("source1.h5", 1);
     hid_t f = TRY(H5Fcreate("virtual.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     make_virtual(f, "below", 2, 0);
     make_virtual(f, "beside", 2, 1);
     make_virtual(f, "one", 1, 0);
+    make_all(f, "all", "source0.h5");
+    make_source(f, 2);
+    make_all(f, "own", "."); /* a source in the same file */
     TRY(H5Fclose(f));
 }
 
@@ -70,6 +87,18 @@ static void print_space(const char *what, hid_t s)
                      (int)from[1], (int)to[0], (int)to[1]);
     }
     TRY(H5Sclose(s));
+}
+
+/* Of the first source, and no other. */
+static void print_part(hid_t d, hid_t s)
+{
+    hsize_t from[2] = {1, 2}, n[2] = {2, 3};
+    int v[6] = {0};
+    hid_t m = TRY(H5Screate_simple(2, n, NULL));
+    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, from, NULL, n, NULL));
+    TRY(H5Dread(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+    (void)printf(" of them %d %d %d, %d %d %d\n", v[0], v[1], v[2], v[3], v[4], v[5]);
+    TRY(H5Sclose(m));
 }
 
 static void print_dataset(hid_t f, const char *name)
@@ -92,6 +121,7 @@ static void print_dataset(hid_t f, const char *name)
     for (int i = 0; i < (int)H5Sget_simple_extent_npoints(s); i++)
         (void)printf(" %d", v[i]);
     (void)printf("\n");
+    print_part(d, s);
     TRY(H5Sclose(s));
     TRY(H5Pclose(p));
     TRY(H5Dclose(d));
@@ -109,6 +139,8 @@ int main(int argc, char **argv)
     print_dataset(f, "below");
     print_dataset(f, "beside");
     print_dataset(f, "one");
+    print_dataset(f, "all");
+    print_dataset(f, "own");
     TRY(H5Fclose(f));
     return 0;
 }
