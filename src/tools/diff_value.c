@@ -325,7 +325,8 @@ static bool same_fills(const struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
     size_t                       n   = H5Tget_size(k->m.in);
-    BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1), *y = x ? x + n + 1 : NULL;
+    BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1);
+    char *y = x ? x + n + 1 : NULL;
     if (!x || !k->m.is_var || one < 0)
         return false;
     bool here = tree_fill_of(k->a, k->m.in, x), there = tree_fill_of(k->b, k->mb.in, y), is = here && there && same(k->m.in, x, y);
@@ -424,8 +425,12 @@ static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
     BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c = {.v = NULL}, other = {.v = NULL};
     const struct bkt_blocks                          whole               = k->at;
     hsize_t                                          hole[H5S_MAX_RANK] = {0};
-    if (!tree_chunks_listable(k->a, false) || !tree_chunks_listable(k->b, false) || !tree_chunks_list(k->a, false, &c) ||
-        !tree_chunks_list(k->b, false, &other) || !join(&c, &other) || (!c.no_grid && !tree_chunks_hole(&c, hole)))
+    if (!tree_chunks_listable(k->a, false) || !tree_chunks_listable(k->b, false) ||
+        !tree_chunks_list(k->a, false, &c) || !tree_chunks_list(k->b, false, &other))
+        return 0;
+    if (c.absent && other.absent) /* neither has any */
+        return 1;
+    if (!join(&c, &other) || (!c.no_grid && !tree_chunks_hole(&c, hole)))
         return 0;
     enum holes holes = compare_hole(d, k, hole);
     if (holes == HOLES_UNKNOWN)
@@ -452,7 +457,8 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space)
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == rank;
     bkt_blocks_begin(&k->at, (unsigned)rank, dims, chunked ? chunk : NULL, elems);
     struct bkt_blocks whole = k->at;
-    if (bkt_blocks_all(&whole) > 1 || (chunked && k->m.is_var && (is_of_hdf5(k->a) || is_of_hdf5(k->b)))) {
+    if (bkt_blocks_all(&whole) > 1 || H5Pget_external_count(dcpl) > 0 ||
+        (chunked && k->m.is_var && (is_of_hdf5(k->a) || is_of_hdf5(k->b)))) {
         int rc = compare_stored(d, k, elems);
         if (rc != 0)
             return rc < 0 ? rc : BKT_OK;

@@ -90,6 +90,7 @@ struct tree_chunks {
     unsigned           rank;
     bool               other_shape; /* they are stored in another one than H5Pget_chunk() says */
     bool               no_grid;     /* nothing is stored, in chunks of no shape: cdims and grid say nothing */
+    bool absent;                    /* all its raw files are: HDF5 can't read any of it */
     hsize_t            cdims[H5S_MAX_RANK], grid[H5S_MAX_RANK];
     hsize_t            dims[H5S_MAX_RANK]; /* the extent; tree_parts_list() only */
 };

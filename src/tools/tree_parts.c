@@ -35,12 +35,12 @@ static bool make_grid(hid_t dset, size_t size, struct tree_chunks *c)
 
 /* ---- virtual datasets ---- */
 
-/* A source that is there fills @p part: all within its bounds counts as stored. */
-static int add_part(hid_t part, void *arg)
+/* A source that is there fills @p part: all within its bounds counts as stored, unless nothing of it is. */
+static int add_part(hid_t part, bool blank, void *arg)
 {
     struct tree_chunks *c = arg;
     hsize_t             lo[H5S_MAX_RANK], hi[H5S_MAX_RANK];
-    if (H5Sget_select_npoints(part) == 0)
+    if (blank || H5Sget_select_npoints(part) == 0)
         return BKT_OK;
     if (H5Sget_select_bounds(part, lo, hi) < 0)
         return BKT_EHDF5;
@@ -59,19 +59,79 @@ static bool is_absent(const char *path)
     return stat(path, &st) < 0 && errno == ENOENT;
 }
 
-/* Whether HDF5 finds no file of that name for the plain file @p self, wherever it looks. */
-static bool is_missing(const char *self, const char *name)
+/* Where HDF5 looks for a file called @p name by the plain file @p self: by that name, and beside that file.
+ */
+struct places {
+    char *path[3];
+};
+
+static void places_fini(struct places *p)
 {
-    const char                  *slash = strrchr(self, '/'), *leaf = strrchr(name, '/');
-    size_t                       room  = strlen(self) + strlen(name) + 2;
-    BKT_CLEANUP(bkt_freep) char *path  = malloc(room);
-    int                          n     = slash ? (int)(slash + 1 - self) : 0;
-    if (!path || strcmp(name, ".") == 0 || !is_absent(name))
+    for (size_t i = 0; i < BKT_COUNT(p->path); i++)
+        free(p->path[i]);
+}
+
+static char *beside(const char *self, const char *name)
+{
+    const char *slash = strrchr(self, '/');
+    char *path = NULL;
+    return asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - self) : 0, self, name) < 0 ? NULL : path;
+}
+
+static bool places_of(const char *self, const char *name, struct places *p)
+{
+    const char *leaf = strrchr(name, '/');
+    *p = (struct places){{strdup(name), beside(self, name), beside(self, leaf ? leaf + 1 : name)}};
+    return p->path[0] && p->path[1] && p->path[2];
+}
+
+/* Whether HDF5 finds no file of that name, wherever it looks. */
+static bool is_missing(const struct places *p)
+{
+    return is_absent(p->path[0]) && is_absent(p->path[1]) && is_absent(p->path[2]);
+}
+
+/* The one file that it finds; NULL: several. */
+static const char *found(const struct places *p)
+{
+    struct stat first, st;
+    const char *out = NULL;
+    for (size_t i = 0; i < BKT_COUNT(p->path); i++) {
+        if (stat(p->path[i], &st) < 0)
+            continue;
+        if (out && (st.st_dev != first.st_dev || st.st_ino != first.st_ino))
+            return NULL;
+        first = st;
+        out = p->path[i];
+    }
+    return out;
+}
+
+/* Whether nothing of a source is stored, as far as that is known; @p path: NULL for one in the same file. */
+static bool is_blank_source(hid_t dset, hid_t dcpl, const char *path, const char *name)
+{
+    BKT_CLEANUP(h5_closep)
+    hid_t self = H5Iget_file_id(dset),
+          fapl = self < 0 ? -1 : H5Fget_access_plist(self), type = H5Dget_type(dset), file = -1, source = -1;
+    if (fapl < 0 || type < 0 || (path && h5_open_native(path, fapl, &file, NULL) < 0))
         return false;
-    (void)snprintf(path, room, "%.*s%s", n, self, name);
-    bool absent = is_absent(path);
-    (void)snprintf(path, room, "%.*s%s", n, self, leaf ? leaf + 1 : name);
-    return absent && is_absent(path);
+    source = H5Dopen2(path ? file : self, name, H5P_DEFAULT);
+    bool blank = source >= 0 && bkt_virtual_is_blank(source, dcpl, type);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return blank;
+}
+
+static int add_source(hid_t dset, hid_t dcpl, const char *self, const struct bkt_mapping *m,
+                      struct tree_chunks *c)
+{
+    BKT_CLEANUP(places_fini) struct places p = {{NULL}};
+    bool same = strcmp(m->file, ".") == 0;
+    if (!same && !places_of(self, m->file, &p))
+        return BKT_ENOMEM;
+    if (!same && is_missing(&p))
+        return BKT_OK;
+    const char *path = same ? NULL : found(&p);
+    return add_part(m->vspace, (same || path) && is_blank_source(dset, dcpl, path, m->dset), c);
 }
 
 /* The file of @p dset, where it is one of this machine under its own name and no variable says where its sources are. */
@@ -95,7 +155,7 @@ static bool parts_of_file(hid_t dset, hid_t dcpl, struct tree_chunks *c)
         return false;
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
-        ok = !m[i].v.unlimited && (is_missing(self, m[i].file) || add_part(m[i].vspace, c) == BKT_OK);
+        ok = !m[i].v.unlimited && add_source(dset, dcpl, self, &m[i], c) == BKT_OK;
     bkt_mappings_free(m, n);
     return ok;
 }
@@ -106,6 +166,7 @@ struct raw_parts {
     struct tree_chunks *c;
     size_t              size; /* of an element */
     uint64_t            at;   /* bytes of the dataset that the files so far hold */
+    size_t n_there, n_absent; /* files */
 };
 
 /* The block that element number @p i lies in. */
@@ -120,13 +181,15 @@ static uint64_t block_of(const struct raw_parts *p, uint64_t i)
     return index;
 }
 
-/* Beyond a file's end HDF5 reads zeros. */
+/* Beyond a file's end HDF5 reads zeros.  An absent file it refuses to read. */
 static int add_raw(const struct bkt_external_file *f, void *arg)
 {
     struct raw_parts *p = arg;
-    struct stat       st;
-    if (!f->local || stat(f->name, &st) < 0)
+    struct stat st = {.st_size = 0};
+    bool absent = f->local && is_absent(f->name);
+    if (!f->local || (!absent && stat(f->name, &st) < 0))
         return BKT_EUNSUP;
+    *(absent ? &p->n_absent : &p->n_there) += f->size > 0;
     uint64_t there = (uint64_t)st.st_size > f->offset ? bkt_min_u64((uint64_t)st.st_size - f->offset, f->size) : 0;
     if (there)
         BKT_PASS(tree_chunks_range(p->c, block_of(p, p->at / p->size), block_of(p, (p->at + there - 1) / p->size)));
@@ -168,6 +231,8 @@ bool tree_parts_list(hid_t dset, struct bkt_vobj *o, hid_t dcpl, struct tree_chu
         ok = o ? bkt_virtual_each(o, add_part, c, NULL) == BKT_OK : parts_of_file(dset, dcpl, c);
     else
         ok = o ? bkt_external_each(o->file->dom, o->obj, add_raw, &p, NULL) == BKT_OK : raw_of_file(dcpl, &p);
+    ok = ok && !(p.n_absent && p.n_there);
+    c->absent = ok && p.n_absent;
     c->no_grid = ok && c->n == 0;
     return ok;
 }

@@ -349,8 +349,8 @@ static int move_part(const struct transfer *t, hid_t dset, hid_t mem, hid_t src,
     return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
 }
 
-/* "All of the source" is kept without the source's extent, which only the source tells: *all is its dataspace then, if it fits.
- * *dset may stay closed: there is no such source. */
+/* "All of the source" is kept without the source's extent, which only the source tells: *all is its dataspace
+ * then, if it fits. *dset may stay closed: there is no such source. */
 static int whole_source(const struct view *v, const struct part *p, hid_t *dset, hid_t *all, struct bkt_err *err)
 {
     BKT_PASS(open_source(v, p->file, p->name, dset, err));
@@ -361,7 +361,8 @@ static int whole_source(const struct view *v, const struct part *p, hid_t *dset,
         return bkt_h5err_capture(err, "asking a source for its extent");
     if (H5Sget_select_npoints(*all) == H5Sget_select_npoints(p->outer))
         return BKT_OK;
-    bkt_hid_closep(all); /* it has grown or shrunk since: the extent that was mapped, where the mapping has it */
+    bkt_hid_closep(
+        all); /* it has grown or shrunk since: the extent that was mapped, where the mapping has it */
     if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
         BKT_FAIL(err, BKT_EFORMAT, "source %s in %s of a virtual dataset has another number of elements than is mapped", p->name,
                  p->file);
@@ -405,7 +406,8 @@ static int transfer_source(const struct view *v, const struct visit *how, const 
     BKT_CLEANUP(bkt_hid_closep) hid_t all  = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5I_INVALID_HID;
     if (H5Sget_select_type(p->inner) == H5S_SEL_ALL) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
+        BKT_CLEANUP(bkt_hid_closep)
+        hid_t met = H5Sselect_project_intersection(p->outer, p->outer, t->file_space);
         if (met >= 0 && H5Sget_select_npoints(met) == 0)
             return BKT_OK;
         BKT_PASS(whole_source(v, p, &dset, &all, err));
@@ -528,10 +530,12 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
 struct each {
     bkt_virtual_fn *fn;
     void           *arg;
+    hid_t type; /* the virtual dataset's */
 };
 
 /* No id is made of an object of ours: outside of HDF5's calls it has none. */
-static int is_there(const struct view *v, const struct part *p, bool *there, struct bkt_err *err)
+static int is_there(const struct view *v, const struct part *p, hid_t type, bool *there, bool *blank,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t            dset   = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root   = NULL, *o = NULL;
@@ -543,6 +547,8 @@ static int is_there(const struct view *v, const struct part *p, bool *there, str
     else if (rc == BKT_OK && (rc = bkt_file_root(domain, H5I_GROUP, &root, err)) == BKT_OK)
         rc = bkt_path_open(root, p->name, H5P_DEFAULT, &o, err);
     *there = rc == BKT_OK;
+    *blank = *there && (dset >= 0 ? bkt_virtual_is_blank(dset, v->dcpl, type)
+                                  : bkt_virtual_is_blank_object(o, v->dcpl, type));
     return rc == BKT_ENOENT ? BKT_OK : rc;
 }
 
@@ -550,20 +556,22 @@ static int if_there(const struct view *v, const struct visit *how, const struct 
 {
     const struct each *e = how->arg;
     struct bkt_err     why = {.n = 0};
-    bool               there;
-    BKT_TRY(err, is_there(v, p, &there, &why), "source %s in %s", p->name, p->file);
-    return there ? e->fn(p->outer, e->arg) : BKT_OK;
+    bool there, blank;
+    BKT_TRY(err, is_there(v, p, e->type, &there, &blank, &why), "source %s in %s", p->name, p->file);
+    return there ? e->fn(p->outer, blank, e->arg) : BKT_OK;
 }
 
 int bkt_virtual_each(struct bkt_vobj *o, bkt_virtual_fn *each, void *arg, struct bkt_err *err)
 {
-    struct each                       e     = {each, arg};
-    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID, type = H5I_INVALID_HID;
     struct view                       v;
     BKT_PASS(go_deeper(err));
     int rc = view_init(&v, o, err);
     if (rc == BKT_OK)
         rc = current_space(&v, &space, err);
+    if (rc == BKT_OK)
+        rc = bkt_convert_type(o->obj->dset.type, &type, err);
+    struct each e = {each, arg, type};
     if (rc == BKT_OK)
         rc = visit_sources(&v, &(struct visit){if_there, &e}, space, err);
     view_fini(&v);

@@ -22,9 +22,19 @@ BKT_NODISCARD int bkt_virtual_transfer(struct bkt_vobj *dset, bool write, hid_t 
                                        hid_t dxpl, void *buf, struct bkt_err *err);
 
 /** Each source of a virtual dataset that is there, with the selection that it fills; @p part is borrowed.
- *  @return BKT_OK; what @p each returns, if that is negative; what keeps a source from being opened */
-typedef int bkt_virtual_fn(hid_t part, void *arg);
+ * @param blank  nothing of the source is stored, and its fill value is the virtual dataset's: as if it were
+ * absent
+ * @return BKT_OK; what @p each returns, if that is negative; what keeps a source from being opened */
+typedef int bkt_virtual_fn(hid_t part, bool blank, void *arg);
 BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg, struct bkt_err *err);
+
+/* ---- virtual_blank.c ---- */
+
+/** Whether a source of HDF5's own, open as @p source, is blank (bkt_virtual_fn) for the virtual dataset of
+ * type @p type with creation list @p dcpl. */
+bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type);
+/** The same for one of ours, or of HDF5's under our connector, that has no id. */
+bool bkt_virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type);
 
 /* ---- virtual_map.c: one mapping, and the sources that it stands for ---- */
 

@@ -1,10 +1,14 @@
-/* make_odd held FILE          keeps FILE open for writing, marked so, until its input ends; then it dies without closing it
- * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
- * make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in chunks of N
- * make_odd write FILE DATASET  writes its first element; 1: that failed
- * make_odd elsewhere FILE N   2^45 bytes of one small source and an absent one, and of a raw file, FILE.raw, of N bytes
- * make_odd tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute, and /padded
- * make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 * 2^N bytes, values from 100000 * N on */
+/* make_odd held FILE          keeps FILE open for writing, marked so, until its input ends; then it dies
+ * without closing it make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one
+ * step a chunk make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in
+ * chunks of N make_odd write FILE DATASET  writes its first element; 1: that failed make_odd elsewhere FILE N
+ * 2^45 bytes of one small source and an absent one, and of a raw file, FILE.raw, of N bytes make_odd blank
+ * FILE N       2^45 bytes of sources that nobody wrote, in FILE and in FILE.source, whose fill value is N
+ *                             (other than 7: but for /few, only of ten bytes); the virtual datasets' is 7
+ * make_odd raw FILE RAW       2^45 bytes, and six, of a raw file that this doesn't make
+ * make_odd tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute,
+ * and /padded make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 *
+ * 2^N bytes, values from 100000 * N on */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +125,68 @@ static int elsewhere(hid_t f, const char *name, int n)
            H5Sclose(from) < 0 || H5Sclose(s) < 0 || H5Pclose(p) < 0 || H5Pclose(e) < 0;
 }
 
+static int source(hid_t f, const char *name, int fill)
+{
+    const hsize_t dims[2] = {BIG >> 20, (hsize_t)1 << 20};
+    hid_t s = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    unsigned char v = (unsigned char)fill;
+    return H5Pset_fill_value(p, H5T_NATIVE_UCHAR, &v) < 0 ||
+           H5Dclose(H5Dcreate2(f, name, H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT)) < 0 ||
+           H5Pclose(p) < 0 || H5Sclose(s) < 0;
+}
+
+static int mapped(hid_t f, const char *name, const char *file, const char *of)
+{
+    const hsize_t dims[2] = {BIG >> 20, (hsize_t)1 << 20};
+    unsigned char v = 7;
+    hid_t s = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    return H5Pset_fill_value(p, H5T_NATIVE_UCHAR, &v) < 0 || H5Pset_virtual(p, s, file, of, s) < 0 ||
+           H5Dclose(H5Dcreate2(f, name, H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT)) < 0 ||
+           H5Pclose(p) < 0 || H5Sclose(s) < 0;
+}
+
+/* Ten bytes of 2^45. */
+static int few(hid_t f, int fill)
+{
+    const hsize_t dims[2] = {BIG >> 20, (hsize_t)1 << 20}, ten[2] = {1, 10}, at[2] = {5, 6}, one[2] = {1, 1};
+    unsigned char v = 7, own = (unsigned char)fill;
+    hid_t s = H5Screate_simple(2, dims, NULL), all = H5Scopy(s), from = H5Screate_simple(2, ten, NULL);
+    hid_t p = H5Pcreate(H5P_DATASET_CREATE), q = H5Pcreate(H5P_DATASET_CREATE);
+    return H5Pset_fill_value(p, H5T_NATIVE_UCHAR, &v) < 0 ||
+           H5Pset_fill_value(q, H5T_NATIVE_UCHAR, &own) < 0 ||
+           H5Dclose(H5Dcreate2(f, "ten", H5T_STD_U8LE, from, H5P_DEFAULT, q, H5P_DEFAULT)) < 0 ||
+           H5Sselect_hyperslab(all, H5S_SELECT_SET, at, NULL, one, ten) < 0 ||
+           H5Pset_virtual(p, all, ".", "/ten", from) < 0 ||
+           H5Dclose(H5Dcreate2(f, "few", H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT)) < 0 ||
+           H5Pclose(p) < 0 || H5Pclose(q) < 0 || H5Sclose(s) < 0 || H5Sclose(all) < 0 || H5Sclose(from) < 0;
+}
+
+static int blank(hid_t f, const char *name, int fill)
+{
+    if (few(f, fill) || fill != 7)
+        return fill == 7;
+    char path[4096];
+    const char *slash = strrchr(name, '/');
+    snprintf(path, sizeof path, "%s.source", name);
+    hid_t other = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    return other < 0 || source(other, "x", fill) || H5Fclose(other) < 0 || source(f, "x", fill) ||
+           mapped(f, "here", ".", "/x") || mapped(f, "there", slash ? path + (slash - name) + 1 : path, "/x");
+}
+
+static int raw(hid_t f, const char *name)
+{
+    const hsize_t dims[2][2] = {{BIG >> 20, (hsize_t)1 << 20}, {2, 3}};
+    for (int i = 0; i < 2; i++) {
+        hid_t s = H5Screate_simple(2, dims[i], NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+        if (H5Pset_external(p, name, 0, H5F_UNLIMITED) < 0 ||
+            H5Dclose(H5Dcreate2(f, i ? "small" : "large", H5T_STD_U8LE, s, H5P_DEFAULT, p, H5P_DEFAULT)) <
+                0 ||
+            H5Pclose(p) < 0 || H5Sclose(s) < 0)
+            return 1;
+    }
+    return 0;
+}
+
 static int write_one(const char *file, const char *name)
 {
     hid_t         f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, name, H5P_DEFAULT), s = H5Dget_space(d);
@@ -146,6 +212,9 @@ int main(int argc, char **argv)
     hid_t f = H5Fcreate(argv[2], H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
     if (f < 0)
         return 1;
+    if (strcmp(mode, "blank") == 0 || strcmp(mode, "raw") == 0)
+        return (strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : blank(f, argv[2], n)) || H5Pclose(fcpl) < 0 ||
+               H5Fclose(f) < 0;
     int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
     int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;

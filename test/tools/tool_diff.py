@@ -1,5 +1,5 @@
 """Claims about h5bucket: diff.  Run by tool.py."""
-import json, os
+import json, os, re
 
 from bed import dir_only, fails, ok
 
@@ -170,3 +170,50 @@ def test_what_no_source_or_raw_file_holds_is_equal(b):
         assert {r["path"]: r["text"] for r in b.json("diff", x, g, rc=1)} == {
             "/source": "10 of 10 elements differ, first at (0, 0)", "/virtual": f"10 of {all} elements differ, first at ({(1 << 25) - 2}, 5)",
             "/raw": f"1 of {all} elements differ, first at (0, 3)"}, x
+
+
+@dir_only
+def test_sources_that_nobody_wrote_are_equal(b):
+    """2^45 bytes, mapped from the same file and from another one.  Where their fill value isn't the virtual dataset's it counts."""
+    if not b.odd:
+        return
+    f, g, odd = (os.path.join(b.tmp, f"blank{i}.h5") for i in (1, 2, 3))
+    for x in f, g:
+        ok(b.run_any(b.odd, "blank", x, "7"))
+    d, back = os.path.join(b.tmp, "blank4.h5"), os.path.join(b.tmp, "blank5.h5")
+    ok(b.run("load", f, d))
+    ok(b.run("get", d, back))
+    for x, y in ((f, g), (f, d), (d, g), (d, d), (back, d)):
+        assert b.json("diff", x, y) == [], (x, y)
+    for name in "/x", "/here", "/there":
+        assert b.json("stat", d, name)["kind"] == "dataset"
+    ok(b.run("verify", "--deep", d))
+    copy = os.path.join(b.tmp, "blank6.h5")
+    ok(b.run("cp", d, copy))
+    assert b.json("diff", d, copy) == []
+    ok(b.run_any(b.odd, "blank", odd, "9"))
+    odd_domain = os.path.join(b.tmp, "blank7.h5")
+    ok(b.run("load", odd, odd_domain))
+    for x, y in ((f, odd), (f, odd_domain), (d, odd), (d, odd_domain)):
+        assert {r["path"]: r["text"] for r in b.json("diff", x, y, rc=1)}["/few"] == f"10 of {1 << 45} elements differ, first at (5, 6)", (x, y)
+
+
+@dir_only
+def test_raw_files_that_neither_side_has_are_equal(b):
+    """HDF5 can't read any of it.  It is an error where one side has something."""
+    if not b.odd:
+        return
+    ours = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}
+    f, g, d, raw = (os.path.join(b.tmp, f"raw{i}") for i in (1, 2, 3, 4))
+    ok(b.run_any(b.odd, "raw", f, raw))
+    ok(b.run_any(b.odd, "raw", g, raw + "-other"))
+    ok(b.run_any(b.odd, "raw", d, raw + "-domain", env=ours))
+    assert os.path.isdir(d)
+    for x, y in ((f, g), (f, d), (d, g)):
+        assert b.json("diff", x, y) == [], (x, y)
+    with open(raw, "wb") as w:
+        w.write(b"abcdef")
+    for x in g, d:
+        for name in "/small", "/large":
+            r = b.run("diff", f, x, name)
+            assert r.returncode == 2 and re.search("no such file|raw data file", r.stderr, re.I), (name, r.returncode, r.stderr)
