@@ -26,6 +26,12 @@
  * of 400 would be objects of 50 MiB. */
 #define VAR_GUESS 128u
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
+/* Bytes of a chunk of a dataset that may grow: who writes one element of it makes and sends all of them.
+ * Larger ones are stored in parts, which H5Dread_chunk() can't join to what HDF5 would have stored. */
+#define MOST_MADE     (256u << 20)
+#define PART_MAX      (64u << 20)
+#define VAR_HELD      16u        /* of an element of variable length */
+#define MOST_FILTERED (1u << 30) /* where the chunk can't be divided, or isn't ours */
 
 /* ---- filters ---- */
 
@@ -97,6 +103,53 @@ static void grow(const struct bkt_space *s, struct bkt_layout *l, uint64_t bytes
         }
 }
 
+uint64_t bkt_layout_most(const struct bkt_dset *ds)
+{
+    return ds->layout.cls == BKT_D_CHUNKED && !shape_matters(ds) ? MOST_MADE : MOST_FILTERED;
+}
+
+bool bkt_layout_is_beyond(const struct bkt_space *s, unsigned d, uint64_t chunk)
+{
+    return may_grow(s, d) && chunk / 2 >= bkt_max_u64(s->dims[d], 1);
+}
+
+/* Whether chunks can ever be that much longer than the extent: it may shrink again. */
+static bool may_be_beyond(const struct bkt_dset *ds)
+{
+    for (unsigned d = 0; d < ds->layout.rank; d++)
+        if (may_grow(&ds->space, d) && ds->layout.dims[d] > 1)
+            return true;
+    return false;
+}
+
+/* In memory; that it fits is known. */
+static uint64_t held_bytes(const struct bkt_dset *ds)
+{
+    uint64_t n = ds->type->is_var ? VAR_HELD : bkt_max_u64(ds->type->size, 1);
+    for (unsigned d = 0; d < ds->layout.rank; d++)
+        n *= ds->layout.dims[d];
+    return n;
+}
+
+/* Halved, the slowest dimension first. */
+static int divide(struct bkt_dset *ds, struct bkt_err *err)
+{
+    struct bkt_layout *l = &ds->layout;
+    uint64_t bytes = held_bytes(ds);
+    if (bytes <= MOST_MADE || !may_be_beyond(ds))
+        return BKT_OK;
+    if (shape_matters(ds) && bytes > MOST_FILTERED)
+        BKT_FAIL(err, BKT_EUNSUP,
+                 "a chunk of %llu bytes in a dataset that may grow, with a filter that depends on its shape: "
+                 "choose "
+                 "chunks of at most 1 GiB",
+                 (unsigned long long)bytes);
+    for (unsigned d = 0; d < l->rank && !shape_matters(ds); d++)
+        while (held_bytes(ds) > PART_MAX && l->dims[d] > 1)
+            l->dims[d] = bkt_ceil_div(l->dims[d], 2);
+    return BKT_OK;
+}
+
 static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
 {
     struct bkt_layout *l = &ds->layout;
@@ -110,7 +163,7 @@ static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
     if (!chunk_bytes(ds, l->dims, l->rank, &bytes) || bytes > CHUNK_MAX)
         BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 4 GiB");
     if (bytes >= SMALL || shape_matters(ds))
-        return BKT_OK;
+        return divide(ds, err);
     grow(&ds->space, l, bytes, false, TOGETHER);
     if (!chunk_bytes(ds, l->dims, l->rank, &bytes))
         BKT_FAIL(err, BKT_EINVAL, "a chunk of more than 2^64 bytes");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout_choose.h"
 #include "num.h"
 #include "parse.h"
 
@@ -296,6 +297,20 @@ static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
 
 #define VAR_BYTES 16u /* that HDF5 stores of an element of variable length in its chunk */
 
+/* Where it may grow, chunks may be longer than it is now, but not by any number of bytes. */
+static int say_beyond(struct bkt_dset *d, unsigned dim, uint64_t bytes, struct bkt_err *err)
+{
+    if (asprintf(&d->bad,
+                 "layout.dims: chunks of %" PRIu64 " bytes, %" PRIu64
+                 " elements long in dimension %u, which has %" PRIu64 " now: more than %" PRIu64
+                 " MiB are believed only of chunks that the extent fills",
+                 bytes, d->layout.dims[dim], dim, d->space.dims[dim], bkt_layout_most(d) >> 20) < 0) {
+        d->bad = NULL;
+        BKT_NOMEM(err);
+    }
+    return BKT_OK;
+}
+
 /* A chunk is made in memory, and stored, as a whole: what the extent can't need is not believed. */
 static int check_shape(struct bkt_dset *d, struct bkt_err *err)
 {
@@ -309,7 +324,12 @@ static int check_shape(struct bkt_dset *d, struct bkt_err *err)
     for (unsigned i = 0; i < d->space.rank; i++)
         if (is_too_long(&d->space, i, l->dims[i]))
             return say_bad(d, i, err);
-    return fits && bytes <= UINT32_MAX ? BKT_OK : say_bad(d, l->rank, err);
+    if (!fits || bytes > UINT32_MAX)
+        return say_bad(d, l->rank, err);
+    for (unsigned i = 0; i < d->space.rank && bytes > bkt_layout_most(d); i++)
+        if (bkt_layout_is_beyond(&d->space, i, l->dims[i]))
+            return say_beyond(d, i, bytes, err);
+    return BKT_OK;
 }
 
 int bkt_layout_parse(const json_t *top, const json_t *cprops, struct bkt_dset *d, struct bkt_err *err)

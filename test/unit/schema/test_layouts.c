@@ -233,13 +233,41 @@ static void shapes_beyond_the_extent(void)
         {"'dims': [5]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [8]}", NULL},
         {"'dims': [5]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [33554432]}", "no more than 5"},
         {"'dims': [5], 'maxdims': [100]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [128]}", NULL},
-        {"'dims': [5], 'maxdims': [100]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [33554432]}", "no more than 100"},
+        {"'dims': [5], 'maxdims': [100]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [33554432]}",
+         "no more than 100"},
         {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [262144]}", NULL},
-        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741824]}", "2^32 - 1 bytes"},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741824]}",
+         "2^32 - 1 bytes"},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741823]}",
+         "which has 1 now: more than 256 MiB"},
+        {"'dims': [1], 'maxdims': [1073741823]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741823]}",
+         "which has 1 now"},
+        {"'dims': [0], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741823]}",
+         "which has 0 now"},
+        {"'dims': [536870912], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1073741823]}",
+         NULL},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [67108864]}", NULL},
+        {"'dims': [1], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [67108865]}",
+         "more than 256 MiB"},
+        {"'dims': [1], 'maxdims': [0]}, 'creationProperties': {'filters': [{'class': "
+         "'H5Z_FILTER_SCALEOFFSET', 'id': 6, 'name': "
+         "'scaleoffset', 'scaleType': 2, 'scaleOffset': 0}]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': "
+         "[268435456]}",
+         NULL},
+        {"'dims': [1], 'maxdims': [0]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', "
+         "'file_uri': 'b/k', 'dims': "
+         "[268435456], 'chunks': {}}}",
+         NULL},
+        {"'dims': [1], 'maxdims': [0]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', "
+         "'file_uri': 'b/k', 'dims': "
+         "[1073741823], 'chunks': {}}}",
+         "more than 1024 MiB"},
         {"'dims': [0], 'maxdims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1000]}", NULL},
         {"'dims': [0]}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [100]}", NULL},
-        {"'dims': [4]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/k', 'dims': "
-         "[4294967295], 'chunks': {}}}", "no more than 4"},
+        {"'dims': [4]}, 'creationProperties': {'layout': {'class': 'H5D_CHUNKED_REF', 'file_uri': 'b/k', "
+         "'dims': "
+         "[4294967295], 'chunks': {}}}",
+         "no more than 4"},
     };
     for (size_t i = 0; i < BKT_COUNT(shapes); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf body = {0};
