@@ -117,12 +117,22 @@ static int parse_field(const json_t *j, unsigned depth, struct bkt_field *f, str
     return BKT_OK;
 }
 
+#define MEMBERS_MAX 65535 /* what a file of HDF5's has room for; HDF5 compares each with all others */
+
+static int check_members(size_t n, const char *what, struct bkt_err *err)
+{
+    if (n > MEMBERS_MAX)
+        BKT_FAIL(err, BKT_EFORMAT, "type of %zu %s; %d are the most", n, what, MEMBERS_MAX);
+    return BKT_OK;
+}
+
 static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     const json_t *fields = bkt_json_get(j, "fields");
     size_t        n      = json_array_size(fields);
     if (n == 0)
         BKT_FAIL(err, BKT_EFORMAT, "compound type has no list of fields");
+    BKT_PASS(check_members(n, "fields", err));
     t->fields = calloc(n, sizeof *t->fields);
     if (!t->fields)
         BKT_NOMEM(err);
@@ -189,6 +199,7 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
         map = list;
     if (!json_is_object(map) && !json_is_array(list))
         BKT_FAIL(err, BKT_EFORMAT, "enum type has neither mapping nor members");
+    BKT_PASS(check_members(json_is_object(map) ? json_object_size(map) : json_array_size(list), "members", err));
     t->members = calloc(json_is_object(map) ? json_object_size(map) + 1 : json_array_size(list) + 1, sizeof *t->members);
     if (!t->members)
         BKT_NOMEM(err);

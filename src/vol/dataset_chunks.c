@@ -114,7 +114,8 @@ static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n,
     if (n <= room)
         return BKT_OK;
     BKT_FAIL(err, BKT_EPRECOND, "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",
-             o->obj->id.text, n, told ? "and had" : "without filters", (unsigned long long)room, told ? "again, and read it then" : "before it is read");
+             o->obj->id.text, n, told ? "and had" : "without filters", (unsigned long long)room,
+             told ? "again, and read it then" : "before it is read");
 }
 
 /* ---- all of them ---- */

@@ -209,6 +209,26 @@ static void types_nest_so_deep_and_no_deeper(void)
     }
 }
 
+/* As many members as a file of HDF5's has room for, and one more. */
+static void types_have_so_many_members_and_no_more(void)
+{
+    for (int kind = 0; kind < 2; kind++)
+        for (unsigned n = 65535; n <= 65536; n++) {
+            struct bkt_buf text = {0};
+            int            rc   = bkt_buf_add_str(&text, kind ? "'type': {'class': 'H5T_ENUM', 'base': 'H5T_STD_I32LE', 'members': ["
+                                                                : "'type': {'class': 'H5T_COMPOUND', 'fields': [");
+            for (unsigned i = 0; i < n; i++)
+                rc |= bkt_buf_addf(&text, "%s{'name': '%u', %s}", i ? "," : "", i, kind ? "'value': 7" : "'type': 'H5T_STD_I8LE'");
+            rc |= bkt_buf_add_str(&text, "]}");
+            if (rc < 0)
+                abort();
+            struct bkt_object *o = object_of(TYPE_ID, bkt_buf_str(&text), &rc, NULL);
+            CHECK(rc == (n > 65535 ? BKT_EFORMAT : BKT_OK), "%u members, kind %d: %d", n, kind, rc);
+            bkt_object_free(o);
+            bkt_buf_fini(&text);
+        }
+}
+
 static const struct {
     const char *json;
     int want;
@@ -272,6 +292,7 @@ int main(void)
     every_form_of_a_type_is_read();
     what_is_no_type_is_an_error();
     types_nest_so_deep_and_no_deeper();
+    types_have_so_many_members_and_no_more();
     every_form_of_a_dataspace_is_read();
     return failures != 0;
 }
