@@ -2,6 +2,7 @@
  * As in HDF5: for datasets and attributes whose type is a reference; an object that wasn't copied yet is linked in the
  * destination's root as "~obj_pointed_by_" and a number. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "copy_impl.h"
@@ -64,9 +65,15 @@ static int expand_old_region(struct copy *c, hid_t from, void *ref)
     return H5Rcreate(ref, loc, name, H5R_DATASET_REGION, space) < 0 ? bkt_copy_failed(c, "H5Rcreate") : BKT_OK;
 }
 
+static herr_t make_attr_ref(hid_t loc, const char *name, H5R_ref_t *was, H5R_ref_t *out)
+{
+    ssize_t                      n    = H5Rget_attr_name(was, NULL, 0);
+    BKT_CLEANUP(bkt_freep) char *attr = n < 0 ? NULL : malloc((size_t)n + 1);
+    return !attr || H5Rget_attr_name(was, attr, (size_t)n + 1) < 0 ? -1 : H5Rcreate_attr(loc, name, attr, H5P_DEFAULT, out);
+}
+
 static herr_t make_ref(hid_t loc, const char *name, H5R_ref_t *was, H5R_ref_t *out)
 {
-    char attr[4096];
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     switch (H5Rget_type(was)) {
         case H5R_OBJECT2:
@@ -75,7 +82,7 @@ static herr_t make_ref(hid_t loc, const char *name, H5R_ref_t *was, H5R_ref_t *o
             space = H5Ropen_region(was, H5P_DEFAULT, H5P_DEFAULT);
             return space < 0 ? -1 : H5Rcreate_region(loc, name, space, H5P_DEFAULT, out);
         case H5R_ATTR:
-            return H5Rget_attr_name(was, attr, sizeof attr) < 0 ? -1 : H5Rcreate_attr(loc, name, attr, H5P_DEFAULT, out);
+            return make_attr_ref(loc, name, was, out);
         default:
             return -1;
     }

@@ -60,12 +60,17 @@ static void new_references(hid_t f, hid_t g)
 {
     hsize_t   n = 5, at = 2, two = 3;
     hid_t     s = H5Screate_simple(1, &n, NULL), six = H5Dopen2(f, "outside", H5P_DEFAULT), region = H5Dget_space(six);
+    char      name[5001] = "";
     H5R_ref_t refs[5];
+    memset(name, 'n', sizeof name - 1);
     memset(refs, 0, sizeof refs);
+    hid_t group = H5Gopen2(f, "group", H5P_DEFAULT);
+    attribute(group, name, H5T_STD_I32LE, 3);
+    H5Gclose(group);
     H5Sselect_hyperslab(region, H5S_SELECT_SET, &at, NULL, &two, NULL);
     H5Rcreate_object(f, "outside", H5P_DEFAULT, &refs[0]);
     H5Rcreate_region(f, "outside", region, H5P_DEFAULT, &refs[1]);
-    H5Rcreate_attr(f, "group", "a", H5P_DEFAULT, &refs[3]);
+    H5Rcreate_attr(f, "group", name, H5P_DEFAULT, &refs[3]);
     H5Rcreate_object(f, "g/inside", H5P_DEFAULT, &refs[4]);
     hid_t d = H5Dcreate2(g, "new", H5T_STD_REF, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(d, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, refs);
@@ -138,6 +143,16 @@ static bool is_null(const void *p, size_t n)
     return true;
 }
 
+static void say_attribute(const H5R_ref_t *ref, struct out *o)
+{
+    hid_t a = H5Ropen_attr((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
+    say(o, "an attribute with a name of %d bytes, opens %d", (int)H5Rget_attr_name(ref, NULL, 0), a >= 0);
+    if (a >= 0)
+        H5Aclose(a);
+    else
+        H5Eclear2(H5E_DEFAULT);
+}
+
 static void follow(hid_t f, const char *name, struct out *o)
 {
     hid_t d = H5Dopen2(f, name, H5P_DEFAULT);
@@ -164,6 +179,8 @@ static void follow(hid_t f, const char *name, struct out *o)
         } else {
             say(o, "of type %d", (int)H5Rget_type(one));
             say_target(H5Ropen_object(one, H5P_DEFAULT, H5P_DEFAULT), o);
+            if (H5Rget_type(one) == H5R_ATTR)
+                say_attribute(one, o);
             if (H5Rget_type(one) == H5R_DATASET_REGION2)
                 sel = H5Ropen_region(one, H5P_DEFAULT, H5P_DEFAULT);
             H5Rdestroy(one);
