@@ -131,9 +131,15 @@ static bool target(struct tree *t, const H5R_ref_t *ref, hid_t *loc, const char 
     return true;
 }
 
+static herr_t attr_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to)
+{
+    ssize_t                      n    = H5Rget_attr_name(from, NULL, 0);
+    BKT_CLEANUP(bkt_freep) char *attr = n < 0 ? NULL : malloc((size_t)n + 1);
+    return !attr || H5Rget_attr_name(from, attr, (size_t)n + 1) < 0 ? -1 : H5Rcreate_attr(loc, name, attr, H5P_DEFAULT, to);
+}
+
 herr_t tree_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to)
 {
-    char                         attr[4096];
     BKT_CLEANUP(h5_closep) hid_t region = H5I_INVALID_HID;
     switch (H5Rget_type(from)) {
         case H5R_OBJECT1:
@@ -144,9 +150,7 @@ herr_t tree_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_re
             region = H5Ropen_region((H5R_ref_t *)(uintptr_t)from, H5P_DEFAULT, H5P_DEFAULT);
             return region < 0 ? -1 : H5Rcreate_region(loc, name, region, H5P_DEFAULT, to);
         case H5R_ATTR:
-            if (H5Rget_attr_name(from, attr, sizeof attr) < 0)
-                return -1;
-            return H5Rcreate_attr(loc, name, attr, H5P_DEFAULT, to);
+            return attr_ref_again(loc, name, from, to);
         default:
             return -1;
     }

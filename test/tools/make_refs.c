@@ -1,4 +1,4 @@
-/* make_refs FILE N: references to attribute aN of dataset d (N in 1100 digits), and to regions of d: row N, all but row N,
+/* make_refs FILE N: references to attribute aN of dataset d (N in 5100 digits), and to regions of d: row N, all but row N,
  * element N. */
 #include <hdf5.h>
 #include <stdio.h>
@@ -26,15 +26,15 @@ int main(int argc, char **argv)
     const hsize_t dims[] = {ROWS, COLUMNS};
     hsize_t       n      = argc == 3 ? strtoull(argv[2], NULL, 10) : ROWS;
     H5R_ref_t     refs[4];
-    char          name[1200];
+    char          name[5200];
     if (n >= ROWS)
         return 2;
-    (void)snprintf(name, sizeof name, "a%01100d", (int)n);
+    (void)snprintf(name, sizeof name, "a%05100d", (int)n);
     hid_t f = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), s = H5Screate_simple(2, dims, NULL);
     hid_t d = H5Dcreate2(f, "d", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     for (int i = 0; i < ROWS; i++) {
-        char one[1200];
-        (void)snprintf(one, sizeof one, "a%01100d", i);
+        char one[5200];
+        (void)snprintf(one, sizeof one, "a%05100d", i);
         hid_t a = H5Acreate2(d, one, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT);
         if (a < 0 || H5Aclose(a) < 0)
             return 1;
