@@ -5,6 +5,7 @@
  *
  * Prints a checksum, so that the ways of reading can be told to agree, and the seconds that the reading itself took,
  * without opening the file. */
+#include <dirent.h>
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -339,6 +340,35 @@ static void print_peak(void)
     fprintf(stderr, "peak %ld KiB\n", kib);
 }
 
+static void first_line(const char *folder, const char *name, char *line, int n)
+{
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/%s", folder, name);
+    FILE *f = fopen(path, "r");
+    if (!f || !fgets(line, n, f))
+        *line = 0;
+    if (f)
+        fclose(f);
+    line[strcspn(line, "\n")] = 0;
+}
+
+/* Name and processor time, in seconds, of each thread there is (proc(5), schedstat). */
+static void print_threads(void)
+{
+    struct dirent *e;
+    DIR           *d = opendir("/proc/self/task");
+    while (d && (e = readdir(d))) {
+        char name[40], ns[60];
+        if (e->d_name[0] == '.')
+            continue;
+        first_line(e->d_name, "comm", name, sizeof name);
+        first_line(e->d_name, "schedstat", ns, sizeof ns);
+        fprintf(stderr, "thread %s %.6f\n", name, (double)strtoull(ns, NULL, 10) / 1e9);
+    }
+    if (d)
+        closedir(d);
+}
+
 static const struct {
     const char *name;
     double (*run)(const char *dataset);
@@ -362,6 +392,8 @@ int main(int argc, char **argv)
         if (strcmp(modes[i].name, argv[4]) == 0) {
             double t = modes[i].run(argv[3]);
             printf("%016" PRIx64 " %.6f\n", sum, t);
+            if (getenv("H5READ_THREADS"))
+                print_threads();
             H5Fclose(file);
             H5Pclose(fapl);
             if (getenv("H5READ_PEAK"))

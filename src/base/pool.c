@@ -165,6 +165,7 @@ static void run(struct bkt_job *job)
 static void *worker(void *arg)
 {
     struct worker *w = arg;
+    (void)pthread_setname_np(pthread_self(), "h5bucket-work");
     self = w;
     for (;;) {
         atomic_store(&called, false);
