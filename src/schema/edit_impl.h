@@ -61,7 +61,8 @@ struct bkt_change {
         *held; /* names of attributes whose deltas wait (renamed.c), as of the last try; NULL: none */
     struct bkt_map
         *equal; /* new attributes that another writer made as well, as of the last try; NULL: none */
-    struct bkt_map *taken;  /* ids that were given a name here which is another's in what is stored; NULL: none */
+    struct bkt_map *taken;  /* where links lead that were given a name here which is another's in what is
+                               stored; NULL: none */
     bool reread;            /* what is stored has names that the object in memory lacks */
     /* while it is flushed */
     struct bkt_buf     text;    /* what is PUT */

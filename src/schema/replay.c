@@ -84,6 +84,21 @@ static bool is_in(const struct bkt_map *ids, const json_t *link)
     return id && bkt_map_get(ids, id, strlen(id));
 }
 
+/* Where a link leads, as text: an id, or a file and a path. */
+static int target_of(const json_t *link, struct bkt_buf *out)
+{
+    const char *id = json_string_value(json_object_get(link, "id"));
+    const char *file = json_string_value(json_object_get(link, "h5domain"));
+    const char *path = json_string_value(json_object_get(link, "h5path"));
+    return id ? bkt_buf_add_str(out, id) : bkt_buf_addf(out, "%s\n%s", file ? file : "", path ? path : "");
+}
+
+static bool is_target_in(const struct bkt_map *targets, const json_t *link)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
+    return targets && link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
+}
+
 /* Whether a delta has to wait: a link to what isn't stored, or the end of the only one that is stored to what
  * was moved.  A group that was stored with the former loses it again. */
 static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *in, const char *name,
@@ -96,24 +111,38 @@ static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *i
         c->same = false;
         return bkt_json_del_named(in, name);
     }
-    *waits |= delta != BKT_DELTA_ADD && (is_in(e->unmoved, old) || is_in(c->taken, old));
+    *waits |= delta != BKT_DELTA_ADD && (is_in(e->unmoved, old) || is_target_in(c->taken, old));
     return BKT_OK;
 }
 
-/* Whether @p name is another's in what is stored: neither free, nor a link to @p id already. */
-static bool is_taken(json_t *links, json_t *user, const char *name, const struct bkt_id *id)
+/* Whether @p name is another's in what is stored: neither free, nor a link to the same already. */
+static bool is_taken(json_t *links, json_t *user, const char *name, const char *to)
 {
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
     json_t *old = NULL;
     if (user && bkt_json_get_named(user, name, &old) == BKT_OK && old)
         return true;
     if (!links || bkt_json_get_named(links, name, &old) < 0 || !old)
         return false;
-    const char *to = json_string_value(json_object_get(old, "id"));
-    return !to || strcmp(to, id->text) != 0;
+    return target_of(old, &theirs) < 0 || strcmp(bkt_buf_str(&theirs), to) != 0;
+}
+
+static int note_taken(struct bkt_change *c, json_t *links, json_t *user, const struct bkt_link *l,
+                      struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
+    BKT_PASS(bkt_link_emit(l, &value, err));
+    BKT_PASS(target_of(value, &to));
+    if (!is_taken(links, user, l->name, bkt_buf_str(&to)))
+        return BKT_OK;
+    if (!c->taken && !(c->taken = bkt_map_new()))
+        return BKT_ENOMEM;
+    return bkt_map_put(c->taken, to.ptr, to.len, c, NULL);
 }
 
 /* What was renamed in one group, and can't have its new name, keeps its old one. */
-static int find_taken(struct bkt_change *c, const json_t *stored)
+static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
     const void *key;
@@ -128,12 +157,8 @@ static int find_taken(struct bkt_change *c, const json_t *stored)
         const struct bkt_link *l = name ? bkt_links_find(&c->obj->group.links, name) : NULL;
         if (!name)
             return BKT_ENOMEM;
-        if ((enum bkt_delta)(uintptr_t)v != BKT_DELTA_ADD || !l || l->cls != BKT_L_HARD ||
-            !is_taken(links, user, name, &l->id))
-            continue;
-        if ((!c->taken && !(c->taken = bkt_map_new())) ||
-            bkt_map_put(c->taken, l->id.text, BKT_ID_LEN, c, NULL) < 0)
-            return BKT_ENOMEM;
+        if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD && l && l->cls <= BKT_L_EXTERNAL)
+            BKT_PASS(note_taken(c, links, user, l, err));
     }
     return BKT_OK;
 }
@@ -406,7 +431,7 @@ static int replay_deltas(struct bkt_edits *e, struct bkt_change *c, json_t *stor
     c->theirs = NULL;
     BKT_PASS(spell_numbers(c->obj, stored, &n));
     if (c->obj->kind == BKT_GROUP && !new_links)
-        BKT_PASS(find_taken(c, stored));
+        BKT_PASS(find_taken(c, stored, err));
     if (c->obj->kind == BKT_GROUP)
         BKT_PASS(replay_names(e, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
                               stored, err));

@@ -41,6 +41,47 @@ static void attributes_renamed_to_taken_names(void)
     }
 }
 
+/* The same of soft and external links, which have no object to be told by. */
+static void links_renamed_to_taken_names(void)
+{
+    for (int external = 0; external < 2; external++) {
+        struct bkt_id a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+        enum bkt_link_class cls = external ? BKT_L_EXTERNAL : BKT_L_SOFT;
+        struct bkt_link old = {.name = strdup("old"),
+                               .cls = cls,
+                               .path = strdup("/x"),
+                               .file = external ? strdup("f.h5") : NULL};
+        struct bkt_link taken = {.name = strdup("new"), .cls = BKT_L_SOFT, .path = strdup("/y")};
+        struct bkt_link moved = {.name = strdup("new"),
+                                 .cls = cls,
+                                 .path = strdup("/x"),
+                                 .file = external ? strdup("f.h5") : NULL};
+        OK(bkt_edit_link(d, &b, &old, err));
+        OK(bkt_domain_flush(d, err));
+        e = open_other(name);
+        (void)get(e, &b);
+        OK(bkt_edit_link(d, &b, &taken, err));
+        OK(bkt_domain_flush(d, err));
+        OK(bkt_edit_link(e, &b, &moved, err));
+        let_go();
+        OK(bkt_edit_unlink(e, &b, "old", err));
+        for (int i = 0; i < 2; i++) {
+            FAILS(BKT_EEXIST, "/b/new", bkt_domain_flush(e, err));
+            const struct bkt_link *l = bkt_links_find(&fresh_look(&b, &f)->group.links, "old");
+            CHECK(l && l->cls == cls && strcmp(l->path, "/x") == 0, "%d: its old name is stored", external);
+            bkt_domain_close(f);
+        }
+        let_go();
+        OK(bkt_edit_unlink(e, &b, "new", err));
+        OK(bkt_domain_flush(e, err));
+        const struct bkt_links *l = &fresh_look(&b, &f)->group.links;
+        CHECK(!bkt_links_find(l, "old") && strcmp(bkt_links_find(l, "new")->path, "/y") == 0, "%d: given up",
+              external);
+        close_all(d, e, f);
+    }
+}
+
 /* Given up, by whoever renamed it or by whoever took the name. */
 static void a_renamed_attribute_is_given_up(void)
 {
@@ -315,6 +356,7 @@ int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
     attributes_renamed_to_taken_names();
+    links_renamed_to_taken_names();
     a_renamed_attribute_is_given_up();
     an_equal_attribute_is_one_use();
     ours_is_a_use_of_ours();
