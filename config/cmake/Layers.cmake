@@ -7,6 +7,7 @@
 #   something else (target names inside generator expressions).  FIXTURES are set up before and cleaned after: `fixtures` (unpacked sample buckets), `radosgw`.
 #   What needs `radosgw` is there twice: NAME over http and NAME_tls, the same command with BKT_S3_TLS=yes in its environment, over
 #   https.  Label `tls`; and `tls_rest` where NAME isn't in BKT_TLS_SAMPLE (test/CMakeLists.txt): those run by ./check --all only.
+#   Who has the label already is there once.
 #   TIMEOUT is what it may take on a machine that has other work; a hang ends after four times that, or 30 minutes, since no test
 #   may fail for lack of time.  What has the longest starts first.  Label `quick` is added if it is 60 or less, so that
 #   `ctest -L quick` is worth its name.
@@ -76,7 +77,7 @@ function(bkt_test name)
         list(PREPEND arg_COMMAND "${CMAKE_SOURCE_DIR}/test/s3/run.sh" "${CMAKE_BINARY_DIR}/s3")
         list(APPEND arg_LABELS s3)
     endif()
-    if("s3" IN_LIST arg_LABELS)
+    if("s3" IN_LIST arg_LABELS AND NOT "tls" IN_LIST arg_LABELS)
         set(labels ${arg_LABELS} tls)
         if(NOT name IN_LIST BKT_TLS_SAMPLE)
             list(APPEND labels tls_rest)

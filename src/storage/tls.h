@@ -7,8 +7,8 @@
  *
  * libcurl doesn't say whether a connection ended as TLS wants it, by a close_notify; that is noted here.
  *
- * All of it needs libcurl and this library to use the same OpenSSL.  Where they don't, libcurl parses, remembers
- * and judges ends by itself; whom it trusts is the same. */
+ * All of it needs libcurl and this library to use the same OpenSSL.  Where they don't, libcurl parses,
+ * remembers and judges ends by itself; whom it trusts is the same. */
 #ifndef BKT_TLS_H
 #define BKT_TLS_H
 

@@ -1,5 +1,6 @@
-/* Whether an answer came whole, where libcurl doesn't see that.  It takes the end of a connection in the middle of a header for the end
- * of an answer, and so it takes an end without TLS's close_notify, which anybody on the way can bring about. */
+/* Whether an answer came whole, where libcurl doesn't see that.  It takes the end of a connection in the
+ * middle of a header for the end of an answer, and so it takes an end without TLS's close_notify, which
+ * anybody on the way can bring about. */
 #ifndef BKT_WHOLE_H
 #define BKT_WHOLE_H
 

@@ -1,7 +1,9 @@
-/* TLS that ends in the middle: in the handshake, in an answer's header, in its body, however the body says how long it is.
+/* TLS that ends in the middle: in the handshake, in an answer's header, in its body, however the body says
+ * how long it is.
  *
- * Once: the request is sent again, and its result is right.  Each time: it is an error, or, of what changes something, a look finds that
- * it was done.  A part of a body is never taken for the whole.  The server is the scripted S3 behind TLS. */
+ * Once: the request is sent again, and its result is right.  Each time: it is an error, or, of what changes
+ * something, a look finds that it was done.  A part of a body is never taken for the whole.  The server is
+ * the scripted S3 behind TLS. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -22,12 +24,18 @@ const char *__tsan_default_suppressions(void)
 
 /* ---- where ---- */
 
-enum form { LENGTH, CHUNKED, CLOSED, FORMS }; /* what says how long a body is: Content-Length, chunks, the connection's end */
+enum form {
+    LENGTH,
+    CHUNKED,
+    CLOSED,
+    FORMS
+}; /* what says how long a body is: Content-Length, chunks, the connection's end */
 static const char *const forms[] = {"Content-Length", "chunks", "the connection's end"};
 
 enum place { HANDSHAKE, NOTHING, HEADER, NO_BODY, HALF, ALMOST, ALL, PLACES };
-static const char *const places[] = {"in the handshake", "before the answer", "in the header", "behind the header", "half-way",
-                                     "before the last byte", "behind the last byte"};
+static const char *const places[] = {"in the handshake",    "before the answer", "in the header",
+                                     "behind the header",   "half-way",          "before the last byte",
+                                     "behind the last byte"};
 static const char *const hows[] = {"end", "part of a record", "reset", "close_notify"};
 
 struct scene {
@@ -70,7 +78,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     struct scene *s = arg;
     char cut[60] = "";
     fake_s3_handle(r, a, &s->fake);
-    if (strcmp(r->method, s->method) != 0 || strstr(r->target, ".h5bucket") || (s->part && !strstr(r->target, s->part)))
+    if (strcmp(r->method, s->method) != 0 || strstr(r->target, ".h5bucket") ||
+        (s->part && !strstr(r->target, s->part)))
         return;
     s->count++;
     if (s->form == CHUNKED)
@@ -144,12 +153,16 @@ static int list(struct bkt_store *st, const struct scene *s, struct bkt_err *err
 static int get(struct bkt_store *st, const struct scene *s, enum what what, struct bkt_err *err)
 {
     static unsigned char to[BIG];
-    uint64_t off = what == GET_PART ? 1000 : 0, len = what == GET_PART ? 70000 : what == GET_DST ? BIG : BKT_WHOLE;
-    struct bkt_req r = {.op = BKT_GET, .key = "db/big", .off = off, .len = len, .dst = what == GET_DST ? to : NULL};
+    uint64_t off = what == GET_PART ? 1000 : 0, len = what == GET_PART  ? 70000
+                                                      : what == GET_DST ? BIG
+                                                                        : BKT_WHOLE;
+    struct bkt_req r = {
+        .op = BKT_GET, .key = "db/big", .off = off, .len = len, .dst = what == GET_DST ? to : NULL};
     int rc = bkt_store_run(st, &r, 1, err);
     size_t want = what == GET_PART ? 70000 : BIG;
     const void *got = what == GET_DST ? to : r.body.ptr;
-    CHECK(rc < 0 || (r.n == want && memcmp(got, big + off, want) == 0), "%s: %zu bytes", s->name, (size_t)r.n);
+    CHECK(rc < 0 || (r.n == want && memcmp(got, big + off, want) == 0), "%s: %zu bytes", s->name,
+          (size_t)r.n);
     bkt_req_fini(&r);
     return rc;
 }
@@ -165,7 +178,8 @@ static int change(struct bkt_store *st, struct scene *s, enum what what, struct 
     size_t n = what == PUT ? 5000 : BIG;
     int rc = bkt_store_put(st, key, big, n, NULL, NULL, NULL, err);
     const struct fake_object *o = fake_s3_find(&s->fake, key);
-    CHECK(rc < 0 || (o && o->len == n && memcmp(o->data, big, n) == 0), "%s: it holds something else", s->name);
+    CHECK(rc < 0 || (o && o->len == n && memcmp(o->data, big, n) == 0), "%s: it holds something else",
+          s->name);
     return rc;
 }
 
@@ -206,14 +220,14 @@ static bool is_left_out(enum what what, enum form form, enum place place, enum t
     if (place == ALL)
         return form != CLOSED || how == TLS_CUT_NOTIFY || how == TLS_CUT_RECORD;
     if (place == ALMOST && form == CHUNKED)
-        return true; /* the line break that nobody needs */
+        return true;                                                    /* the line break that nobody needs */
     return form == CLOSED && how == TLS_CUT_NOTIFY && place >= NO_BODY; /* an end like any other */
 }
 
 static void name_it(struct scene *s, enum what what, const char *times)
 {
-    (void)snprintf(s->name, sizeof s->name, "%s, length by %s, %s %s, %s", whats[what].name, forms[s->form], hows[s->how],
-                   places[s->place], times);
+    (void)snprintf(s->name, sizeof s->name, "%s, length by %s, %s %s, %s", whats[what].name, forms[s->form],
+                   hows[s->how], places[s->place], times);
 }
 
 /* db/a is there, and nothing is cut yet.  In the handshake: no connection is there. */
@@ -223,7 +237,8 @@ static struct bkt_store *arrange(struct scene *s, const char *settings, bool rea
     struct bkt_store *st = open_store("s3://buck", settings);
     s->method = "-";
     atomic_store(&s->times, 0);
-    CHECK((reads && fake_s3_find(&s->fake, "db/a")) || bkt_store_put(st, "db/a", "old", 3, NULL, NULL, NULL, &err) == BKT_OK,
+    CHECK((reads && fake_s3_find(&s->fake, "db/a")) ||
+              bkt_store_put(st, "db/a", "old", 3, NULL, NULL, NULL, &err) == BKT_OK,
           "%s: %s", s->name, first_line(&err));
     if (s->place != HANDSHAKE)
         return st;
@@ -232,7 +247,8 @@ static struct bkt_store *arrange(struct scene *s, const char *settings, bool rea
     return open_store("s3://buck", settings);
 }
 
-static int run_with(struct scene *s, const char *settings, enum what what, unsigned times, struct bkt_err *err)
+static int run_with(struct scene *s, const char *settings, enum what what, unsigned times,
+                    struct bkt_err *err)
 {
     name_it(s, what, times == 1 ? "once" : "always");
     struct bkt_store *st = arrange(s, settings, whats[what].reads);
@@ -251,7 +267,8 @@ static void once(struct scene *s, const char *settings, enum what what)
     int rc = run_with(s, settings, what, 1, &err);
     CHECK(rc == BKT_OK, "%s: %s (%s)", s->name, bkt_err_text(rc), first_line(&err));
     CHECK(atomic_load(&s->times) == 0, "%s: nothing was cut", s->name);
-    CHECK(!whats[what].reads || s->place == HANDSHAKE || s->count >= 2, "%s: it wasn't asked for again", s->name);
+    CHECK(!whats[what].reads || s->place == HANDSHAKE || s->count >= 2, "%s: it wasn't asked for again",
+          s->name);
 }
 
 static void always(struct scene *s, const char *settings, enum what what)
@@ -261,7 +278,8 @@ static void always(struct scene *s, const char *settings, enum what what)
     bool known = what == PUT || what == DELETE || what == END; /* a look tells */
     CHECK(rc < 0 || (known && s->place != HANDSHAKE), "%s: it succeeded", s->name);
     CHECK((rc == BKT_OK) == !*first_line(&err), "%s: %s (%s)", s->name, bkt_err_text(rc), first_line(&err));
-    CHECK(rc == BKT_OK || rc == BKT_ENET || rc == BKT_EFORMAT, "%s: %s (%s)", s->name, bkt_err_text(rc), first_line(&err));
+    CHECK(rc == BKT_OK || rc == BKT_ENET || rc == BKT_EFORMAT, "%s: %s (%s)", s->name, bkt_err_text(rc),
+          first_line(&err));
 }
 
 /* The client for credentials, by one try. */
@@ -269,16 +287,19 @@ static void credentials(struct scene *s, const char *url, const char *ca)
 {
     char *bundle = strdup(ca);
     struct bkt_cred_place place = {.ca_bundle = bundle};
-    struct bkt_cred_http req = {.method = "GET", .url = url, .timeout_ms = 60000, .connect_ms = 60000, .tries = 1};
+    struct bkt_cred_http req = {
+        .method = "GET", .url = url, .timeout_ms = 60000, .connect_ms = 60000, .tries = 1};
     struct bkt_buf body = {0};
     struct bkt_err err = {0};
     long status = 0;
-    (void)snprintf(s->name, sizeof s->name, "credentials, %s, %s %s", forms[s->form], hows[s->how], places[s->place]);
+    (void)snprintf(s->name, sizeof s->name, "credentials, %s, %s %s", forms[s->form], hows[s->how],
+                   places[s->place]);
     s->method = "GET";
     s->part = "db/big";
     atomic_store(&s->times, 1);
     int rc = bkt_cred_http(&place, &req, &status, &body, &err);
-    CHECK(rc == BKT_ENET && *first_line(&err), "%s: %s (%s), %zu bytes", s->name, bkt_err_text(rc), first_line(&err), body.len);
+    CHECK(rc == BKT_ENET && *first_line(&err), "%s: %s (%s), %zu bytes", s->name, bkt_err_text(rc),
+          first_line(&err), body.len);
     bkt_secret_fini(&body);
     free(bundle);
 }
@@ -311,7 +332,8 @@ static void test_version(struct server *server, struct scene *s, const char *dir
         exit(1);
     tls_front_cut(f, is_cut, s);
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u/buck/db/big", tls_front_port(f));
-    (void)snprintf(settings, sizeof settings, "endpoint=https://127.0.0.1:%u;ca_bundle=%s;retries=2;backoff_ms=1;upload_part=65536",
+    (void)snprintf(settings, sizeof settings,
+                   "endpoint=https://127.0.0.1:%u;ca_bundle=%s;retries=2;backoff_ms=1;upload_part=65536",
                    tls_front_port(f), ca);
     struct bkt_store *st = open_store("s3://buck", settings);
     s->fake.no_meta = true; /* as others wrote it: there is no sum that would show what is missing */
@@ -334,7 +356,8 @@ int main(void)
         (void)printf("skipped: no openssl program\n");
         return 77;
     }
-    (void)snprintf(command, sizeof command, "'%s/test/s3/certificate.sh' '%s'", source ? source : ".", mkdtemp(dir));
+    (void)snprintf(command, sizeof command, "'%s/test/s3/certificate.sh' '%s'", source ? source : ".",
+                   mkdtemp(dir));
     struct server *server = system(command) == 0 ? server_start(handle, &s) : NULL;
     big = pattern(BIG);
     if (!server || !big)

@@ -21,7 +21,7 @@ struct tls_front {
     unsigned port, backend;
     atomic_bool stop;
     atomic_uint live, handshakes, resumed; /* live: connections */
-    tls_cut_fn *cut; /* NULL: none is */
+    tls_cut_fn *cut;                       /* NULL: none is */
     void *cut_arg;
 };
 
