@@ -1,9 +1,9 @@
 #!/bin/sh
-# check_settings.sh H5BUCKET: `h5bucket settings` shows what is in force, and the README's table is the code's.
-# `check_settings.sh H5BUCKET --write` brings the README up to date.
+# check_settings.sh H5BUCKET: `h5bucket settings` shows what is in force, and the table of docs/settings.md is the code's.
+# `check_settings.sh H5BUCKET --write` brings that up to date.
 set -eu
 tool=$1
-readme=$(cd "$(dirname "$0")/.." && pwd)/README.md
+page=$(cd "$(dirname "$0")/.." && pwd)/docs/settings.md
 begin='<!-- settings: made by `h5bucket settings --markdown` -->'
 end='<!-- end of settings -->'
 tmp=$(mktemp -d)
@@ -19,9 +19,9 @@ grep -q 'connections\|CONNECTIONS' "$tmp/err" || { echo "the message names no se
 "$tool" settings --markdown > "$tmp/table"
 if [ "${2:-}" = --write ]; then
     awk -v b="$begin" -v e="$end" -v t="$tmp/table" '
-        $0 == e { skip = 0 } !skip { print } $0 == b { while ((getline l < t) > 0) print l; skip = 1 }' "$readme" > "$tmp/new"
-    cat "$tmp/new" > "$readme"
+        $0 == e { skip = 0 } !skip { print } $0 == b { while ((getline l < t) > 0) print l; skip = 1 }' "$page" > "$tmp/new"
+    cat "$tmp/new" > "$page"
 else
-    awk -v b="$begin" -v e="$end" '$0 == e { on = 0 } on { print } $0 == b { on = 1 }' "$readme" > "$tmp/readme"
-    diff -u "$tmp/readme" "$tmp/table" || { echo "README.md is behind: test/check_settings.sh $tool --write"; exit 1; }
+    awk -v b="$begin" -v e="$end" '$0 == e { on = 0 } on { print } $0 == b { on = 1 }' "$page" > "$tmp/page"
+    diff -u "$tmp/page" "$tmp/table" || { echo "docs/settings.md is behind: test/check_settings.sh $tool --write"; exit 1; }
 fi

@@ -1,4 +1,4 @@
-/* Every setting, once.  The table below is what the parser, `h5bucket settings` and the README's table are
+/* Every setting, once.  The table below is what the parser, `h5bucket settings` and the table of docs/settings.md are
  * made from.  Precedence: connector info string, environment, config file, default. */
 #ifndef BKT_SETTINGS_H
 #define BKT_SETTINGS_H
@@ -143,7 +143,7 @@ struct bkt_setting_row {
 /** All rows, in the table's order.  BKT_ENOMEM; else what a negative @p each returned. */
 int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg);
 
-/** The table as Markdown (README) or plain text (`h5bucket settings`), with current values when @p s is given. */
+/** The table as Markdown (docs/settings.md) or plain text (`h5bucket settings`), with current values when @p s is given. */
 void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown);
 
 #endif

@@ -1,4 +1,4 @@
-/* h5bucket help: the verbs, and what is made from their table (man pages, completion, the README's list). */
+/* h5bucket help: the verbs, and what is made from their table (man pages, completion, the list of docs/tool.md). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {0, "man", NULL, "the man page of the program, or of VERB", NULL},
     {0, "completion", NULL, "a script that makes bash complete verbs and options", NULL},
-    {0, "markdown", NULL, "the verbs as a table, for the README", NULL},
+    {0, "markdown", NULL, "the verbs as a table, for docs/tool.md", NULL},
     {0, "write-man", "FOLDER", "write all man pages into FOLDER", NULL},
 };
 const struct bkt_verb bkt_verb_help = {

@@ -1,4 +1,4 @@
-/* --help and the README's list of verbs. */
+/* --help and the list of docs/tool.md of verbs. */
 #include "help.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Texts made from the table of verbs: --help, man pages, bash's completion, the README's list. */
+/* Texts made from the table of verbs: --help, man pages, bash's completion, the list of docs/tool.md. */
 #ifndef BKT_HELP_H
 #define BKT_HELP_H
 

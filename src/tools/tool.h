@@ -1,7 +1,7 @@
 /* What all verbs of h5bucket share: the table of verbs, options, settings, exit codes, messages.
  *
  * A verb is one `const struct bkt_verb bkt_verb_NAME` in cmd_NAME.c and one line X(NAME) in BKT_VERBS below.  From these
- * rows come dispatch, option parsing, `h5bucket VERB --help`, the man pages, bash's completion and the README's list. */
+ * rows come dispatch, option parsing, `h5bucket VERB --help`, the man pages, bash's completion and the list of docs/tool.md. */
 #ifndef BKT_TOOL_H
 #define BKT_TOOL_H
 
@@ -13,7 +13,7 @@
 #include "list.h"
 #include "settings.h"
 
-/* In the order in which help and README list them. */
+/* In the order in which help and docs/tool.md list them. */
 #define BKT_VERBS(X) \
     X(ls)            \
     X(info)          \

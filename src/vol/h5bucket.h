@@ -12,7 +12,7 @@ extern "C" {
 /** Make files opened with @p fapl_id go through the bucket connector.
  *
  * @param fapl_id  file access property list
- * @param info     settings as "key=value;key=value" (the README's table), NULL or "" for none; they win over the environment
+ * @param info     settings as "key=value;key=value" (docs/settings.md), NULL or "" for none; they win over the environment
  * @return non-negative, or negative with HDF5's error stack filled: plugin not found, an unknown key
  * @see H5Pset_vol, H5VLregister_connector_by_name in HDF5's reference manual */
 static inline herr_t H5Pset_fapl_bucket(hid_t fapl_id, const char *info)

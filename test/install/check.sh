@@ -10,7 +10,8 @@ cmake --install "$build" --prefix "$prefix" > "$tmp/log" || { cat "$tmp/log"; ex
 bad=0
 for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
     "$libdir/cmake/vol-bucket/vol-bucketConfig.cmake" "$libdir/cmake/vol-bucket/vol-bucketConfigVersion.cmake" \
-    include/h5bucket.h bin/h5bucket share/doc/vol-bucket/LICENSE share/doc/vol-bucket/README.md; do
+    include/h5bucket.h bin/h5bucket share/doc/vol-bucket/LICENSE share/doc/vol-bucket/README.md \
+    share/doc/vol-bucket/docs/settings.md; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; bad=1; }
 done
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""examples.py: every example of README and of `h5bucket VERB --help` that calls h5bucket or one of HDF5's tools is run, as it stands
+"""examples.py: every example of README, docs and of `h5bucket VERB --help` that calls h5bucket or one of HDF5's tools is run, as it stands
 there but for the names of buckets, which become folders here, or with --store s3 buckets of the S3 server that the environment names.
 Each must succeed, and print something where it says that it lists.
 
   examples.py [--store dir|s3] --tool H5BUCKET --bin HDF5-TOOLS --plugin FOLDER --run make_run --gather make_gather"""
-import argparse, os, re, shutil, subprocess, sys, tempfile
+import argparse, glob, os, re, shutil, subprocess, sys, tempfile
 
 OURS = ("h5bucket", "h5ls", "h5dump", "h5copy", "h5repack", "h5diff")
 # A public bucket; a program that is tested apart (h5_netcdf); a verb that refuses folders.
@@ -14,10 +14,11 @@ LISTS = ("h5bucket ls", "h5bucket stat", "h5bucket info", "h5ls", "h5dump", "h5b
 
 def examples(args):
     """(where, line), in their order."""
-    readme = os.path.join(os.path.dirname(__file__), "..", "..", "README.md")
-    for line in open(readme, encoding="utf-8"):
-        if re.match(r"    (\S+=\S+ +)*(" + "|".join(OURS) + r")\b", line):
-            yield "README", line.strip()
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    for page in [os.path.join(root, "README.md"), *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]:
+        for line in open(page, encoding="utf-8"):
+            if re.match(r"    (\S+=\S+ +)*(" + "|".join(OURS) + r")\b", line):
+                yield os.path.basename(page), line.strip()
     verbs = subprocess.run([args.tool, "help"], capture_output=True, text=True, check=True).stdout
     for verb in re.findall(r"^  (\w+) ", verbs, re.M):
         for line in subprocess.run([args.tool, verb, "--help"], capture_output=True, text=True, check=True).stdout.splitlines():

@@ -1,9 +1,9 @@
 #!/bin/bash
 # texts.sh H5BUCKET: what is made from the table of verbs: --help of each, man pages without a warning, completion that bash takes
-# and that completes, and the README's list.  `texts.sh H5BUCKET --write` brings the README up to date.
+# and that completes, and the list of docs/tool.md.  `texts.sh H5BUCKET --write` brings that up to date.
 set -u
 tool=$1
-readme=$(cd "$(dirname "$0")/../.." && pwd)/README.md
+page=$(cd "$(dirname "$0")/../.." && pwd)/docs/tool.md
 begin='<!-- commands: made by `h5bucket help --markdown` -->'
 end='<!-- end of commands -->'
 tmp=$(mktemp -d) || exit 1
@@ -14,12 +14,12 @@ wrong() { echo "$*"; bad=1; }
 "$tool" help --markdown > "$tmp/table" || exit 1
 if [ "${2:-}" = --write ]; then
     awk -v b="$begin" -v e="$end" -v t="$tmp/table" '
-        $0 == e { skip = 0 } !skip { print } $0 == b { while ((getline l < t) > 0) print l; skip = 1 }' "$readme" > "$tmp/new"
-    cat "$tmp/new" > "$readme"
+        $0 == e { skip = 0 } !skip { print } $0 == b { while ((getline l < t) > 0) print l; skip = 1 }' "$page" > "$tmp/new"
+    cat "$tmp/new" > "$page"
     exit 0
 fi
-awk -v b="$begin" -v e="$end" '$0 == e { on = 0 } on { print } $0 == b { on = 1 }' "$readme" > "$tmp/readme"
-diff -u "$tmp/readme" "$tmp/table" || wrong "README.md is behind: test/tools/texts.sh $tool --write"
+awk -v b="$begin" -v e="$end" '$0 == e { on = 0 } on { print } $0 == b { on = 1 }' "$page" > "$tmp/page"
+diff -u "$tmp/page" "$tmp/table" || wrong "docs/tool.md is behind: test/tools/texts.sh $tool --write"
 
 mkdir "$tmp/man"
 "$tool" help --write-man "$tmp/man" || wrong "no man pages"
