@@ -38,14 +38,15 @@ static const char *const places[] = {"in the handshake",    "before the answer",
                                      "behind the last byte"};
 static const char *const hows[] = {"end", "part of a record", "reset", "close_notify"};
 
+/* Set while connections that are left over look at it. */
 struct scene {
     struct fake_s3 fake;
-    const char *method, *part; /* the answers to these requests */
-    enum form form;
-    enum place place;
-    enum tls_cut_how how;
+    const char *_Atomic method, *_Atomic part; /* the answers to these requests */
+    _Atomic enum form form;
+    _Atomic enum place place;
+    _Atomic enum tls_cut_how how;
     atomic_uint times; /* so many of them are cut still */
-    unsigned count;    /* requests of that kind */
+    atomic_uint count; /* requests of that kind */
     char headers[700];
     char name[200];
 };
