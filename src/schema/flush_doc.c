@@ -99,7 +99,8 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
         BKT_NOMEM(err);
     note_first(d);
     BKT_PASS(bkt_domain_doc_emit(&d->doc, &text, err));
-    /* each loss is somebody who has made, replaced or removed this domain in between: 100 in a row are 6 s at 30 ms, 2 round trips each */
+    /* each loss means that another writer has made, replaced or removed this domain: it ends after 100 in a
+     * row */
     for (unsigned tries = 0; !ours && rc == BKT_EPRECOND && tries < 100; tries++) {
         bkt_err_clear(err);
         rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, e->old_etag && *e->old_etag ? e->old_etag : NULL,

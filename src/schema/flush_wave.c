@@ -13,12 +13,12 @@
 #include "object.h"
 #include "parse.h"
 
-/* Objects handed to the store at once, which keeps its connections busy with them; each wave waits for its last one.  4,096 new
- * groups take 0.9 to 1.1 s at 30 ms with 512, 2048 or 8192, which is what runs differ by. */
+/* Objects handed to the store at once, which keeps its connections busy with them; each wave waits for its
+ * last one. */
 #define WAVE       2048
-#define WAVE_BYTES (32u << 20) /* what they may take up in memory; 4,096 groups take as long with 4 MiB */
-/* An object's JSON of at most so many bytes is kept for its next change.  2,000 groups made in one, with a flush after each 50, take
- * 37 GETs and 4.1 s at 30 ms with 16 KiB, none and 3.2 s with 256 KiB, the same with 4 MiB. */
+#define WAVE_BYTES (32u << 20) /* bytes of memory that they may take up */
+/* Bytes of an object's JSON up to which it is kept for the next change, so that a growing group isn't read
+ * again. */
 #define KEEP_MAX   (256u << 10)
 
 struct wave {
@@ -405,9 +405,10 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
     c->etag = NULL;
 }
 
-/* As long as some rounds take, by chance: who all try again at once all lose but one.  Spread over eight rounds about eight of them get
- * through, so that 16 writers need two such spans; no less than the 1 ms that a round takes in a directory, nor more than 5 s, so that
- * who comes back after a stop of the store isn't late. */
+/* As long as some rounds take, by chance: writers who all try again at once all lose but one.  Spread over
+ * eight rounds, about eight of them get through, so that 16 writers need two such spans.  The pause is no
+ * less than a round takes in a directory, nor more than 5 s, so that a writer isn't late after a stop of the
+ * store. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
     uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3), ns = 0;

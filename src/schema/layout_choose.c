@@ -6,24 +6,21 @@
 #include "hsds_view.h"
 #include "num.h"
 
-/* Bytes of a piece of a dataset that isn't chunked.  256 MiB in pieces of 1, 4, 16 MiB are read at 100 ms and 50 MB/s a request in
- * 0.75, 0.44, 0.46 s, at 30 ms in 0.31, 0.30, 0.19 s; 64 random points take 0.11, 0.18, 0.54 s at 100 ms, and 0.5, 4.5, 97 MiB. */
+/* Bytes of a piece of a dataset that isn't chunked: smaller pieces mean more requests, larger ones more bytes
+ * for a single point. */
 #define PIECE     (4u << 20)
-/* Chunks below SMALL are stored together.  64 MiB in chunks of 32 KiB are read in 0.38 s at 30 ms by themselves and in 0.15 s together,
- * at 100 ms and 50 MB/s a request in 1.10 and 0.23 s.  Those of 128 KiB would gain as well (0.19 to 0.10 s), but whoever made them so
- * large may mean to write them one by one. */
+/* Bytes of a chunk below which chunks are stored together, to save requests.  Larger chunks would gain as
+ * well, but the program may mean to write those one by one. */
 #define SMALL     (64u << 10)
 /* Chunks along dimensions that may grow: who appends a few rows and flushes sends the object that they are
  * in, all of it, each time.  So what the program chose is left alone, unless it is so little that an object
  * of its own would be nearly all overhead. */
 #define APPENDED (8u << 10)
-/* 64 MiB in chunks of 4 KiB, in objects of 256 KiB, 1 MiB, 4 MiB: read in 0.43, 0.21, 0.22 s at 100 ms and 50
- * MB/s a request, 64 points of them in 0.11, 0.12, 0.19 s and 0.6, 1.6, 17 MiB; at 30 ms read in 0.16, 0.11,
- * 0.11 s, written in 0.16, 0.13, 0.15 s. */
+/* Bytes of an object that holds several small chunks: as quick to read as larger ones, with fewer bytes for a
+ * point. */
 #define TOGETHER  (1u << 20)
-/* Bytes of an element of variable length, HSDS's own guess.  1,000,000 strings of 20, 11, 34, 126 objects
- * with 32, 128, 512, are read in 0.23, 0.24, 0.19 s at 30 ms, 64 of them in 0.09, 0.12, 0.04 s; with 32 those
- * of 400 would be objects of 50 MiB. */
+/* Bytes that an element of variable length counts: HSDS's own guess.  Much less makes very large objects of
+ * long strings. */
 #define VAR_GUESS 128u
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
 /* Bytes of a chunk of a dataset that may grow: who writes one element of it makes and sends all of them.

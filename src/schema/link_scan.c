@@ -1,8 +1,9 @@
-/* The links of a group straight from its JSON.  A group is one document however many members it has, and its links are
- * nearly all of that: 100,000 of them, 12 MB, take 32 ms, and 420 ms by way of jansson's parser and tree (bench_json), which all that time
- * held up whoever opened the group.
+/* The links of a group straight from its JSON.  A group is one document however many members it has, and its
+ * links are nearly all of that.  jansson's parser and tree take much longer, and hold up whoever opens the
+ * group meanwhile.
  *
- * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of link_json.c. */
+ * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
+ * link_json.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,8 +7,7 @@
 
 #include "edit_impl.h"
 
-/* Groups asked for ahead of the one that is counted, as many as there are connections.  3,000 groups take 1.49 s at 30 ms with 64,
- * 0.45 s with 256, 0.44 s with 1024. */
+/* Groups asked for ahead of the one that is counted: as many as there are connections. */
 #define WAVE 256
 
 struct bkt_links_count {

@@ -255,9 +255,9 @@ struct bkt_acl_entry {
 #define BKT_ACL_DELETE     (1u << 3)
 #define BKT_ACL_READ_ACL   (1u << 4)
 #define BKT_ACL_UPDATE_ACL (1u << 5)
-/** A root with no more members than this names them in .domain.json ("h5first"), so that a program that opens the file and
- *  one of them waits for one answer less: 0.10 s instead of 0.13 at 30 ms, 0.31 instead of 0.41 at 100 ms, however many there are.
- *  Each costs a request that may turn out to be in vain: who reads one of 4, 8, 16 makes 7, 11, 19 requests instead of 4. */
+/** A root with no more members than this names them in .domain.json ("h5first").  A program that opens the
+ *  file and one of them waits for one answer less.  Each named member costs a request that may turn out to be
+ *  in vain. */
 #define BKT_FIRST_MAX 4
 /** What a domain says of its snapshot (snapshot.h). */
 #define BKT_CUTS_MAX 64 /* one for 900 keys: lists of 58,000, and 4 KB in .domain.json; more are read from the snapshot itself */

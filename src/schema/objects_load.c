@@ -9,18 +9,19 @@
 #include "parse.h"
 #include "trace.h"
 
-#define MAX_TRIES     4     /* 0.42 s in all: long beside writing a file of some KB */
-/* Requests ahead of a traversal: four for each of 256 connections.  h5ls -r of 3,000 groups takes 0.53 s at 30 ms with 256, 1024 or
- * 4096, and a traversal that ends early has asked for so many in vain. */
+#define MAX_TRIES     4     /* reads; their pauses are long beside writing a file of some KB */
+/* Requests ahead of a traversal: four for each of 256 connections.  A traversal that ends early has made them
+ * in vain. */
 #define FOLLOW_WINDOW 1024
 #define FOLLOW_AHEAD  65536 /* objects that it has not come to yet: bounds what they take up besides their bytes */
-#define FOLLOW_BATCH  64    /* begun under one lock; 8 and 512 take the same time */
+#define FOLLOW_BATCH  64    /* begun under one lock */
 #define LIKELY_BYTES  4096  /* that an object will take once it is there: 2 KB, attributes 1 KB each */
-/* Objects of the snapshot that one job parses, 20 us each: a job for every one of them took 10 us more to hand over. */
+/* Objects of the snapshot that one job parses, since a job for each would cost noticeable time to hand
+ * over. */
 #define SNAP_BATCH    32
-/* Bytes; parsed in 0.1 ms at most.  10,101 GETs take 0.7 to 0.8 s of CPU whether all count as small, these, or none. */
+/* Bytes of JSON that are parsed so quickly that they count as a small job. */
 #define SMALL_JSON    (16u << 10)
-#define SCAN_MIN      (64u << 10) /* bytes of JSON; parsing less takes under a millisecond */
+#define SCAN_MIN      (64u << 10) /* bytes of JSON; shorter texts are parsed quickly anyway */
 
 bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
 {

@@ -13,7 +13,7 @@
 #include "thread.h"
 #include "trace.h"
 
-#define GOOD_FOR 60 /* seconds: long for a traversal (10,101 objects take 0.3), short for whoever changes what it shows */
+#define GOOD_FOR 60 /* seconds: long for a traversal, short for another writer whose changes it hides */
 
 static double seconds_now(void)
 {

@@ -1,24 +1,22 @@
 /* A program that opens a group's members one after the other, by name, is given the next ones before it asks.
  *
- * One step is remembered per group: the place opened last and how long the walk has been in order, by name or by creation.
- * After the second step in order the next 16 are fetched, then twice as many each time they are half used up, 512 at most:
- * 10,000 members opened in order are asked for in 43 batches, each of them while half of what came before is left to be used.
- * Where the domain has a snapshot, that is read after the first step, and no member is requested: 40 requests, 11 of which wait for
- * another, for all of 10,000 members and their data (tiny_ref of bench/results.md). */
+ * One step is remembered per group: the place opened last and how long the walk has been in order, by name or
+ * by creation.  After the second step in order the next 16 are fetched, then twice as many each time they are
+ * half used up, 512 at most.  Each batch is requested while half of the one before is left to be used.  Where
+ * the domain has a snapshot, it is read after the first step, and no member is requested. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "domain_impl.h"
 
-/* Groups walked at a time: more than nested loops do, few enough to look through.  12 members of each of 12 groups, opened in turn,
- * take 4.6 s at 30 ms with 4, 1.2 s with 16, 32 and 64 (one run). */
+/* Groups walked at a time: more than nested loops do, few enough to look through. */
 #define N_WALKS     16
-/* 3,000 datasets opened and read in order at 30 ms take 1.15 to 1.19 s with 4, 16 or 64 at first and 128, 512 or 2048 at most: the
- * first are what is asked for in vain of who opens three, the last what a round trip takes at 20 us for each. */
+/* Members of a batch: the first are in vain when a program opens only three; the last suffice for a round
+ * trip. */
 #define WINDOW_MIN  16
 #define WINDOW_MAX  512
-/* Links that a place in creation order is looked for among, once a walk has lost its thread.  Of 10,000 300 opened in that order take
- * 0.25 s at 30 ms, and 9.3 s where they are too many; who opens them at random pays 1.6 us more for each than 2.7 (3 runs). */
+/* Links among which a place in creation order is looked for, once a walk has lost its thread.  Among more,
+ * the search costs too much when members are opened at random. */
 #define SEARCH_MAX  16384
 
 struct walk {

@@ -1,5 +1,5 @@
-/* What a parsed object takes of memory: every block that hangs off it, as the allocator rounds it.  Its JSON's length says
- * little: a dataset of 560 bytes of JSON is 3 KB, since shapes have room for 32 dimensions. */
+/* What a parsed object takes of memory: every block that hangs off it, as the allocator rounds it.  Its
+ * JSON's length says little, since shapes have room for 32 dimensions. */
 #include <string.h>
 
 #include "named.h"

@@ -92,8 +92,7 @@ void bkt_edit_spill(struct bkt_domain *d)
         e->spilling = false;
     }
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
-    /* 5,000 groups in one, which is held and grows, with a limit of 1 MiB, take 1.3, 1.5, 2.3, 3.5, 8.6 s at 30 ms and 18, 15, 12, 13, 13
-     * MiB with all of it, a half, a quarter, an eighth and a 32nd here (one run) */
+    /* a quarter of the limit: less takes longer, more takes more memory */
     e->spill_at = e->dirty_bytes + limit / 4;
     /* below that half the next spills still make room by themselves; from it on each would find less than it leaves */
     e->ordered  = ordered >= limit / 2;
