@@ -195,7 +195,7 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
         c->tails   = c->tails || c->child[i].tails;
     }
     c->partial = c->partial || (!c->store && filled < c->dst);
-    if (is_packed(c)) /* 2 million of 24 bytes: 0.07 s field by field, 0.01 s so */
+    if (is_packed(c)) /* One copy is faster than field by field. */
         c->kind = BKT_CONV_COPY;
     return BKT_OK;
 }

@@ -11,8 +11,7 @@
 #include "token.h"
 #include "value.h"
 
-/* Elements that one H5Tconvert takes at most.  256 MiB of long double stored as float take 0.45, 0.43, 0.46 s of CPU with 1024, 16384,
- * 262144. */
+/* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
 #define BATCH 16384
 
 struct run {

@@ -270,7 +270,7 @@ static int copy_members(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsign
 
 /* ---- groups within groups ---- */
 
-#define NESTED 32 /* each takes some 6 KiB of stack, with what HDF5 takes to call us back */
+#define NESTED 32 /* groups within groups: each level takes stack, here and in HDF5, which calls us back */
 
 struct bkt_copy_later {
     struct bkt_copy_later *next;

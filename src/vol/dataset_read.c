@@ -12,18 +12,15 @@
 #include "num.h"
 #include "scratch.h"
 
-/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces, which are shorter where they can
- * be (pieces.c): up to there a read is one plan, and one round trip.  256 MiB of float as double through a transform, rows of chunks of
- * 64 MiB, take 1.07, 1.02, 0.87, 0.92, 1.07 s at 30 ms and 704, 802, 799, 756, 1347 MiB in all with 8, 32, 64, 128 MiB and in one piece. */
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
+ * (pieces.c; they are shorter where possible).  Up to this size a read is one plan, and one round trip. */
 #define PIECE       (64U << 20)
-/* Where no requests wait: as much as scratch.h keeps.  The same from a directory: 0.56, 0.64, 0.97, 0.96, 0.90 s and 527, 539, 564, 611,
- * 707 MiB with 8, 16, 32, 64, 128 MiB (3 runs). */
+/* The same where no requests wait: as much as scratch.h keeps. */
 #define PIECE_LOCAL (16U << 20)
-/* Elements converted at a time on their way into a selection.  8,388,608 floats as every second long double take 0.17 to 0.19 s with 1024,
- * 4096, 16384, 65536, 262144, and 0.21 s all at once. */
+/* Elements converted at a time on their way into a selection: bounds the buffer. */
 #define BATCH       16384
-/* Bytes per element of variable size, for cutting pieces.  2,000,000 strings of 20 take 0.26, 0.50, 1.75 s at 30 ms and 195, 153, 149 MiB
- * with 16, 64, 256; strings of 400 in pieces of as many elements are 400 MiB with 64. */
+/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory, a larger one
+ * more time. */
 #define VAR_GUESS 64
 
 enum way { STRAIGHT, IN_PLACE, STAGED };

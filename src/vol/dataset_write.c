@@ -12,12 +12,10 @@
 #include "num.h"
 #include "write.h"
 
-/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces, which are shorter where they can
- * be (pieces.c).  256 MiB of double as float through a transform, rows of chunks of 64 MiB, take 1.6, 1.4, 1.3, 1.5, 1.4 s at 30 ms with
- * 8, 32, 64, 128 MiB and in one piece (2 runs), and send 686, 508, 328, 256, 256 MiB, as what a piece cuts is stored twice. */
+/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
+ * (pieces.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored twice. */
 #define PIECE (64U << 20)
-/* Bytes per element of variable size, for cutting pieces.  400,000 strings of 400 are written in 0.37, 0.34, 0.31 s at 30 ms and 353, 221,
- * 215 MiB with 64, 256, 1024; 2,000,000 of 20 in 0.24, 0.20, 0.20 s and 159, 128, 106 MiB (3 runs). */
+/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */
 #define VAR_GUESS 256
 
 struct job {

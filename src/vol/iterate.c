@@ -12,8 +12,7 @@
 #include "object.h"
 #include "token.h"
 
-/* Members fetched together; two batches are under way at a time.  h5ls of 3,000 groups takes 0.56, 0.55 and 0.53 s at 30 ms with 128,
- * 512 and 2048. */
+/* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512
 
 size_t bkt_iterate_place(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order, size_t k)

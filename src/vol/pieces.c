@@ -5,11 +5,8 @@
 #include "dataset.h"
 #include "num.h"
 
-/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch.h keeps for the next piece.  256 MiB of
- * floats through a data transform, in pieces of 8, 16, 32 and 64 MiB: read at 30 ms 0.52, 0.51, 0.68, 0.78 s, with 195, 213, 230,
- * 305 MiB of memory besides the program's own; at 100 ms and 50 MB/s a request 1.33, 1.11, 1.37, 1.02 s; from a directory 0.20,
- * 0.20, 0.44, 0.33 s; written at 100 ms 1.04, 1.03, 1.16, 2.41 s, to a directory 0.75, 0.79, 0.94, 1.18 s.  Of the memory 96 MiB were
- * the chunk cache's: read in pieces that keep nothing there, 16 MiB each, it is 95 MiB in all. */
+/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch.h keeps for the
+ * next piece. */
 #define PIECE (16u << 20)
 
 /* Of a selection that isn't regular, or where a row of chunks, which is cut otherwise, is longer: what is cut is read again. */

@@ -5,7 +5,7 @@
 #include "settings.h"
 #include "store.h"
 
-#define VFD_FIRST ((uint64_t)1 << 20) /* bytes fetched when a file is opened; with 256 KiB or 4 MiB linking takes as many requests */
+#define VFD_FIRST ((uint64_t)1 << 20) /* bytes fetched when a file is opened; other sizes don't save requests */
 
 /** Begin to fetch the first VFD_FIRST bytes of a file in a remote store.  What goes wrong is found when it is opened.
  * @param name  as it will be given to vfd_open(); names of this machine's files are left alone
