@@ -62,8 +62,7 @@ const char *bkt_err_text(int code);
 /** Whether the same request may succeed when sent again. */
 bool bkt_err_retryable(int code);
 
-/** Forget what is recorded; NULL is fine.  Also to begin with, instead of `= {0}`, which clears 5 KB and shows where a call
- *  takes a microsecond. */
+/** Remove all frames; NULL is allowed.  On hot paths use this to initialise: `= {0}` would clear all 5 KB. */
 void bkt_err_clear(struct bkt_err *err);
 
 /** Put @p name and a colon before the root cause's message, which is all that programs like h5py show.  Nothing is recorded yet: a

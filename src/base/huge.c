@@ -1,7 +1,7 @@
-/* A huge page that the machine has at hand takes 0.2 ms, and 512 small ones take 0.5 to 0.9 ms.  But a virtual machine that hands
- * free memory back to its host has to get it again first, 4 to 7 ms for each: 256 MiB take up to 0.6 s of CPU then, instead of
- * 0.03 s, or of 0.11 s in small ones, which the kernel takes from what was just freed.  So they are asked for one by one where
- * that is possible, and no more in this process once one was dear. */
+/* A huge page is cheaper than 512 small pages if the machine has it at hand.  A virtual machine that gave
+ * free memory back to its host has to get it again first, which costs far more than small pages.  So huge
+ * pages are requested one by one where that is possible.  After one expensive page, this process requests no
+ * more. */
 #include "huge.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; before that it is an error, and nothing happens */
 #endif
-#define DEAR_US 2000 /* of CPU: more than 512 small ones take on any machine, half of what a cold one takes */
+#define DEAR_US 2000 /* us of CPU: more than 512 small pages take, less than a page that the host has to
+                        provide */
 
 static atomic_bool dear;
 

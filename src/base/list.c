@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST 64 /* elements that are made room for at the beginning; a million take 14 reallocs, and 20 with 1 here */
+#define FIRST 64 /* elements of the first allocation; saves the first calls of realloc() */
 
 int bkt_list_room(void *vp, size_t n, size_t *cap, size_t size)
 {

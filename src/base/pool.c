@@ -16,8 +16,7 @@
  * looks at the count once more.  So one of the two sees the other. */
 #define MAX_THREADS 256
 #define PILE                                                                                                 \
-    16 /* small jobs, of 20 us: what waking another thread costs is little beside these; with 2 or 128 no    \
-          difference */
+    16 /* small jobs; with so many waiting, the cost of waking another thread is small beside their work */
 #define WORD 64
 
 struct worker {

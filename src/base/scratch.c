@@ -12,11 +12,10 @@
 #include "forkguard.h"
 #include "huge.h"
 
-/* 140 MiB of shuffle+deflate read at 30 ms: no difference beyond the runs' own between 4, 32 and 512 KiB for
- * KEEP_MIN, 64 KiB, 256 KiB and 2 MiB for CUT_MIN, 4, 8 and 32 MiB for REGION. */
+/* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning-base.md. */
 #define KEEP_MIN (32u << 10) /* less is malloc's own business */
 #define KEEP_BYTES                                                                                           \
-    (16u << 20)    /* 48 MiB are no faster, and a program that reads in steps has 40 MiB more in memory */
+    (16u << 20)    /* bytes kept; more is not faster, and raises the memory of a program that reads in steps */
 #define KEEP_N  64 /* as many as one search looks at */
 #define SHELVES 16
 #define HEAD    64 /* keeps the caller's part aligned to a cache line */
@@ -93,14 +92,13 @@ static union head *find(struct shelf *s, size_t n) /* lock held */
     return h;
 }
 
-/* A page of 2 MiB costs one fault instead of 512: memory for 140 MiB of ranges took 0.06 s of CPU, and takes
- * 0.02. */
+/* Fresh memory, in huge pages where possible: a page of 2 MiB costs one page fault instead of 512. */
 static void *map(size_t n)
 {
     void *p = NULL;
     if (posix_memalign(&p, n >= BKT_HUGE_PAGE ? BKT_HUGE_PAGE : HEAD, n) != 0)
         return NULL;
-    if (n >= BKT_HUGE_PAGE && bkt_huge_take(p)) /* the first tells whether they are dear */
+    if (n >= BKT_HUGE_PAGE && bkt_huge_take(p)) /* the first page shows whether huge pages are expensive */
         bkt_huge_want((char *)p + BKT_HUGE_PAGE, n - BKT_HUGE_PAGE);
     return p;
 }

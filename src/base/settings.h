@@ -9,34 +9,14 @@
 
 #include "err.h"
 
-/*  What the sizes are by default was measured on bench/'s data (bench/README.md), "far" being 100 ms and 50 MB/s a request, one run each:
- *    in_flight    256 MiB shuffle+deflate, far: 0.94 s and 286 MiB with 32M, 0.47 s and 311 MiB with 96M, 0.35 s and 362 MiB with 256M
- *    part_size    256 MiB in one file, far: 0.52 s with 2M, 0.39 s with 8M, 0.40 s with 32M
- *    read_ahead   slabs of 16 MiB with 50 ms of work on each, far: 2.08 s with 16M, 1.11 s with 64M, 1.10 s with 256M
- *    near         64 points in a call each, 30 ms: 1.97, 1.99, 1.93 s and 1.0, 4.0, 15.5 MiB with 16K, 64K, 256K
- *    chunk_cache  64 MiB a second time, 30 ms: 65 ms with 32M, 5 ms with 96M, 6 ms with 256M
- *    merge_gap    every second chunk of 1 MiB of 256, with 0, 64K, 512K, 2M, 8M: 0.21, 0.21, 0.21, 0.23, 0.24 s at 30 ms, far 0.45, 0.43,
- *                 0.43, 0.54, 0.48 s, in 131 requests for 128 MiB up to 512K, and 68 for 191 MiB from 2M on; an element of each 64 KiB:
- *                 0.60, 0.28, 0.27, 0.31, 0.28 s (5 runs)
- *    write_cache  256 MiB written 1 MiB at a time, 30 ms, with 8M, 32M, 96M, 256M: 1.46, 0.42, 0.30, 0.40 s and 16, 51, 138, 307 MiB
- *                 (5 runs); deflated 0.64, 0.48, 0.53, 0.61 s (3 runs)
- *    meta_cache   h5ls -r of 10,101 objects: 11,143 requests with 8M, 10,102 with 64M and 256M
- *    upload_part  an object of 64 MiB, far: 0.63, 0.68, 0.85, 1.2 s with 5M, 8M, 16M, 32M, and 1.5 s in one PUT (2 runs).  But parts take
- *                 three round trips more, 0.3 s there, as long as 16 MiB at 50 MB/s: with 32M chunks of up to so much don't pay them
- *    hedge        256 objects of 1 MiB, of which the same four are a second late, 30 ms: 1.4 s with 0, 0.39, 0.56, 0.53, 0.58, 0.68 s with
- *                 1, 2, 5, 10, 40 (one run): 5 is enough where one in a hundred is late, and there are no more than 5 % more requests
- *    workers      256 MiB shuffle+deflate, 30 ms, 2 cores: 0.37, 0.34, 0.36, 0.36, 0.33 s with 1, 2, 4, 8, 16 (3 runs), so more than
- *                 cores do no harm; what many cores gain can't be seen here.  It is 0.3 s of CPU: 16 decode what 60 Gbit/s bring
- *  What waits, and for how long:
- *    retries, backoff_ms   50 ms x (2^8 - 1): a server that answers 503 has 12.75 s at most, 6.4 s on average, to get well.  Where nobody
- *                          listens it is two tries more (storage/retry.c), 0.075 s
- *    connect_ms   Linux sends a SYN after 0, 1, 3, 7 s: four of them.  A host that swallows all is told after three tries, 30 s
- *    stall_ms     what is lost is sent again after 0.2, 0.6, 1.4, 3, 6.2, 12.6 s, TCP's own tries: then a new connection is better
- *    deadline_ms  six tries of stall_ms each; a server that is silent is told after that */
-/*  X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
+/* The defaults of sizes were measured; bench/tuning-base.md has the figures for each setting.
+ * Time limits follow from protocols: connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s),
+ * stall_ms outlasts TCP's own retransmissions, and deadline_ms allows six tries of stall_ms. */
+/* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
  *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on)
- *  file: SAME: who opens a domain that is open already gets the same file, with the value of who was first; OTHER: with another value it
- *  is another file, since other things are stored, reached, read or allowed */
+ *  file:  SAME: a second open of a domain with another value returns the file that is open already, with the
+ *         first value.  OTHER: another value makes it another file, since it changes what is stored, reached,
+ *         read or allowed. */
 #define BKT_SETTINGS(X)                                                                                              \
     X(TEXT, bucket, OTHER, "H5BUCKET_BUCKET,HS_BUCKET", NULL, 0, 0,                                                         \
       "default bucket: plain paths and hdf5:// names are domains in it (s3://name, file:///dir or a bare S3 bucket name)") \
