@@ -15,12 +15,12 @@
 #include "thread.h"
 #include "tls.h"
 
-#define MAX_EVENTS   64    /* in a turn; 20,000 small GETs over 256 connections take the same time with 16 and 256 */
-/* Of UPLOAD_BUFFER (engine_curl.c) on one connection, in a turn: 1 MiB, which bounds how long the others wait, 0.3 ms each.  256 MiB in
- * PUTs of 1 MiB take 0.22 to 0.24 s at 30 ms and 0.08 s of CPU with 1, 2, 8, 16, 32 and 128. */
+#define MAX_EVENTS   64    /* in a turn; more or fewer make no difference */
+/* UPLOAD_BUFFERs (engine_curl.c) that one connection sends in a turn.  The limit bounds how long the other
+ * connections wait. */
 #define SENDS        16
-/* Between looks at all that is under way, a quarter of stall_ms: it is noticed that much too late.  A look is cheap: the same
- * 20,000 GETs take as much CPU when there is one each 10 ms. */
+/* Milliseconds between two checks of all exchanges, a quarter of stall_ms within these bounds.  A stall is
+ * noticed later by at most that time.  A check is cheap. */
 #define SCAN_MIN_MS  10
 #define SCAN_MAX_MS  250
 
@@ -58,7 +58,7 @@ static void begin(struct engine *e, struct bkt_xfer *x)
         bkt_host_release(h, e);
         return;
     }
-    CURL *easy = curl_easy_init(); /* keeping used ones saves nothing that can be measured */
+    CURL *easy = curl_easy_init(); /* a new handle each time: keeping used ones saves nothing */
     if (!easy) {
         bkt_host_release(h, e);
         bkt_engine_fail(x, "out of memory");

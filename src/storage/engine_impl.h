@@ -15,7 +15,7 @@
 #include "engine.h"
 
 #define BKT_IO_MAX       16  /* threads */
-#define BKT_PACE_SAMPLES 256 /* the last ones; late_same takes as long with 64 */
+#define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
 
 /* How the answers to one kind of request have been lately; engine_pace.c */
 struct lane {

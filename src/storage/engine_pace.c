@@ -1,32 +1,32 @@
-/* What the answers of a server tell about it, and what follows: how many connections, and when a request is late.
+/* Lessons from a server's answers: how many connections it gets, and when a request is late.  Measurements
+ * are in bench/tuning-storage.md.
  *
- * Connections: 64 to begin with.  More help only where requests are small and mostly wait: at 30 ms, 64 connections make
- * 2,100 requests a second and 256 make 8,000; with bodies of 1 MiB 16 of them fill a line of 10 Gbit/s.  So
- * the number doubles while more are queued than under way and bodies take less than half as long as their first bytes, and is
- * halved again, for good, when first bytes take twice as long since.  slab_obj (bench/) takes 0.37 s when it begins with 64, 0.39
- * with 32, 0.41 with 16, 0.43 with 128; where there are thousands of small ones the beginning makes no difference.  Requests that
- * are known to be small (JSON) have twice as many from the start, until it is seen that more don't help: h5dump -H of 10,101
- * objects takes 0.06 s less of 1.6.  Uploads are looked at likewise, their bodies being what goes out.  But the system
- * takes what it is given long before it is sent, and on a full line twice the connections have twice as long to wait: so they go
- * back when a PUT as a whole takes 1.6 times as long, which is a gain of a quarter (10,000 groups take 1.7 s
- * with 1.2 and 4 as well, 256 MiB at 100 ms and 50 MB/s a request 0.7 and 0.8 s; one run each).  Chunks that are uploaded have twice
- * as many from the start, too: their bodies go out while the server makes the first ones wait, and there are never more than setting
- * in_flight bytes of them.  256 MiB by 256 calls, 1 MiB a chunk, take 0.30 s at 30 ms, and 0.32 without that; by one call 0.31 and
- * 0.30 (medians of 12 runs, 0.03 s around them).
+ * Connections: START_CONNECTIONS at first.  More connections help only if requests are small and mostly wait;
+ * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
+ * than under way and bodies take less than half as long as their first bytes.  If first bytes take twice as
+ * long afterwards, the number is halved again, for good.  Requests that are known to be small (JSON) have
+ * twice as many connections from the start, until more are seen not to help.
+ *
+ * Uploads are treated likewise, by the time in which their bodies go out.  But the system accepts bytes long
+ * before they are sent, and on a full line twice the connections wait twice as long.  So the number for
+ * uploads is halved again when a whole PUT takes 1.6 times as long.  Uploaded chunks also have twice as many
+ * connections from the start: their bodies go out while the server delays its first answers.  Setting
+ * in_flight bounds their bytes.
  *
  * Over https a connection is opened only if it saves more time than its handshake takes of this processor.
  *
- * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then, and one more
- * after every two rounds of answers.  256 objects of 1 MiB from a server 30 ms away that bears 16 at once took 1.4 s and 910
- * requests without that, and take 0.8 s and 313; with one more after four rounds or half a round the time is the same, and 310
- * or 326 requests.  The same where the process may open no more files.
+ * A server that answers 503 or 429 (S3: SlowDown) gets no more requests at once than it was answering then.
+ * The limit rises by one request after every two rounds of answers.  The same happens if the process may open
+ * no more files.
  *
- * Hedging: one answer in a hundred of an object store is late by a second or more.  A GET whose first byte is later than
- * 1.5 times the 95th percentile of recent ones is sent a second time; the first to answer is taken, the other given up.  256 MiB
- * in objects of 1 MiB, one answer in a hundred a second late, take 0.32 s with 1.5, 0.44 s with 2, 0.59 s with 3, 0.79 s with 4
- * (0.29 s where none is late).  Servers of uneven pace are asked twice for nothing, but never more often than the budget says.  A
- * body that takes longer than twice what 95 of 100 take for as many bytes, and a late first byte's time, is broken off and its rest
- * asked for again, once, unless it is about to end.  The budget for both is setting hedge, in per cent of the requests. */
+ * Hedging: about one answer in a hundred of an object store is late by a second or more.  A GET whose first
+ * byte is later than 1.5 times the 95th percentile of recent ones is sent a second time.  The first answer is
+ * used, the other request is cancelled.  A server with uneven answer times gets some requests twice in vain,
+ * but never more than the budget allows.
+ *
+ * A body is slow if it takes longer than twice the time that 95 of 100 bodies of that size take, plus a late
+ * first byte's time.  A slow body is broken off, and its rest is requested again, once, unless it is about to
+ * end.  The budget for both is setting hedge, in per cent of the requests. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,21 +35,19 @@
 #include "num.h"
 #include "stats.h"
 
-#define HANDSHAKE_US      1500.0 /* of our processor's time for a TLS connection whose session is resumed */
-#define USUAL_MS          30.0   /* a request, before one was answered */
+#define HANDSHAKE_US      1500.0 /* us of this processor's time for a TLS connection whose session is resumed */
+#define USUAL_MS          30.0   /* time of a request, before the first answer */
 #define START_CONNECTIONS 64u
 #define MORE_TIMES        2u
-/* late_same (1.31 s without hedging): 0.52 s, and no other to be told from it with MIN_SAMPLES 8 and 32, SLACK_MS 2 and 30, or a
- * fourth or a sixteenth of late_ms between looks; with LATE_HALVES 2 0.48 s, with 4 0.60 s. */
+/* Limits of hedging.  Their exact values matter little. */
 #define MIN_SAMPLES       16
 #define SLACK_MS          10   /* timers and scheduling */
-#define LATE_HALVES       3    /* of what 95 of 100 take: a first byte is late */
-#define MAX_TOKENS        16.0 /* hedges at once, after a time without; 4 does as well there */
-/* stuck (2.39 s without hedging): 0.65 s; with SLOW_HALVES 3 and 6 0.62 and 0.67 s, with
- * SLOW_MIN_MS 50 and 500 0.67 and 0.90 s; the same with SHORT_BODY 64 KiB. */
-#define SLOW_HALVES       4   /* of what 95 of 100 take: a body is slow */
-#define SLOW_MIN_MS       200 /* a body that is done by then is soon enough */
-#define SHORT_BODY        (256u << 10) /* tells nothing about throughput */
+#define LATE_HALVES       3    /* a first byte is late after this many halves of the 95th percentile */
+#define MAX_TOKENS        16.0 /* hedges at once, after a time without hedges */
+/* Limits for slow bodies. */
+#define SLOW_HALVES       4   /* a body is slow after this many halves of the 95th percentile */
+#define SLOW_MIN_MS       200 /* a body that ends within this time is never slow */
+#define SHORT_BODY        (256u << 10) /* shorter bodies do not show the throughput */
 
 void bkt_pace_init(struct host *h)
 {
@@ -78,7 +76,7 @@ static void speed_up(struct host *h)
         h->window = 0;
 }
 
-/* far_obj: 1.43 s; with 4 in place of 16 1.64 s, with 64 1.49 s. */
+/* A running mean over about 16 answers; much shorter and much longer means were slower. */
 static double smooth(double old, double x) { return old > 0 ? old + (x - old) / 16 : x; }
 
 static int by_value(const void *a, const void *b)
@@ -87,8 +85,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Note one more; the 95th percentile, times @p halves / 2, goes to *limit each 32 times: late_same takes 0.52 s so, 0.57 when each 8
- * times and 0.63 when each 128 times (two runs each). */
+/* Record one sample.  Every 32 samples, *limit becomes the 95th percentile times @p halves / 2. */
 static void note(uint32_t *samples, size_t *n_samples, uint64_t x, unsigned halves, uint64_t *limit)
 {
     uint32_t v[BKT_PACE_SAMPLES];
@@ -133,8 +130,7 @@ static double cost(const struct host *h, const struct lane *l)
     return l == &h->gets ? l->first_ms : l->first_ms + l->body_ms;
 }
 
-/* Double the connections, or go back.  far_obj: 1.43 s; doubling only where bodies take less than a quarter of their first bytes
- * 1.70 s, where less than all of them 1.42 s.  To go back at 1.5 or 4 times `before`, for reading, changes nothing in slab_obj. */
+/* Double the connections if that may help, or return to fewer if it did not. */
 static void adapt(struct host *h, struct lane *l)
 {
     double bearable = (l == &h->gets ? 2 : 1.6) * l->before + SLACK_MS;
@@ -320,8 +316,8 @@ void bkt_pace_untwin(struct host *h)
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* When to look next, from now on; UINT64_MAX: no need to.  What is late is noticed an eighth of late_ms later at most, or 5 ms:
- * late_same takes 0.50 s with 1, 5 and 20. */
+/* The time of the next look, from now on; UINT64_MAX: no look is needed.  Lateness is noticed after at most
+ * an eighth of late_ms, or 5 ms. */
 uint64_t bkt_pace_look_at(struct host *h, uint64_t now)
 {
     (void)pthread_mutex_lock(&h->lock);

@@ -7,8 +7,8 @@
 #include "num.h"
 #include "tls.h"
 
-/* Handshakes without a session at first.  What opens a domain asks for no more at once; each takes 1 ms of
- * either side's processor. */
+/* TLS handshakes that may be under way before there is a session to resume.  Opening a domain needs no more
+ * connections at once, and each full handshake costs both sides CPU time. */
 #define FIRST_TLS 8
 
 struct host *bkt_host_of(struct engines *all, const struct bkt_net *net)

@@ -55,7 +55,7 @@ void bkt_engine_curl_init(void)
     (void)pthread_once(&once, curl_start);
 }
 
-/* One for every four processors: one carries 600 MB/s over TLS, and others have to decode that. */
+/* One I/O thread for every four processors: the others have to decode the data that it receives. */
 static unsigned n_threads(const struct bkt_settings *set)
 {
     long n =

@@ -14,7 +14,7 @@
 #include "pool.h"
 #include "stats.h"
 
-/* Half of a usual L2 cache.  256 MiB, raw: 0.13 s; with 512 KiB and 2 MiB 0.14 s, with 32 KiB 0.15 s. */
+/* Bytes that are read and then summed or passed on at once: half of a usual L2 cache. */
 #define POUR_PIECE (UINT64_C(128) << 10)
 
 struct file_job {

@@ -24,7 +24,7 @@
 #include "forkguard.h"
 #include "store_impl.h"
 
-/* Any number is right.  3000 groups with fsync, by all workers: the same with 1, 16 and 256, and with 16, 1024 and 16,384. */
+/* Sizes of two tables.  Any number is correct, and the size makes no visible difference. */
 #define BKT_FILE_SYNCS 16
 #define BKT_FILE_NAMED 1024
 

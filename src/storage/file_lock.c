@@ -13,15 +13,15 @@
 #include "file_list.h"
 
 #define LOCKS BKT_FILE_SCRATCH "/lock/"
-/* Eight writers of one domain (test/h5tests/writers.c, 8 100 10): 0.8 to 0.9 s with TURN_PAUSE_NS from 0.2 to 20 ms; whether
- * N_LOCKS is 1, 16 or 256 can't be seen. */
+/* Lock files, and ns between two attempts to get the turn.  Other values make no visible difference. */
 #define N_LOCKS     256
 #define TURN_PAUSE_NS 2000000
-/* Both bound what others can do to us.  A turn takes some ms, no more than 11 with the 80 flushes of those eight, so that who has held it
- * for TURN_PATIENCE seconds is stopped or hangs on the disk; TURN_MOST is a thousand turns of ten times that. */
+/* Both limits, in seconds, bound the harm that other processes can do.  A turn takes milliseconds.  A writer
+ * that holds it for TURN_PATIENCE is stopped, or hangs on the disk.  TURN_MOST is longer than many slow turns
+ * together. */
 #define TURN_PATIENCE 5
 #define TURN_MOST     120
-/* How long between two looks at a key's lock, at first and at most: it is held for the time of a rename, well below 1 ms. */
+/* ns between two attempts to get a key's lock, at first and at most.  The lock is held only for a rename. */
 #define LOCK_PAUSE_NS      50000
 #define LOCK_PAUSE_MOST_NS 2000000
 

@@ -15,13 +15,14 @@
 #include "stats.h"
 #include "trace.h"
 
-/* Limits against odd servers; S3 comes near none of them.  DRAIN_MAX: at 50 MB/s it takes 5 ms, a new connection a round trip,
- * with TLS two or three.  16 KiB of each of 128 objects of 512 KiB, side by side from a server without ranges, take 0.09 s at 30 ms with 0,
- * 64 and 256 KiB, 0.11 and 0.12 s with 1 and 4 MiB.  SKIP_MAX: 0.3 s. */
-#define MAX_TROUBLE  (64U * 1024)          /* of an error's document; S3's have less than 1 KiB */
-#define SKIP_MAX     (UINT64_C(16) << 20)  /* bytes read for nothing from a server that ignores ranges */
-#define DRAIN_MAX    (UINT64_C(256) << 10) /* rather read this much than give up the connection */
-#define RESERVE_MAX  (UINT64_C(64) << 20)  /* memory taken on a server's word alone; then it grows with what comes */
+/* Limits against odd servers; S3 does not come near any of them.  DRAIN_MAX bytes arrive sooner than a new
+ * connection, which takes a round trip, or two or three with TLS. */
+#define MAX_TROUBLE  (64U * 1024)          /* bytes of an error's document; S3's documents have less than 1
+                                              KiB */
+#define SKIP_MAX     (UINT64_C(16) << 20)  /* bytes read in vain from a server that ignores ranges */
+#define DRAIN_MAX    (UINT64_C(256) << 10) /* bytes: up to so many are read to keep the connection */
+#define RESERVE_MAX  (UINT64_C(64) << 20)  /* bytes allocated on the server's word alone; more memory follows
+                                              with the bytes that arrive */
 
 static bool is_whole(const struct bkt_http_op *op) { return op->req->len == BKT_WHOLE; }
 static bool in_body(const struct bkt_req *req) { return !req->dst && !req->sink; }

@@ -3,8 +3,8 @@
 #include "err.h"
 #include "num.h"
 
-#define FEW         2     /* a port where nobody listens is told after 0.1 s; with all 8 tries it would be 6 s */
-#define BACKOFF_MAX 10000 /* ms; the default settings reach 6.4 s */
+#define FEW         2     /* retries where no server listens: a dead server should be reported soon */
+#define BACKOFF_MAX 10000 /* ms */
 
 /* Those that S3's clients send again: timeout, too many requests, and the server's own trouble. */
 static const long statuses[] = {408, 429, 500, 502, 503, 504};

@@ -12,8 +12,7 @@
 #include "s3_xml.h"
 
 #define MAX_PARTS 10000U /* S3 takes no more */
-/* Parts under way, of 50 MB/s each as with S3.  At 100 ms 256 MiB, 8 parts of 32 MiB, take 1.25 s with 8 or more, with 4 2.0 s, one by
- * one 6.6 s (medians of 3 runs); 1 GiB 1.7 s, with 16 2.5 s, with 8 4.0 s (one run each). */
+/* Parts under way.  S3 moves each part at a limited rate. */
 #define AT_ONCE   32
 #define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed, and wants to be asked again: how often */
 

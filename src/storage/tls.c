@@ -26,7 +26,7 @@
 #include "engine.h"
 
 #define LOOK_MS                                                                                              \
-    1000 /* between looks at a file: who replaces it can wait for so long, and a look takes 2 us */
+    1000 /* between two looks at a file; a replaced file is noticed after this time */
 
 /* Which file and folder were parsed. */
 struct stamp {
