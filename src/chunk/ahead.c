@@ -10,33 +10,31 @@
 #include "plan.h"
 #include "stats.h"
 
-/* 16 steps of 16 MiB with 50 ms of work on each, at 30 ms, take 1.04 s one step ahead, 0.98 s with 2, 0.97 s with 4, 0.95 s with 8
- * or more; 0.97 s beginning with 1 or 2, 1.02 s beginning with 4 or 8, which compete with what is wanted now. */
-#define MAX_STEPS   8   /* ahead of the program */
-#define FIRST_STEPS 2   /* at first; as many again whenever the program had to wait for one */
-/* Of the chunk cache, as what is ahead mustn't push itself out.  The same steps take 1.22, 0.87, 0.87, 1.51 s with a cache of 96 MiB and
- * all, a half, a quarter, a sixteenth of it, with 32 MiB 1.50, 0.87, 1.48, 1.47 s; all of it fetches 346 and 466 MiB for 256 (3 runs). */
+/* Steps that are fetched ahead of the program.  Both are limited because steps ahead compete with the step
+ * that the program waits for. */
+#define MAX_STEPS   8   /* at most */
+#define FIRST_STEPS 2   /* at first; doubled whenever the program had to wait for a step */
+/* Divisor of the chunk cache: steps ahead fill at most this part of it, so that they don't evict each
+ * other. */
 #define AHEAD_PART  2
-/* Bytes of a first read from which on a second one is worth a guess: in the same case it saves 0.06 s, as much as a step waits for. */
+/* Bytes.  If the first read is at least as long, the next step is fetched on trial: guess(). */
 #define GUESS_MIN   (1u << 20)
-/* Bytes that one job fetches of steps that are shorter and lie one behind the other, and of each chunk that it takes in parts; but no
- * more steps than the program has made.  16 MiB in chunks of 1 MiB, in order by 16, 64, 256, 512 KiB, take 0.34, 0.35, 0.26, 0.23 s at
- * 30 ms; where each step is a job 0.86, 2.2, 0.62, 0.34 s (2 runs).  128 MiB of 128 such chunks side by side, 4 rows at a time, 0.67 s
- * and 1,155 requests, 4.9 s and 16,387; a row at a time 0.87 and 0.73 s (one run), but 16,643 requests where PART_EACH is 0. */
+/* Bytes of one job: short adjacent steps are fetched together up to TOGETHER, parts of chunks up to PART_EACH
+ * of each chunk.  If each step were a job, each would cost a round trip.  A job has no more steps than the
+ * program has made. */
 #define TOGETHER    (1u << 20)
 #define PART_EACH   (64u << 10)
-/* Siblings.  What a program takes in one round trip has to be under way: at 20 us for each dataset that is 1,500 in 30 ms. */
+/* Siblings.  Datasets: as many have to be under way as a program reads during one round trip. */
 #define MOST_AHEAD   2048
 #define N_SIBLINGS   (2 * MOST_AHEAD) /* looked at */
-#define JOB_MIN      32   /* the first job's; with 8, 128 or 256 the 10,000 take as long: what matters is those after it */
-/* Chunk objects of one job.  3,000 that HSDS wrote take 1.27 s and 49 MiB at 30 ms with 64, 1.17 s and 66 MiB with 256, 1.21 s and
- * 95 MiB with 1024. */
+#define JOB_MIN      32   /* datasets of the first job; the later jobs decide how long a walk takes */
+/* Chunk objects of one job: fewer take longer, more take more memory. */
 #define OBJECT_JOB   256
-/* Datasets of one job that lie in a file.  3,000 of h5bucket load --link take 0.35 s and 47 requests with 128, 0.23 s and 28 with 512,
- * 0.22 s and 22 with 2048, which hold up whoever waits for the job. */
+/* Datasets of one job that lie in a file: fewer make more requests, more delay a reader that waits for the
+ * job. */
 #define FILE_JOB     512
-/* Bytes that any counts for, as it has an entry, a name and a place in the cache: MOST_AHEAD of them take 1 MiB, so that it bounds them
- * only where a quarter of the cache is less than that. */
+/* Bytes that a sibling counts for at least: its entry, its name and its place in the cache take memory
+ * too. */
 #define SIBLING_COST 512
 
 /* ---- what a read takes ---- */
@@ -276,9 +274,8 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     }
 }
 
-/* Programs that go through a dataset begin at its beginning.  So when the first read takes the first rows, whole ones, the
- * next rows are fetched on trial: 16 slabs of 16 MiB with 50 ms of work on each take 0.9 s instead of 1.1 so, and one who stops
- * there has lost two steps. */
+/* Programs that read a whole dataset begin at its first row.  So if the first read takes whole rows from row
+ * 0 on, the next rows are fetched on trial.  A program that stops there has caused two needless steps. */
 static bool guess(const struct bkt_sel *now, size_t elem_size, int64_t *step)
 {
     if (now->n_elems * elem_size < GUESS_MIN || now->start[0] || now->stride[0] != 1)
@@ -329,7 +326,7 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
     set_depth(p);
     if (first) {
         p->hits = 1;
-        /* slabs of 24 MiB take 0.38 to 0.43 s with 1 step here or 2, but who stops after the first has lost 48 MiB with 2 */
+        /* long steps: only one, since a program that stops after the first step has caused a needless one */
         slabs_next(io, now, now->n_elems * io->elem_size > io->set->read_ahead / 4 ? 1 : FIRST_STEPS);
     } else if (p->hits >= 1 + (UINT64_C(1) << bkt_min_u64(p->misses, 16))) {
         slabs_next(io, now, p->depth);
@@ -367,9 +364,8 @@ static void post_siblings(struct bkt_dsetio *io, struct bkt_ahead_note *note, co
     (void)bkt_ahead_post(job);
 }
 
-/* As many datasets like this one as a quarter of the cache takes, whole, and no more than MOST_AHEAD: by default 24 MiB, which in a
- * round trip of 30 ms are 0.8 GB/s.  What others among them take is seen when they are opened.  200 of 256 KiB take 0.36, 0.33, 0.44,
- * 0.58 s at 30 ms with all of 96 MiB, a half, a quarter, a 16th; of 8 MiB 0.51, 0.70, 1.1, 3.4 s and 33, 25, 17, 15 MiB (one run). */
+/* The number of datasets like this one, read whole, that fit into a quarter of the cache; at most MOST_AHEAD.
+ * The sizes of the other datasets are known only once they have been opened. */
 static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *now)
 {
     uint64_t     read = now->n_elems * bkt_max_u64(io->elem_size, 1), size = bkt_ahead_size(io);

@@ -4,13 +4,11 @@
 
 #include "ahead.h"
 
-/* Bytes of a dataset, and of its chunk, up to which it is read ahead among its siblings.  100 datasets in order, each a chunk object:
- * those of 256 KiB take 3.2, 0.34 and 0.36 s at 30 ms with 64 KiB, 256 KiB and 1 MiB here; those of 1 MiB 3.3, 3.4 and 0.49 s, and at
- * 100 ms and 50 MB/s a request 12.3, 12.4 and 1.4 s.  Those of 4 MiB would gain a fifth. */
+/* Bytes: a dataset is read ahead among its siblings if neither it nor its chunk is larger.  Larger datasets
+ * gain little. */
 #define BKT_AHEAD_SIBLING (1u << 20)
-/* However little of one the program reads, up to so many; above that, four times as many as it reads.  100 datasets of 256 KiB, 4 KiB
- * of each read in order, take 3.2 s and 6 MiB at 30 ms with 128 KiB, 0.34 s and 24 MiB with this and more; those of 512 KiB 3.2 s and 6
- * MiB with this, 0.40 s and 49 MiB with 512 KiB and more (3 runs), where the program wants 0.4 MiB. */
+/* Bytes: datasets up to this size are read ahead however little the program reads of each.  Larger ones are
+ * read ahead only if the program reads a quarter of each, so that little is fetched in vain. */
 #define BKT_AHEAD_PARTLY (256u << 10)
 
 struct bkt_ahead_job {

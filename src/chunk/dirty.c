@@ -13,11 +13,11 @@
 #include "reroot.h"
 #include "trace.h"
 
-/* A bit for each hash of a chunk that was stored, 64 KiB.  After 10,000 of them 10,000 in 524,288 bits are set: of the chunks never stored
- * one in 53 is looked for in vain, a GET; with an eighth of the bits it would be one in 7, with 8 times as many one in 420. */
+/* Bits: one for each hash of a stored chunk, 64 KiB.  With fewer bits, more chunks that were never stored
+ * would cost a GET. */
 #define STORED_BITS (1u << 19)
-/* Hashes in a list, 8 KiB, before the bits: most datasets never have so many chunks, and the bits of 1,000 datasets would be 64 MiB.
- * 20,000 chunks of 1 KiB written one by one to a directory take 0.06 s with 0, 64, 2048 and 65536. */
+/* Hashes in a list (8 KiB) before the bits are used.  Most datasets have fewer chunks, and the bits of many
+ * datasets would take much memory. */
 #define FEW_MAX     2048
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
@@ -152,10 +152,10 @@ static bool is_idle(const struct bkt_wset *ws)
     return true;
 }
 
-/* A program that writes a great many datasets: those it hasn't written to for long are let go, once all of them may take up a quarter
- * of the cache, and then whenever a quarter more have come, so that looking through them costs each a few steps.  What readers have
- * cached of them lies under numbers that only the set knows to be out of date, so the cache is emptied.  1,000 datasets with 1 MiB take 0.6
- * s at 30 ms and 14 MiB with all of it, a quarter and a 16th (one run). */
+/* Bounds the memory of a program that writes a great many datasets.  Sets of datasets that it hasn't written
+ * to for long are freed once all sets may take a quarter of the cache, and again whenever a quarter more have
+ * come; so the search costs each set a few steps.  What readers have cached of these datasets lies under
+ * numbers that only the set knows to be outdated, so the cache is emptied. */
 static void trim_sets(struct bkt_dirty *d, uint64_t each)
 {
     size_t      pos = 0, n, count = bkt_map_count(d->sets), gone = 0, least = (size_t)(d->limit / 4 / each) + 16;

@@ -6,7 +6,7 @@
 #include "map.h"
 #include "plan.h"
 
-#define LET_GO_MIN (4u << 20) /* less is given back in 0.3 ms */
+#define LET_GO_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
 
 int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
 {
@@ -241,7 +241,7 @@ static void let_go(struct bkt_job *job)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-/* 96 MiB take 7 ms to give back, which a program would wait for at the end of H5Fclose. */
+/* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */
 void bkt_chunks_let_go_begin(struct bkt_domain *dom)
 {
     struct bkt_dirty *d = bkt_dirty_of(dom, false);

@@ -61,8 +61,8 @@ static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt
 
 #define BLOCK_MIN 32768 /* bytes; more blocks than so many are not made of what can't be compressed, 5 bytes longer each */
 
-/* Level 1 asks for speed: 256 MiB of floats, smooth with noise, take ISA-L 0.6 s (0.28 of them are left; level 0 0.56 s, but
- * 0.35), libdeflate 1.0 s (0.26), zlib 3.6 s (0.28).  The largest of the buffers is the fastest, by a fiftieth. */
+/* Level 1 asks for speed, and ISA-L is the fastest of the encoders.  Its largest buffer is the fastest,
+ * too. */
 static int encode_fast(struct bkt_span in, struct bkt_buf *out, struct bkt_err *err)
 {
     size_t         room   = in.n + 5 * (in.n / BLOCK_MIN + 1) + 64;

@@ -1,30 +1,23 @@
-/* Small reads bring their neighbourhood along: over a network a range of 64 KiB takes hardly longer than one of 4 bytes,
- * and who reads a point, a row or a tiny dataset tends to read the next one.
+/* Small reads also fetch their neighbourhood.  Over a network, a range of 64 KiB takes hardly longer than one
+ * of 4 bytes, and a program that reads a point, a row or a tiny dataset is likely to read the next one.
  *
- * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows when what
- * lies right before it is in the cache as the call begins, which is how reading in order looks; the cache itself is the memory of
- * the pattern.  10,000 datasets of 64 bytes read in order from one file of 6 MiB take 8 requests; 64 points far apart
- * take 64 of 64 KiB, 4 MiB in all.  In a directory it saves system calls: 20,000 boxes of 8 x 8 elements, box by box through
- * chunk after chunk, took 0.37 s of CPU without it and take 0.07. */
+ * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows
+ * if the bytes right before it are in the cache when the call begins, which is how reading in order looks.
+ * The cache itself is the memory of the pattern.  In a directory this saves system calls. */
 #include <string.h>
 
 #include "num.h"
 #include "task.h"
 
-/* Less brings hardly a neighbour along: 256 points, one in each chunk, take 0.51 MiB instead of 0.01 with 1 KiB, and as long. */
+/* Bytes: smaller blocks rarely contain a neighbour. */
 #define BLOCK_MIN (4u << 10)
-/* 64 MiB read in order, 64 KiB at a time, nothing else reading ahead, at 30 ms: 2.3 s and 71 requests with at most 1 MiB,
- * 1.4 s with 2, 0.9 s with 4, 0.7 s and 18 requests with 8 MiB; what is fetched in vain grows with it, to 8 MiB.  Nor more than a
- * sixteenth of the cache, 6 MiB by default, so that of 16 places that a program reads in turn each keeps what was fetched for it: 32
- * MiB take 0.36, 0.37, 0.40, 0.50, 1.4 s with a half, an 8th, 16th, 32nd, 128th of it; in chunks of 4 MiB, with a cache of 16 MiB, 0.94,
- * 1.0, 1.3, 2.2, 7.9 s (one run). */
+/* Bytes that a block grows to: longer blocks save requests in order, but fetch as much in vain at the end.
+ * At most a sixteenth of the cache, so that a program that reads 16 places in turn finds each of its blocks
+ * again. */
 #define GROW_MAX  (8u << 20)
-/* Of what is read ahead, which says itself how far: longer ranges don't grow.  Rows of 16 MiB, 1 MiB in each of 16 chunks, with 50 ms
- * of work take 0.98 s at 30 ms and 256 MiB are fetched; where they grow 1.19 s and 381 MiB, with 256 KiB and 1 MiB here the same as
- * with 64 (3 runs). */
+/* Bytes: read-ahead limits itself, so its ranges don't grow.  Growth would fetch many bytes in vain. */
 #define BLIND_MAX (64u << 10)
-/* Ranges of one call that get a full block each; more share as much.  64 points far apart take 0.52 MiB and 41 ms so, 4 MiB and
- * 46 ms with a full block each. */
+/* Ranges of one call that get a full block each.  If there are more, they share as many bytes. */
 #define N_FULL    8
 
 /* mem: stores have nothing that could be saved. */
@@ -32,8 +25,8 @@ static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) |
 
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges)
 {
-    /* of a cache that has no room for 16 blocks (1 MiB) one is gone before reading comes to its end.  Who reads just one thing in order
-     * could do with 8: 4 MiB by 16 KiB and a cache of 512 KiB take 2.0 s at 30 ms, and 7.9 s so (one run) */
+    /* a cache without room for 16 blocks would evict a block before the program has read it to its end.  A
+     * program that reads one thing in order could do with room for 8 blocks */
     uint64_t near = io->set->near;
     if (!n_ranges || !io->cache || !costs(st) || near > io->set->chunk_cache / 16)
         return 0;

@@ -34,7 +34,7 @@ static int make_slices(struct bkt_target *t, struct bkt_err *err)
 
 int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *err)
 {
-    /* Not all of their 4 KB: a box of 8 x 8 elements takes 1 us */
+    /* Only the members that need it: to clear all 4 KB would cost more than a small read. */
     t->rd     = rd;
     t->io     = rd->io;
     t->dst    = rd->dst;
@@ -147,13 +147,9 @@ int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const str
 
 /* ---- parts of chunk objects ---- */
 
-/* Ranges of one chunk.  Of 256 chunks of 1 MiB 2, 4 and 8 elements each take 0.14, 0.21 and 0.35 s at 30 ms by ranges, the chunks
- * whole 0.23, 0.18, 0.19 s; at 100 ms and 50 MB/s a request 4 and 8 elements 0.62 and 1.04 s, whole 0.55 s.  With 4 it is even in
- * time, and takes half the CPU and a third of the memory. */
+/* Ranges of one chunk.  If more are needed, the whole chunk is fetched in the same time. */
 #define SLICE_MAX  4
-/* More runs of one chunk are not even looked at: too many to come together in SLICE_MAX ranges, mostly.  65,536 of each of 16 chunks of 16
- * MiB, in 512 KiB, take 0.14 s at 30 ms so, 0.34 s with 4096; every second number of 64 MiB in chunks of 1 MiB, which don't come
- * together, 0.09 s with 256 and 4096, 0.11 s with 65,536 and more. */
+/* Runs of one chunk: more are not looked at, since they seldom come together in SLICE_MAX ranges. */
 #define SLICE_RUNS 65536
 
 static void own_free(struct bkt_chunk_file *f)

@@ -52,9 +52,8 @@ struct bkt_limits {
 /** Add what chunk k of the target needs from its place. */
 BKT_NODISCARD int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_loc *loc,
                                const struct bkt_limits *lim, struct bkt_err *err);
-/** A chunk object no larger than this is fetched whole: what else is in it is likely to be wanted, and costs less than the
- *  round trip.  64 GETs side by side of 4 KiB, 64, 128, 256 and 512 KiB take 50, 55, 63, 67 and 101 ms at 30 ms to the first byte,
- *  and 118, 123, 134, 147 and 166 ms at 100 ms and 50 MB/s a request. */
+/** Bytes: a chunk object no larger than this is fetched whole.  Its other elements are likely to be wanted,
+ *  and cost less than a round trip. */
 #define BKT_SLICE_MIN (128u << 10)
 /** The same for a chunk object that is the elements as they are, where that takes far less than all of it.
  *  *added: false: better fetch it whole. */

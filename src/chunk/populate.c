@@ -1,9 +1,10 @@
 /* Memory that a read is about to fill, made present while its first answers are on their way.
  *
- * Fresh memory of the caller's has no pages yet.  For 256 MiB the kernel takes 0.11 s to hand them out, one by one as they are
- * written, which is mostly on the I/O thread and so while others wait for it.  The calling thread has nothing to do at that
- * time, nor before the first byte comes.  None of this changes what is there; memory that has pages already is left alone.
- * In huge pages (setting huge_pages) it is 0.03 s, where they come quickly (base/huge.c). */
+ * Fresh memory of the caller has no pages yet.  The kernel hands them out one by one as they are written,
+ * mostly on the I/O thread and so while other transfers wait for it.  The calling thread is idle at that
+ * time, and before the first byte comes.  The content doesn't change; memory that has pages already is left
+ * alone.  Huge pages (setting huge_pages) are made present faster, where the system provides them quickly
+ * (base/huge.c). */
 #include <sys/mman.h>
 
 #include "huge.h"
@@ -14,8 +15,9 @@
 #define MADV_POPULATE_WRITE 23 /* as in base/huge.c */
 #endif
 #define PAGE     ((uintptr_t)4096)
-#define STEP     ((uintptr_t)1 << 20) /* 0.3 ms: as long as a finished chunk may wait for this thread; with 64 KiB or 8 MiB no faster */
-#define MIN_FILL (8U << 20)           /* less has its pages in 4 ms; reads of 4 and 16 MiB show no clear difference with 1 or 64 MiB here */
+#define STEP     ((uintptr_t)1 << 20) /* bytes: a finished chunk waits for this thread until a step has
+                                         ended */
+#define MIN_FILL (8U << 20)           /* bytes: smaller reads gain nothing */
 
 void bkt_populate_init(struct bkt_populate *p, const struct bkt_target *t)
 {

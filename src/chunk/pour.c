@@ -1,6 +1,6 @@
-/* A body that goes to the caller's memory as it arrives, a run of elements here and a run there: uncompressed bytes that
- * nobody wants to keep.  Without it a merged range would be received into memory of its own first; for 256 MiB in chunks
- * of 512 x 512 floats that cost 0.12 s of CPU, most of it for the kernel to hand out the pages. */
+/* A body that is written to the caller's memory as it arrives, run of elements by run of elements:
+ * uncompressed bytes that no cache keeps.  Otherwise a merged range would be received into memory of its own
+ * first, whose fresh pages cost CPU time. */
 #include <string.h>
 
 #include "num.h"

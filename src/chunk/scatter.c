@@ -27,8 +27,8 @@ void bkt_scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
         copy_run(t, &run, src + (size_t)run.off * t->io->elem_size, &hint);
 }
 
-/* From so many bytes on, what a read gives has left the cache before the program looks at it, and lines of it are better not
- * fetched before they are overwritten: 256 MiB take 11 ms instead of 30. */
+/* Bytes: the result of a larger read has left the processor's cache before the program looks at it.  So its
+ * cache lines needn't be fetched before they are overwritten. */
 #define PAST_CACHE (64u << 20)
 
 static void unshuffle(const unsigned char *in, size_t n, unsigned char *out, size_t count, size_t es, bool past)

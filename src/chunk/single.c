@@ -9,7 +9,7 @@
 #include "list.h"
 #include "num.h"
 
-/* Objects under way at once where they are asked for by themselves, 1.4 MB; as in schema/usage.c. */
+/* Objects: HEADs under way at once; bounds their memory, as in schema/usage.c. */
 #define MAX_HEADS 4096u
 
 static int usable(const struct bkt_dsetio *io, struct bkt_err *err)

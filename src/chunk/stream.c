@@ -1,19 +1,21 @@
-/* Filtered chunks that come in one range: each is received into memory of its own and decoded while the rest is on its way.
+/* Filtered chunks that come in one range: each is received into memory of its own and decoded while the rest
+ * is on its way.
  *
- * 256 MiB that are stored as 140, in 32 requests, had all of these 140 MiB in memory at once, and nothing was decoded before the
- * first 4.4 MiB were complete: 0.43 s of CPU and 375 MiB at most, with the output.  So it is 0.40 s and 292 MiB, since the memory of
- * one chunk, and its place in the processor's cache, serve for the next.
+ * So the compressed bytes of all requests are never in memory together, and decoding begins before a request
+ * is complete.  The memory of one chunk, and its place in the processor's cache, serve for the next chunk.
  *
- * A request that is sent again may bring a chunk's bytes a second time, of a newer version of the file perhaps: those wait until
- * the first have been decoded and the request is through, and replace what these gave.  In the same way what could not be decoded
- * is tried once more then, since only then it is certain that these bytes are the file's. */
+ * A request that is sent again may bring a chunk's bytes a second time, perhaps of a newer version of the
+ * file.  They wait until the first bytes have been decoded and the request has ended, and then replace the
+ * result of the first ones.  In the same way a chunk that could not be decoded is decoded once more at the
+ * end, since only then the bytes are certain to be the file's. */
 #include <string.h>
 
 #include "num.h"
 #include "scratch.h"
 #include "task.h"
 
-#define ROUND (UINT64_C(64) << 10) /* so that memory of one chunk does for the next, which is a bit longer; 4 KiB and 1 MiB do as well */
+#define ROUND (UINT64_C(64) << 10) /* bytes; rounded up, so that the memory of one chunk serves for the next,
+                                      slightly longer one */
 
 bool bkt_stream_fits(const struct bkt_seg *segs, size_t n)
 {

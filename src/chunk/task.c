@@ -7,9 +7,7 @@
 #include "dirty.h"
 #include "num.h"
 
-/* What a chunk of unknown length counts for.  3,000 of 17 KiB take 0.74, 0.74, 1.26, 4.03 s at 30 ms with 64 KiB, 256 KiB, 1 MiB, 4 MiB
- * (3 runs); 400 of 1 MiB 0.94, 0.95, 1.23 s at 100 ms and 50 MB/s a request with 64 KiB, 256 KiB and 1 MiB, and 870, 838, 826 MiB in
- * all. */
+/* Bytes that a chunk of unknown length counts for: with more, too few chunks are under way. */
 #define VAR_COST (256u << 10)
 
 /* ---- ends ---- */
@@ -53,8 +51,7 @@ static void end_locked(struct bkt_run_state *run)
 void bkt_run_end(struct bkt_run_state *run, uint64_t cost)
 {
     uint64_t left = atomic_fetch_sub(&run->in_flight, cost) - cost;
-    /* Some room at once, so that the caller isn't woken for every chunk, which costs little: 256 MiB in objects of 1 MiB with in_flight=32M
-     * take 0.26 to 0.28 s and 0.23 s of CPU at 30 ms with nothing, a 32nd, an eighth or half. */
+    /* The caller isn't woken for every chunk, only once an eighth of the limit is free. */
     if (atomic_load(&run->wants_room) && left <= run->limit - run->limit / 8) {
         (void)pthread_mutex_lock(&run->lock);
         (void)pthread_cond_signal(&run->wake);

@@ -12,27 +12,22 @@
 #include "task.h"
 #include "trace.h"
 
-/* Bytes that any task counts for: bounds their number.  10,000 chunks of 4 KiB take 1.34, 1.37, 1.36 s at 30 ms and 128, 108, 113 MiB
- * with 16, 64, 256 KiB. */
+/* Bytes that a task counts for at least: bounds the number of tasks. */
 #define MIN_COST (64u << 10)
-/* Long requests that fill any line side by side: 256 MiB are 32 of 8 MiB.  At 30 ms such a read takes 0.21 s with 32, 0.24 s with
- * 16 or 8 and 0.29 s with 64; at 100 ms and 50 MB/s a request 0.38, 0.40, 0.37 and 0.46 s. */
+/* Requests: so many long ones side by side fill any line. */
 #define SLOTS    32
-/* In flight for each thread, in a directory.  64 MiB of float32 as float64 took 0.048 s of CPU with all of it
- * in flight, native HDF5 0.018, and take 0.028 with 8 MiB, native HDF5 0.027. */
+/* Bytes in flight for each thread, for a store in a directory: more only take fresh memory. */
 #define LOCAL_EACH (4u << 20)
-/* As much of a directory's plain bytes is not copied to a cache: the system's page cache has it.  300 boxes of 4 MiB out of 64 MiB
- * take 0.36 s of CPU and 25 MiB so; kept (32 MiB here) 0.17 s and 93 MiB. */
+/* Bytes: a read of so many uncompressed bytes of a directory isn't copied to a cache, since the system's page
+ * cache has them. */
 #define COPY_MIN  (4u << 20)
-/* Of what is copied without a task: 20,000 boxes of 8 x 8, 14 KiB from end to end, take 40 ms of CPU with 0 or 4 KiB, 33 with 64 KiB or
- * 1 MiB. */
+/* Bytes that are copied without a task, from one end to the other. */
 #define TAKE_MAX  (64u << 10)
-/* Costs about nothing anywhere: an element of every 64 KiB of 256 MiB takes 0.60 s at 30 ms with 4 KiB, 0.30 s with 64, 0.27 s with
- * 256 KiB; at 100 ms and 50 MB/s a request 1.86, 0.59 and 0.59 s. */
+/* Bytes: a gap between ranges that costs less than another request on any line. */
 #define NEAR_GAP  (UINT64_C(64) << 10)
-#define USUAL_RATE 50e6 /* bytes per second of one connection, while nothing is known: S3's.  10e6 and 200e6 made no difference */
-/* Neighbours become requests of so many bytes however little is read.  4 MiB of chunks of 64 KiB from a server 100 ms away that moves
- * 50 MB/s a request take 0.111 s in 16 requests of 256 KiB, 0.120 s in 4 of 1 MiB, 0.140 s in 2; at 30 ms it makes no difference. */
+#define USUAL_RATE 50e6 /* bytes per second of one connection, S3's, while nothing is known */
+/* Bytes: neighbouring ranges are merged up to this length, however little is read.  On a line far away,
+ * longer requests would leave connections idle. */
 #define MERGE_MIN (1u << 20)
 
 /* The lock is held.  @return whether anything was done */
@@ -121,8 +116,7 @@ static struct bkt_centry *cached(const struct bkt_run_state *run, const struct b
     return e;
 }
 
-/* A part of a plain chunk object that the cache holds already: no task is needed.  Boxes of 8 x 8, one by one,
- * take 1.6 us of CPU each so, 2.0 otherwise. */
+/* A part of a plain chunk object that the cache holds already.  No task is needed, which saves CPU time. */
 static bool take_slice(struct bkt_target *t, uint64_t k)
 {
     struct bkt_grid_iter it;
@@ -217,8 +211,9 @@ static int want(struct bkt_run_state *run, struct bkt_target *t, struct wanted *
     return BKT_OK;
 }
 
-/* A gap between two ranges costs what its bytes take on one connection, another request its first byte: they are even at
- * first byte x throughput, 1.5 MB for S3's 30 ms and 50 MB/s.  Bounded by setting merge_gap and from below by NEAR_GAP. */
+/* A gap between two ranges costs the time that its bytes take on one connection; another request costs the
+ * time until its first byte.  Both are equal at first byte x throughput.  Bounded by setting merge_gap and
+ * from below by NEAR_GAP. */
 static void set_gaps(struct bkt_run_state *run)
 {
     const struct bkt_dsetio *io = run->t[0].io;
@@ -317,9 +312,9 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
 /* How many times as much the whole call takes that this is a piece of. */
 static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
 
-/* What the target would put into the cache; UINT64_MAX: no number has room for it.  Of chunk objects that are taken in slices only
- * those: rows of 16 MiB across 16 chunks of 16 MiB, with 50 ms of work on each, take 1.0 s at 30 ms, as the next ones can be read
- * ahead, and 1.6 s where all of the chunks count (2 runs); at 100 ms and 50 MB/s a request 1.4 and 3.1 s (one run). */
+/* Bytes that the target would put into the cache; UINT64_MAX: more than the type can count.  If chunk objects
+ * are taken in slices, only the slices count: if all of the chunks counted, the next steps could not be read
+ * ahead. */
 static uint64_t kept_bytes(const struct bkt_target *t, bool raw)
 {
     uint64_t wanted, whole;

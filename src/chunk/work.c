@@ -6,10 +6,9 @@
 #include "scratch.h"
 #include "task.h"
 
-/* Copying so little is cheaper than waking a worker, though not by much: 4,000 boxes of 64 x 64 elements from a directory take 0.32,
- * 0.32, 0.31 s of CPU with 1 KiB, 16 KiB, 1 MiB. */
+/* Bytes: to copy so few costs less than to wake a worker. */
 #define INLINE_MAX (16u << 10)
-/* By the calling thread, likewise: 60 boxes of 1 MiB of deflated chunks take 0.58 s of CPU with 4 KiB, 0.59 with 64 KiB and 8 MiB. */
+/* Bytes: the calling thread copies so few itself, for the same reason. */
 #define COPY_MIN   (64u << 10)
 
 /* ---- chunks decoded, and what becomes of them ---- */
@@ -253,7 +252,7 @@ static void copy_job(struct bkt_job *job)
     bkt_run_end(run, 0);
 }
 
-/* Large ones side by side: 64 MiB that were in the cache took 19 ms and take 9 on two processors. */
+/* Large entries are copied by several workers. */
 void bkt_work_copy(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e)
 {
     struct copy *c = t->dst && e->len > COPY_MIN ? malloc(sizeof *c) : NULL;

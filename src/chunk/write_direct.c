@@ -10,9 +10,8 @@
 #include "num.h"
 #include "trace.h"
 
-#define MIN_COST (64u << 10) /* bytes that any chunk counts for: bounds their number; 16 and 256 KiB make no difference to 3,000 of 4 KiB */
-/* Chunks that are ready to go, at most; a bound of their number.  256 MiB by one call at 30 ms took 0.28 s where none is, and 0.26
- * where all are (medians of 7 runs); with 1, 4, 16, 32, 64 and 256 they take 0.22 to 0.26 s, which is what runs differ by. */
+#define MIN_COST (64u << 10) /* bytes that a chunk counts for at least: bounds their number */
+/* Chunks that are made ready ahead of their turn; only bounds their number. */
 #define NEXT 32
 
 struct bkt_direct_task {

@@ -16,7 +16,7 @@
 #include "num.h"
 #include "write_plan.h"
 
-/* Requests under way at once, 1.4 MB of them.  2,000 chunks are deleted from a radosgw at 30 ms in 1.39 s, in 1.73 s with 256 (3 runs). */
+/* Requests under way at once; bounds their memory. */
 #define BATCH 4096
 
 struct resize {

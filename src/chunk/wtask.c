@@ -15,15 +15,13 @@
 #include "num.h"
 #include "trace.h"
 
-#define MIN_COST (64u << 10) /* bytes that any task counts for: bounds their number; 16 and 256 KiB make no difference to 3,000 of 4 KiB */
-/* Bytes to be stored, from which on whole chunks are stored before the cache fills.  256 MiB by 1 MiB at 30 ms a request take 0.33 s
- * with 1 MiB, 0.30 s with 4 MiB and 0.35 s with 16 MiB; deflated 0.56, 0.55 and 0.62 s. */
+#define MIN_COST (64u << 10) /* bytes that a task counts for at least: bounds their number */
+/* Bytes: if more wait to be stored, whole chunks are stored before the cache fills. */
 #define EARLY (4u << 20)
-#define TRIES 10000          /* lost races; each is another writer's success.  Where it never ends, that is a quarter of an hour at 30 ms */
-/* Losses before the next try waits a little, and how long at most, from the seventh on: short beside a round trip to a store far away, some
- * times as long as one to a directory.  16 writers of one chunk in a directory, 20 flushes each, take 0.4 s with 0 and 3, 0.6 s if none
- * ever waits; 8 and 24 of them on a radosgw at 30 ms 2.0 and 4.8 s with each (3 runs).  Whether PAUSE_MAX_US is 1, 2,500, 20,000 or
- * 160,000 can't be seen in the directory (3 runs). */
+#define TRIES 10000          /* lost races: each is another writer's success, so the limit only ends a race
+                                that never ends */
+/* Lost races before the next try waits, and the longest wait in microseconds (from the seventh loss on).  The
+ * wait is short beside a round trip to a store far away, and some times as long as one to a directory. */
 #define PAUSE_FROM 3
 #define PAUSE_MAX_US 20000u
 
@@ -424,10 +422,9 @@ static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
 
 static bool has_room(const struct bkt_dirty *d) { return d->in_flight < bkt_domain_settings(d->dom)->in_flight; }
 
-/* A chunk that was wholly written is likely to stay so: it goes at once, while the program makes the next ones; from a quarter of a
- * small cache on, that the rest has room for those: 64 MiB by 1 MiB at 30 ms take 2.0, 1.0, 0.75, 0.74, 0.74 s with 4 MiB and all of it, a
- * half, a 4th, an 8th, a 32nd here, with 8 MiB 0.56, 0.55, 0.39, 0.35, 0.35 s (one run).  @p parts: others, too, until half of the cache
- * is left. */
+/* A wholly written chunk is unlikely to change.  It is stored at once, while the program makes the next ones;
+ * with a small cache from a quarter of it on, so that the rest has room for the next ones.  @p parts: partly
+ * written chunks too, until half of the cache is free. */
 static void push(struct bkt_dirty *d, bool parts)
 {
     while (d->n_dirty > bkt_min_u64(d->limit / 4, EARLY) && has_room(d)) {
@@ -442,9 +439,8 @@ static void push(struct bkt_dirty *d, bool parts)
     }
 }
 
-/* What is written in parts is likely to be written on: it stays until the cache is nearly full.  Two bands of 56, 72, 88 chunks of 1 MiB
- * side by side, row by row, send 121, 166, 270 MiB and take 0.28, 0.30, 0.39 s at 30 ms; where parts go from half of the cache on
- * 146, 242, 339 MiB and 0.29, 0.34, 0.43 s.  1,000 pieces of 64 KiB at random of 256 MiB take 1.18 s, and 1.07 s so (3 runs). */
+/* A partly written chunk is likely to be written on.  It stays until the cache is nearly full: chunks that
+ * are stored earlier are often sent twice. */
 void bkt_dirty_push(struct bkt_dirty *d)
 {
     push(d, d->n_dirty > d->limit / 8 * 7);
