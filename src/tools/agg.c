@@ -11,12 +11,12 @@
 #include "store.h"
 #include "tree_impl.h"
 
-/* Datasets of no more than SMALL bytes in a file are copied: objects of that size instead of a range of each file.  200 files at 30 ms,
- * linked and copied, are read in 0.16 and 0.04 s where they have 16 KiB each, in 0.17 and 0.11 s with 64 KiB; to load them takes 0.95
- * s either way, nearly all of it to open one file after the other.  Objects of 1 MiB would be read in 0.05 s, but whoever appends a
- * step stores the last one anew. */
+/* SMALL: bytes; smaller datasets in a file are copied, so that readers fetch objects of that size instead of
+ * a range of each file.  Larger ones are linked: a program that appends a step would store the last object
+ * anew. */
 #define SMALL      ((uint64_t)64 << 10)
-#define MOST_STEPS 1024 /* of a coordinate, say: 8 KiB, which is what an append of one step stores */
+#define MOST_STEPS 1024 /* steps in a chunk, of a coordinate for instance: 8 KiB, which an append of one step
+                           stores */
 #define NAME_ROOM  64   /* bytes beyond the longest name that names in later runs may have: zeros, in a table that is compressed */
 
 void agg_fini(struct agg *a)

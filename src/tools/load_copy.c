@@ -8,9 +8,8 @@
 #include "num.h"
 #include "tree_impl.h"
 
-/* Chunks in memory at once, besides what the connector holds.  256 MiB from one place in a bucket to another, at 30 ms: 0.92 s and 221
- * MiB; with 8 MiB 1.63 s and 50, with 32 MiB 1.03 s and 129, with 256 MiB 0.88 s and 438.  8192 chunks of 4 KiB
- * from a bucket take 3.2 s, with 64 at once 5.5 s, with 1024 3.0 s; from a file of this machine 1.4 s with 64 to 4096. */
+/* Bytes of chunks in memory at once, besides those that the connector holds: fewer take longer, more take
+ * more memory. */
 #define BATCH_BYTES ((uint64_t)64 << 20)
 
 struct batch {

@@ -10,10 +10,9 @@
 #include "num.h"
 #include "token.h"
 
-/* A table of a million chunks that lie one behind the other: one element takes 6 GETs and 70 kB, to make it 0.14 s of CPU, with
- * chunks of 4096, 16,384 and 65,536 rows alike.  Offsets that don't compress make the difference: then the chunk that is read has
- * 400 kB, 8 ms at 50 MB/s.  Slabs of 2^14, 2^17 and 2^20 rows take the same time, and 62, 63 and 73 MiB. */
-#define SLAB_ROWS      ((uint64_t)1 << 17) /* written at once */
+/* Rows of a chunk of the table: more make the chunk that a reader needs longer if offsets don't compress. */
+#define SLAB_ROWS      ((uint64_t)1 << 17) /* rows that are written at once; more take more memory, and no
+                                              less time */
 #define CHUNK_BYTES    ((uint64_t)1 << 20) /* for rows with long names of files in them */
 #define ROWS_PER_CHUNK 16384u
 

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an object counts in `total`: 0.4 ms, as in cp of 10,101 objects at 30 ms, are that many bytes at 10 MB/s. */
+/* Bytes that an object counts for in `total`: about as many as are copied in the time that an object
+ * takes. */
 #define PROGRESS_OBJECT 4096
 
 struct progress {

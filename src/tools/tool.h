@@ -48,16 +48,13 @@ struct bkt_opt {
 
 /* ---- numbers that several verbs share ---- */
 
-/** Small objects that are read or stored at once, as many as setting connections is by default.  cp of 10,101 objects
- *  at 30 ms: 4.0 s, with 64 7.7 s, with 1024 3.8 s. */
+/** Small objects that are read or stored at once; as many as the default of setting connections. */
 #define BKT_TOOL_BATCH 256
-/** Bytes of values that are read at once to be stored elsewhere or compared, of each side.  At 30 ms: get of 128 MiB takes 0.40 s, with
- *  4 MiB 0.57, with 64 MiB 0.36; load of them 0.35, 0.31 and 0.47; load --extend 0.65 s and 293 MiB, with 4 MiB 0.69 and 281, with 64
- *  MiB 0.73 and 341; diff of 256 MiB with a file 1.6 s and 172 MiB, with 4 MiB the same and 1027 GETs for 259, with 64 MiB 2.0 and
- *  294; cp of a million references 1.0, with 1 MiB 1.2, with 64 MiB 1.0 (two runs of each, or three). */
+/** Bytes of values, of each side, that are read at once to be compared or stored elsewhere.  Less takes
+ *  longer and more requests, more takes more memory. */
 #define BKT_TOOL_BLOCK ((uint64_t)16 << 20)
-/** How often a change of a document is tried again that others changed meanwhile.  16 processes
- *  that touch one folder 20 times each, all at once, need 7 tries at most. */
+/** Tries of a change of a document that other writers change at the same time; more than many of them
+ *  need. */
 #define BKT_TOOL_TRIES 20
 /** Folders in each other that a verb goes down into: each takes some KiB of stack, and links in a directory can make a circle. */
 #define BKT_TOOL_FOLDERS 200

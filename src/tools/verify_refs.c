@@ -270,9 +270,8 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
 
 /* ---- chunks ---- */
 
-/* Chunks read at once, and no more than setting in_flight: as many as setting connections is by default.  256 of 1 MiB take 1.49, 0.86,
- * 0.74, 0.77, 0.74 s at 30 ms with 8, 32, 64, 128, 512 here; 2,048 of 64 KiB 8.6, 2.7, 1.6, 1.2, 0.91 s and 115, 119, 124, 133, 173 MiB
- * (one run). */
+/* Chunks read at once, within setting in_flight; as many as the default of setting connections.  More take
+ * more memory. */
 #define MOST 256
 
 struct deep {

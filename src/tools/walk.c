@@ -8,8 +8,8 @@
 #include "list.h"
 #include "map.h"
 
-/* Objects asked for at once, two times that.  ls -r of 10,101 objects takes 1.74, 1.51, 1.52, 1.49 s at 30 ms and 52, 51, 52, 54 MiB
- * with 128, 512, 1024, 2048; with 4096 it would be more than a prefetch takes (schema/objects.c), and the rest came one by one. */
+/* Objects requested at once, two batches at a time.  More than a prefetch takes (schema/objects.c) would be
+ * fetched one by one. */
 #define AHEAD 1024
 
 /* 1: new, 0: was there, negative: memory */
@@ -56,9 +56,8 @@ struct walk {
     struct bkt_map *warm; /* ids fetched ahead */
 };
 
-/* Level by level from @p start, until half of the cache is full: what is fetched ahead has to be there still when the walk comes
- * to it.  ls -r of 10,101 objects of 27 MiB with a cache of 16 MiB makes 10,152 GETs with half and with a quarter of it, 10,167 with
- * three quarters, 16,347 with nine tenths. */
+/* Fetches ahead level by level from @p start, until half of the cache is full: objects fetched ahead must
+ * still be in the cache when the walk comes to them. */
 static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids a = {0}, b = {0};
