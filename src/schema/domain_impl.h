@@ -16,7 +16,8 @@ struct bkt_edits;       /* edit.c */
 struct bkt_domain {
     struct bkt_domain *next; /* registry */
     unsigned           refs; /* under the registry's lock */
-    char              *id;   /* what the registry finds it by: name, and settings that matter */
+    /* key in the registry: name, and settings that matter */
+    char              *id;
     char              *name, *path;
     struct bkt_settings    set;
     struct bkt_store      *store;
@@ -30,7 +31,7 @@ struct bkt_domain {
     pthread_mutex_t lock; /* guards what follows */
     void           *attached;
     void (*detach)(void *what);
-    struct bkt_map *stores; /* that references name: URI -> struct bkt_store */
+    struct bkt_map *stores; /* named by references: URI -> struct bkt_store */
     struct bkt_map *versions; /* of files that references name (policy.c) -> struct bkt_version */
     struct bkt_map *usage;  /* dataset id -> struct bkt_usage */
 };
@@ -42,47 +43,48 @@ void bkt_record_add(struct bkt_record *r, const struct bkt_id *id, const char *e
 void bkt_record_free(struct bkt_record *r);
 /** domain.c: the parts of opening that making and deleting share. */
 int  bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err);
-/** Whether somebody has it open; what only a probe keeps open is let go. */
+/** Whether a program has it open; a domain that only a probe keeps open is closed. */
 bool bkt_registry_has(const char *id);
-/** A domain with nothing in it: settings copied, @p id taken.  bkt_domain_destroy(). */
+/** An empty domain: settings copied, @p id taken.  bkt_domain_destroy(). */
 BKT_NODISCARD int bkt_domain_blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err);
-/** Fill in what an open domain has beside store, path and doc. */
+/** Fill in all members of an open domain besides store, path and doc. */
 BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
-struct bkt_domain *bkt_domain_enter(struct bkt_domain *d); /* into the registry; what is there already instead */
+struct bkt_domain *bkt_domain_enter(struct bkt_domain *d); /* into the registry, unless it is there: then that one */
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
-/** Domains that aren't stored yet can't be seen outside the registry. */
+/** Count domains that aren't stored yet, which can be found in the registry only. */
 void bkt_registry_count_fresh(int by);
 
-/** Counter of hard links; counts what it is shown when the setting is "known". */
+/** Counter of hard links; with setting "known" it counts the objects that it is shown. */
 struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d);
 void                    bkt_links_count_free(struct bkt_links_count *c);
 void                    bkt_links_count_note(const struct bkt_object *o, void *count);
-/** A new domain: there is nothing but what is made from now on, so every count is known. */
+/** For a new domain: all objects are made from now on, so every count is known. */
 void bkt_links_count_begin(struct bkt_links_count *c);
-/** A new object: its count begins at 0, and is known from now on; with a group, its links count. */
+/** For a new object: its count begins at 0, and is known from now on.  A group's links are counted. */
 BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o);
-/** An object was made in this session, and its count is right; whether one was. */
+/** Note that an object was made here and its count is right; _is_own() returns whether it was. */
 BKT_NODISCARD int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id);
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
-/** A group's links have become others: somebody else changed it. */
+/** A group's links have been replaced, since another writer changed it. */
 BKT_NODISCARD int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was, const struct bkt_links *is);
-/** What is counted of a group's links is what its version @p etag has, with what was changed here since; "" or NULL: not known. */
+/** The counted links of a group are those of its version @p etag, with changes made here since.  "" or NULL:
+ *  the version is unknown. */
 void bkt_links_count_version(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
-/** A group has become version @p to.  If it was counted as version @p from it is counted as that one now; if it wasn't, there may be
- *  links of others between. */
+/** A group has become version @p to.  If it was counted as version @p from, it counts as version @p to now;
+ *  else links of other writers may have come between. */
 void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group, const char *from, const char *to);
-/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was, or all groups were once
- *  and not this one. */
+/** Whether a group that is stored as version @p etag may have links that aren't counted: another version was
+ *  counted, or all groups were counted once and this one wasn't. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
-/** The links to an object that are counted so far; nothing is read. */
+/** The links to an object that are counted so far, without a request. */
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);
 /** Groups that are counted. */
 size_t bkt_links_count_groups(struct bkt_links_count *c);
-/** Nothing is known any more. */
+/** Forget all counts. */
 void bkt_links_count_forget(struct bkt_links_count *c);
 /** Whether counts can be relied on without asking the store; false with link_count=known for old objects. */
 bool bkt_links_count_is_sure(struct bkt_domain *d, const struct bkt_id *id);

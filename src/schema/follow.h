@@ -1,8 +1,9 @@
-/* Members of groups that a traversal is about to come to.  Inside src/schema; objects.c guards it with its lock.
+/* Members of groups that a traversal is about to reach.  Inside src/schema; objects.c guards it with its
+ * lock.
  *
- * A traversal that asks for an object when it gets there waits a round trip per group.  While one is under way, the
- * members of each group are queued as soon as the group's JSON has come, and a bounded number of them is fetched ahead:
- * 10,101 objects in 101 groups arrive in 4 waves instead of 102. */
+ * A traversal that asks for an object when it gets there waits a round trip per group.  While a traversal is
+ * under way, the members of each group are queued as soon as the group's JSON has come, and a bounded number
+ * of them is fetched ahead. */
 #ifndef BKT_FOLLOW_H
 #define BKT_FOLLOW_H
 
@@ -16,20 +17,22 @@ struct bkt_follow_part { /* one group's members */
 };
 struct bkt_follow {
     struct bkt_follow_part *head, *tail;
-    struct bkt_map         *passed; /* those that the traversal has come to first: not asked for any more; NULL: none */
+    /* members that the traversal has reached first, and that aren't fetched any more; NULL: none */
+    struct bkt_map         *passed;
 };
 
-/** Ids of the hard links of a group, to be handed to bkt_follow_push(); NULL: none, or out of memory. */
+/** Ids of the hard links of a group, for bkt_follow_push(); NULL: none, or out of memory. */
 struct bkt_follow_part *bkt_follow_members(const struct bkt_object *o);
 /** The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
  *  that its members are on their way meanwhile.  Finds every "id": "<id>" but the group's own. */
 struct bkt_follow_part *bkt_follow_scan(const void *json, size_t n, const struct bkt_id *own);
-/** Add one to a part that grows; *p NULL at first, *cap its room.  False: out of memory. */
+/** Add an id to a part that grows; *p is NULL at first, *cap its room.  False: out of memory. */
 bool bkt_follow_add(struct bkt_follow_part **p, size_t *cap, const struct bkt_id *id);
 void                    bkt_follow_push(struct bkt_follow *f, struct bkt_follow_part *p); /* takes it over; NULL is fine */
 bool                    bkt_follow_next(struct bkt_follow *f, struct bkt_id *id);
-/** The traversal has come to this one while members are queued: where it is faster than what is fetched ahead of it, that would stay
- *  behind for good, and bring what isn't wanted any more.  False: no memory for it, so it may be fetched in vain. */
+/** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
+ *  it, the queue would lag behind for good and fetch objects that aren't wanted any more.  False: no memory
+ *  for it, so the object may be fetched in vain. */
 bool                    bkt_follow_pass(struct bkt_follow *f, const struct bkt_id *id);
 void                    bkt_follow_clear(struct bkt_follow *f);
 

@@ -1,13 +1,13 @@
 /* The data model in plain C: what the schema's JSON objects say, without JSON and without HDF5.
  *
- * A parsed object is shared (see domain.h for ownership) and changed through edit.h only; everything hanging off it belongs
- * to it.  Multi-dimensional things are slowest dimension first, as in HDF5.
+ * A parsed object is shared (see domain.h for ownership) and changed through edit.h only.  Everything that it
+ * points to belongs to it.  Dimensions are in HDF5's order, slowest first.
  *
- * Stored form: a value is bytes as HSDS serialises them: elements in C order, each packed in the
- * declared byte order; where the type has a variable-length part, that part is `count i32le` = number of BYTES,
- * then the bytes.  Attribute values, fill values and variable-length chunks all come in this one form;
- * for types without variable parts it is simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no
- * bytes; HSDS knows count 0 for it, so that is what is stored, with a mark beside (value_null.c). */
+ * Stored form: a value is bytes as HSDS serialises them: elements in C order, each packed in the declared
+ * byte order.  A part of variable length is `count i32le` = number of BYTES, then the bytes.  Attribute
+ * values, fill values and variable-length chunks all have this form; for types without variable parts it is
+ * simply the packed array.  In memory a string that is NULL has count BKT_VAR_NULL and no bytes.  HSDS knows
+ * count 0 for it, so count 0 is stored, with a mark beside (value_null.c). */
 #ifndef BKT_MODEL_H
 #define BKT_MODEL_H
 
@@ -72,10 +72,12 @@ struct bkt_type {
     struct bkt_enum_member *members;  /* ENUM, in stored order */
     size_t              n_members;
     char               *tag;          /* OPAQUE; may be "" */
-    struct bkt_buf      encoded;      /* H5Tencode bytes of the exact HDF5 type, where the schema's keys say less than it (padded
-                                         compound, bitfield, …): the class and all else describe the stored bytes; else empty */
-    char               *bad;          /* why HDF5 can't have this type (what is encoded is malformed, or says other
-                                         things than the rest); else NULL */
+    /* H5Tencode bytes of the exact HDF5 type, if the schema's keys say less than it (padded compound,
+     * bitfield, …).  The class and all other members describe the stored bytes then.  Else empty */
+    struct bkt_buf      encoded;
+    /* why HDF5 can't have this type (the encoding is malformed, or disagrees with the other members); else
+     * NULL */
+    char               *bad;
     struct bkt_id       committed;    /* the committed type it is; "" when transient */
 };
 
@@ -89,23 +91,23 @@ struct bkt_space {
 };
 
 /* ---- attributes and links ---- */
-/* The first three members of both are alike. */
+/* The first three members of struct bkt_attr and struct bkt_link are alike. */
 struct bkt_attr {
     char            *name;
     double           created;
-    uint32_t         seq;       /* number in the order of creation: grows with it, with gaps where some were removed */
-    bool             name_utf8; /* what the name was said to be; where nothing is said, whether it is more than ASCII */
+    uint32_t         seq;       /* number in the order of creation: increases, with gaps where some were removed */
+    bool             name_utf8; /* declared character set; if none is declared, whether it is more than ASCII */
     struct bkt_type *type;
     struct bkt_space space;
     bool             has_value; /* false: null space, JSON null, or absent: reads as zeros/empty */
     bool             unwritten; /* made here, and never written */
-    char            *bad;       /* why the stored value can't be read, for the error of whoever reads it; else NULL */
+    char            *bad;       /* why the stored value can't be read, for the error of a read; else NULL */
     struct bkt_buf   value;     /* stored form */
 };
 enum bkt_link_class {
     BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL,
     BKT_L_USER, /* user-defined, kept for HDF5's sake (an extra key of ours) */
-    BKT_L_OTHER /* something else: can be listed, not followed */
+    BKT_L_OTHER /* another class: can be listed, not followed */
 };
 struct bkt_link {
     char               *name;
@@ -119,16 +121,16 @@ struct bkt_link {
     int                 ud_type; /* USER: HDF5's number of the class */
     struct bkt_buf      ud;      /* USER: its data */
 };
-/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the JSON).
- *  n is always right and _find() always works; v and order only after bkt_attrs_settle() or bkt_links_settle() when the
- *  object may have been changed (edit.h): whoever goes through them calls that first. */
+/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the
+ *  JSON).  n and _find() are always right.  If the object may have been changed (edit.h), call
+ *  bkt_attrs_settle() or bkt_links_settle() before using v and order. */
 struct bkt_named_edit; /* named.c */
 struct bkt_attrs {
     struct bkt_attr       *v;
     size_t                 n;
     uint32_t              *order;
     struct bkt_named_edit *edit; /* NULL: never changed */
-    uint32_t               next; /* seq of the next that is made */
+    uint32_t               next; /* seq of the next one */
 };
 struct bkt_links {
     struct bkt_link       *v;
@@ -142,52 +144,57 @@ struct bkt_links {
 enum bkt_kind { BKT_GROUP, BKT_DATASET, BKT_DATATYPE };
 
 struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of its spellings */
-    int       id;        /* HDF5 filter id; -1 when neither id, class nor name is known */
+    int       id;        /* HDF5 filter id; -1 if neither id, class nor name is known */
     char      name[48];  /* as the schema has it */
-    char      h5name[256]; /* as HDF5 has it in a file, where that is known and another one; a longer one is cut */
+    /* its name in HDF5's files, if that is known and differs; a longer name is cut */
+    char      h5name[256];
     bool      has_level;
     unsigned  level;
     unsigned *cd;        /* "parameters", or our own exact cd values */
     size_t    n_cd;
     bool      optional;
-    bool      aside;     /* HSDS doesn't see it: a shuffle without a compressor, which it would undo and never do */
-    int64_t   flags;     /* HDF5's flag word (0: mandatory, 1: optional); -1 not given */
+    bool      aside;     /* hidden from HSDS: a shuffle without a compressor, which HSDS would undo but never do */
+    int64_t   flags;     /* HDF5's flag word (0: mandatory, 1: optional); -1 if not given */
     /* szip and scaleoffset, as the REST VOL writes them; -1 when absent */
     int64_t   bits_per_pixel, coding, pixels_per_block, pixels_per_scanline, scale_type, scale_offset;
 };
 enum bkt_layout_class {
     BKT_D_COMPACT, BKT_D_CONTIGUOUS, BKT_D_CHUNKED, BKT_D_CONTIGUOUS_REF, BKT_D_CHUNKED_REF, BKT_D_CHUNKED_REF_INDIRECT, BKT_D_NONE,
-    BKT_D_VIRTUAL /* as user_cls only, cls is NONE; the mappings are in the object's `cpl` */
+    BKT_D_VIRTUAL /* only as user_cls, with cls NONE; the mappings are in the object's `cpl` */
 };
-struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: where the chunk lies in the file; size 0: unallocated */
+struct bkt_chunk_ref { /* H5D_CHUNKED_REF "chunks" entry: place of the chunk in the file; size 0: unallocated */
     uint64_t offset, size;
     uint32_t mask; /* HDF5's filter mask: bit i set, filter i was left out */
 };
-/** A piece of a file: what references count in when their bytes are spread over several (keys of ours). */
+/** A piece of a file.  Offsets of references count in such pieces if their bytes are spread over several
+ *  (keys of ours). */
 struct bkt_segment {
     char    *file_uri; /* NULL: zeros, nothing is stored */
     char    *etag;     /* of the file when it was linked; NULL unknown */
     uint64_t offset, size;
 };
 struct bkt_layout {
-    enum bkt_layout_class cls;                   /* how the data are really stored: CHUNKED or a *_REF; NONE: null space */
+    enum bkt_layout_class cls;                   /* how the data are stored: CHUNKED or a *_REF; NONE: null space */
     unsigned              rank;                  /* of dims: the space's rank, 1 for scalar */
     uint64_t              dims[BKT_MAX_RANK];    /* chunk shape to address storage with, never 0 (hyper_dims where given;
                                                     the whole extent for CONTIGUOUS_REF) */
     uint32_t              partition_count;       /* < 2: none */
-    bool                  hdf5_chunks;           /* CHUNKED: chunk objects hold what HDF5's own filters made (chunk_encoding
-                                                    "hdf5", a key of ours), not HSDS's reading of the filters */
-    bool                  external;              /* CHUNKED: there are no chunk objects, the data lie in the raw files that the
-                                                    creation list names (h5external, a key of ours) */
+    /* CHUNKED: chunk objects hold the output of HDF5's own filters (chunk_encoding "hdf5", a key of ours),
+     * not that of HSDS's reading of the filters */
+    bool                  hdf5_chunks;
+    /* CHUNKED: no chunk objects exist, the data are in the raw files that the creation list names
+     * (h5external, a key of ours) */
+    bool                  external;
     bool                  may_change;            /* segments: their files may be written while they are read; not stored */
-    enum bkt_layout_class user_cls;              /* what H5Pget_layout should say */
+    enum bkt_layout_class user_cls;              /* for H5Pget_layout */
     unsigned              user_rank;
     unsigned              chunk_opts;            /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */
-    uint64_t              user_dims[BKT_MAX_RANK]; /* what H5Pget_chunk should say, when user_cls is CHUNKED (or REF) */
+    uint64_t              user_dims[BKT_MAX_RANK]; /* for H5Pget_chunk, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
-    char                 *file_etag;             /* file_uri's when it was linked, a key of ours; NULL unknown */
-    struct bkt_segment   *segments;              /* *_REF whose bytes are spread over files: offsets count in these, joined in
-                                                    order, and there is no file_uri; keys of ours */
+    char                 *file_etag;             /* file_uri's when it was linked, a key of ours; NULL: unknown */
+    /* *_REF whose bytes are spread over files: offsets count in these, joined in order, and file_uri is NULL;
+     * keys of ours */
+    struct bkt_segment   *segments;
     size_t                n_segments;
     uint64_t              offset, size;          /* CONTIGUOUS_REF */
     struct bkt_chunk_ref *chunks;                /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
@@ -199,20 +206,24 @@ enum bkt_initializer { BKT_INIT_NONE, BKT_INIT_ARANGE, BKT_INIT_CHUNKLOCATOR, BK
 struct bkt_dset {
     struct bkt_type        *type;
     struct bkt_space        space;
-    uint64_t               *trim;    /* what a shrink may have left: stored chunks within this extent (rank entries), outside the
-                                        dataset's own, hold old values; NULL: nothing is left */
-    bool                    written; /* something was, though a shrink may have taken all of it (bkt_edit_written()) */
+    /* after a shrink: stored chunks within this extent (rank entries), outside the dataset's own, may hold
+     * old values; NULL: none do */
+    uint64_t               *trim;
+    /* something was written, even if a shrink may have taken all of it (bkt_edit_written()) */
+    bool                    written;
     struct bkt_layout       layout;
     struct bkt_filter_desc *filters; /* in list order */
     size_t                  n_filters;
     bool                    has_fill;
     struct bkt_buf          fill;    /* stored form of one element, when has_fill */
-    bool                    null_fill; /* !has_fill: strings that were never written are NULL, as in HDF5's files; HSDS's are "" */
+    /* !has_fill: strings that were never written are NULL, as in HDF5's files; in HSDS's they are "" */
+    bool                    null_fill;
     enum bkt_initializer    init;
     double                  arange_start, arange_step;
     char                   *init_text; /* for messages: the initializer as stored; NULL */
-    char                   *bad;       /* why the data can't be read (a reference to another type, a fill value that is
-                                          none), for the error of whoever reads them; else NULL */
+    /* why the data can't be read (a reference to another type, an invalid fill value), for the error of a
+     * read; else NULL */
+    char                   *bad;
     /* creation properties; -1 when not given */
     int                     fill_time;  /* 0 ALLOC 1 NEVER 2 IFSET (H5D_fill_time_t) */
     int                     alloc_time; /* 0 DEFAULT 1 EARLY 2 LATE 3 INCR (H5D_alloc_time_t) */
@@ -225,19 +236,23 @@ struct bkt_object {
     struct bkt_id    id, root;
     double           created, modified;
     struct bkt_attrs attrs;
-    int              track_order;        /* bit 0 tracked, bit 1 indexed: links (groups); CreateOrder, or what the creation list says */
+    /* bit 0 tracked, bit 1 indexed: links (groups); from CreateOrder, or from the creation list */
+    int              track_order;
     int              attr_track_order;   /* the same for attributes */
     int              attr_max_compact, attr_min_dense; /* -1 not given */
     int              track_times;        /* 0, 1, -1 not given */
-    struct bkt_buf   cpl;                /* H5Pencode2 bytes of the creation list where the REST VOL (or we) stored them; else empty */
+    /* H5Pencode2 bytes of the creation list, if the REST VOL (or this library) stored them; else empty */
+    struct bkt_buf   cpl;
     char            *comment;            /* H5Oset_comment; NULL */
     uint32_t         extra_refs;         /* H5Oincr_refcount: counted as links */
-    int64_t          uses;               /* DATATYPE: datasets and attributes of it, which HDF5 counts as links too; -1: not known
-                                            (made by HSDS) */
+    /* DATATYPE: datasets and attributes of the type, which HDF5 counts as links too; -1: unknown (made by
+     * HSDS) */
+    int64_t          uses;
     size_t           json_bytes;         /* size of the stored object */
-    char            *etag;               /* of the version that was read or written last; NULL: not stored yet, or not known */
-    struct bkt_buf   stored;             /* its JSON, where it is kept for the next change; else empty */
-    bool             contended;          /* others changed it while we did */
+    /* of the version that was read or written last; NULL: not stored yet, or unknown */
+    char            *etag;
+    struct bkt_buf   stored;             /* its JSON, if that is kept for the next change; else empty */
+    bool             contended;          /* other writers changed it at the same time */
     union {
         struct bkt_group group;
         struct bkt_dset  dset;
@@ -259,19 +274,20 @@ struct bkt_acl_entry {
  *  file and one of them waits for one answer less.  Each named member costs a request that may turn out to be
  *  in vain. */
 #define BKT_FIRST_MAX 4
-/** What a domain says of its snapshot (snapshot.h). */
-#define BKT_CUTS_MAX 64 /* one for 900 keys: lists of 58,000, and 4 KB in .domain.json; more are read from the snapshot itself */
+/** A domain's hint about its snapshot (snapshot.h). */
+/* one for 900 keys: lists of 58,000 keys, and 4 KB in .domain.json; more are read from the snapshot itself */
+#define BKT_CUTS_MAX 64
 struct bkt_snapshot_hint {
-    uint64_t objects, keys; /* when it was made; 0: there is none */
+    uint64_t objects, keys; /* when it was made; 0: no snapshot */
     char   **cuts;          /* where lists of the domain's keys are cut in parts, ascending; may be none */
     size_t   n_cuts;
 };
-/** What a domain says of its user block (userblock.h). */
+/** A domain's entry about its user block (userblock.h). */
 struct bkt_userblock {
-    uint64_t       size;  /* 0: there is none; else 512, 1024, 2048, ... */
-    struct bkt_buf bytes; /* the first of them, zeros follow; empty where they are apart */
+    uint64_t       size;  /* 0: no user block; else 512, 1024, 2048, ... */
+    struct bkt_buf bytes; /* the first of its bytes, zeros follow; empty if they are apart */
     bool           apart; /* the bytes are an object of their own */
-    bool           bad;   /* what is said of it makes no sense: all else is empty */
+    bool           bad;   /* the entry makes no sense: all else is empty */
 };
 struct bkt_domain_doc {
     struct bkt_id         root;  /* "" for a folder */
@@ -279,36 +295,37 @@ struct bkt_domain_doc {
     double                created, modified;
     struct bkt_acl_entry *acls;
     size_t                n_acls;
-    struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; they may be out of date */
+    struct bkt_id         first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; may be out of date */
     size_t                n_first;
     struct bkt_snapshot_hint snapshot;
     struct bkt_userblock     user;
 };
 
 /* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
-/** @param expect  the id that it must have
+/** @param expect  the id that the object must have
  *  @param out     the caller's, for bkt_object_free() */
 BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                                    struct bkt_err *err);
-/** An empty object of that kind for bkt_edit_add(), everything "not given"; NULL when memory is short. */
+/** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 void              bkt_object_free(struct bkt_object *o);
-/** Bytes of memory that it takes, as the allocator rounds them (size.c): what it counts in the cache. */
+/** Bytes of memory that the object takes, as the allocator rounds them (size.c): its cost in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
-/** The committed types that a dataset and the attributes of an object are of, one after the other, one as often as it is used; borrowed.
- *  NULL: that was the last.
- * @param pos  0 at the beginning */
+/** The committed types of a dataset and of the attributes of an object, one after the other, each as often as
+ *  it is used; borrowed.  NULL: no more.
+ *  @param pos  0 at the beginning */
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out, struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
-/* ---- pure emitting: model -> bytes, in the form that HSDS 0.9 reads; parsing them gives the same model ---- */
+/* ---- pure emitting: model -> bytes, in the form that HSDS 0.9 reads; parsing them gives the same model
+ * ---- */
 /** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err);
 
-/** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT when the product does not fit. */
+/** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT if the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);
 /** Whether an extent can be stored and read again; BKT_EUNSUP: a dimension of 2^63 or more, or more than 2^64 elements. */
 BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err);
@@ -316,57 +333,59 @@ BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
-/** Bring v and order up to date; back comes the same pointer, for use in place. */
+/** Bring v and order up to date.  Returns the same pointer, for use in place. */
 const struct bkt_links *bkt_links_settle(const struct bkt_links *l);
 const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
-/** Where one of a settled list stands in the order of creation. */
+/** The place of one entry of a settled list in the order of creation. */
 size_t                  bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one);
 void                    bkt_attr_fini(struct bkt_attr *a);
 void                    bkt_link_fini(struct bkt_link *l);
-/** The path of a group's member, appended. @p group: the group's own, "/" for the root. */
+/** Append the path of a group's member.  @p group: the group's own path, "/" for the root. */
 BKT_NODISCARD int bkt_link_path(const char *group, const char *name, struct bkt_buf *out);
 
-/** Length in bytes of one element in stored form at @p r, consumed; for walking variable-length buffers.
- *  BKT_EFORMAT when it would pass the end. */
+/** Consume one element in stored form at @p r, and return its length in bytes; for walking variable-length
+ *  buffers.  BKT_EFORMAT if it would pass the end. */
 BKT_NODISCARD int bkt_value_skip(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
-/** The same as it comes from a store: there are no NULLs yet. */
+/** The same for an element as it is in the store, without NULLs. */
 BKT_NODISCARD int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt_err *err);
 
 /* ---- ids and keys (id.c) ---- */
 bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema version; kind may be NULL */
-/** Which version of the schema made it. */
+/** Whether version 2 of the schema made a valid id. */
 bool bkt_id_is_v2(const struct bkt_id *id);
 bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", when not valid */
 /** Of a valid one. */
 enum bkt_kind bkt_id_kind(const struct bkt_id *id);
 /** v2: the domain's root group that an object belongs to; false for v1. */
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);
-/** Ids, each as often as it is added.  A zeroed one is empty. */
+/** Ids, each as often as it is added.  A zeroed list is empty. */
 struct bkt_ids {
     struct bkt_id *v;
     size_t         n, cap;
 };
 struct bkt_map;
 BKT_NODISCARD int bkt_ids_add(struct bkt_ids *l, const struct bkt_id *id); /* v may move */
-/** The keys of a map of ids.  BKT_ENOMEM: perhaps not all of them. */
+/** Add the keys of a map of ids.  After BKT_ENOMEM some may be missing. */
 BKT_NODISCARD int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m);
 void              bkt_ids_fini(struct bkt_ids *l); /* empty afterwards */
-/** The storage key of the document of a domain or folder, appended. @p path: in the store, "" for the bucket's own. */
+/** Append the storage key of the document of a domain or folder.  @p path: in the store, "" for the bucket's
+ *  own. */
 BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
-/** The storage key of an object, appended to @p out. */
+/** Append the storage key of an object to @p out. */
 BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);
-/** v2: whose key it is, of the objects of the domain with this root, and what follows the object's folder in it, borrowed from
- *  @p key: the name of its document, or a chunk's.  False: of none. */
+/** v2: the object of the domain with this root that a key belongs to.  Also gives the rest of the key behind
+ *  the object's folder, borrowed from @p key: the name of its document, or a chunk's.  False: not a key of
+ *  the domain's. */
 bool bkt_id_split_key(const struct bkt_id *root, const char *key, struct bkt_id *id, const char **rest);
-/** v2: whose document lies at this key, of the objects of the domain with this root.  False: none. */
+/** v2: the object of the domain with this root whose document has this key.  False: none. */
 bool bkt_id_of_key(const struct bkt_id *root, const char *key, struct bkt_id *id);
-/** The storage key of a native chunk, appended. @p coord has rank entries. */
+/** Append the storage key of a native chunk.  @p coord has rank entries. */
 BKT_NODISCARD int bkt_chunk_key(const struct bkt_id *dset, const struct bkt_layout *l, const uint64_t *coord,
                                 struct bkt_buf *out);
 /** The 48-byte stored reference ("datasets/d-…", or bare id) -> id; "" for null.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *err);
 
-/* ---- a local file's stamp: stands for an ETag in what refers to it, since copies of a folder keep it ---- */
+/* ---- a local file's stamp: stands for an ETag in references to it, since copies of a folder keep it ---- */
 /** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
 void bkt_stamp(uint64_t size, double mtime, char *out);
 bool bkt_is_stamp(const char *etag);

@@ -20,7 +20,7 @@ struct entry {
     enum state               state;
     unsigned                 waiters;
     bool                     unused; /* fetched ahead of a traversal, not asked for yet */
-    unsigned                 pins;   /* more than 0: neither in the ring nor in used */
+    unsigned                 pins;   /* more than 0: neither in the ring nor in `used` */
     const struct bkt_object *object; /* READY; the cache's reference */
     int                      rc;     /* FAILED */
     struct bkt_err          *err;
@@ -29,8 +29,8 @@ struct entry {
 };
 
 enum snapshot_state {
-    SNAP_NONE,   /* it isn't known to be worth while; without objects in the hint there is none */
-    SNAP_COMING, /* what is to be loaded is held until it is there */
+    SNAP_NONE,   /* not known to pay, as always without objects in the hint */
+    SNAP_COMING, /* loads are held until the snapshot is there */
     SNAP_READY,
     SNAP_OVER
 };
@@ -48,7 +48,7 @@ struct bkt_objects {
     uint64_t        used;
     size_t          in_flight;
     size_t          n_unused;
-    uint64_t        unused; /* what of `used` is theirs */
+    uint64_t        unused; /* the part of `used` that is unused */
     struct bkt_follow follow;
     bool            follow_busy, follow_again;
     atomic_uint     tours; /* traversals under way */
@@ -57,7 +57,7 @@ struct bkt_objects {
     /* objects_snapshot.c */
     enum snapshot_state  snap_state;
     struct bkt_snapshot *snap;    /* READY */
-    struct load         *held;    /* wait for it, by next; the last one first */
+    struct load         *held;    /* loads that wait for the snapshot, by next; the last one first */
     uint64_t             expected;
     struct bkt_snapshot_hint snap_hint; /* the document's */
     double               snap_until;
@@ -67,7 +67,7 @@ struct bkt_objects {
     struct bkt_id        root;
 };
 
-/* One request and its parsing; owned by whoever works on it, freed by finish(). */
+/* One request and its parsing; owned by the function that works on it, freed by finish(). */
 struct load {
     struct bkt_req      req;
     struct bkt_job      job;
@@ -77,7 +77,7 @@ struct load {
     struct bkt_buf      key;     /* made when it is needed */
     unsigned            tries;
     bool                scanned; /* its members are queued already */
-    const void         *json;    /* in the snapshot, with its ETag; NULL: it is requested */
+    const void         *json;    /* in the snapshot, with its ETag; NULL: from the store */
     size_t              n_json;
     const char         *etag;
     struct load        *next;    /* held, or in the same job */
@@ -86,30 +86,30 @@ struct load {
 /* ---- objects.c; the lock is held ---- */
 
 struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id); /* LOADING; NULL: out of memory */
-void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* it has come to an end of loading: it may be evicted */
-/** Let go of what was used longest ago until the limit is kept, or all that is left is held by somebody. */
+void          bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
+/** Evict the least recently used objects until the limit is kept, or all that are left are held. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
 /* ---- objects_load.c; not under the lock ---- */
 
-/** Begin to load new entries: they may end before this returns.
- *  @p wanted: somebody waits for them now, so they don't wait for the snapshot. */
+/** Begin to load new entries, which may end before this returns.
+ *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
 void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
-void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with those that were held */
+void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
 void bkt_follow_more(struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
 
 /* ---- objects_snapshot.c ---- */
 
-/** Before loads are sent: take out of the list those that wait for the snapshot, and give those that are in it.  Not under
- *  the lock. */
+/** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
+ *  which are parsed.  Not under the lock. */
 struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted);
-/** An object that isn't to be taken from the snapshot any more.  The lock is held. */
+/** Don't take this object from the snapshot any more.  The lock is held. */
 void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
-/** Let go of it when it is too old.  The lock is held. */
+/** Drop the snapshot when it is too old.  The lock is held. */
 void bkt_snap_age(struct bkt_objects *c);
 /** In a forked child.  The lock is held. */
 void bkt_snap_after_fork(struct bkt_objects *c);
-/** Nothing is in flight any more. */
+/** Call when nothing is in flight any more. */
 void bkt_snap_fini(struct bkt_objects *c);
 
 #endif

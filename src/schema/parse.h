@@ -1,32 +1,34 @@
-/* The parsers and emitters of the schema's JSON objects, below model.h's bkt_object_parse() and the like.
- * A parser fills in a zeroed output; what it made is the caller's to free also after a failure.
- * An emitter gives a new reference, in the form that HSDS 0.9 reads; what that can't say stands in keys of ours, which
- * HSDS ignores and keeps:
+/* The parsers and emitters of the schema's JSON objects, below model.h's bkt_object_parse() and the like.  A
+ * parser fills in a zeroed output; the caller frees the output, also after a failure.  An emitter gives a new
+ * reference, in the form that HSDS 0.9 reads.  Keys of ours hold what that form can't express; HSDS ignores
+ * and keeps them:
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
- *   h5first, h5snapshot   .domain.json: members of a small root (hints), and that there is a snapshot (snapshot.h)
+ *   h5first, h5snapshot   .domain.json: members of a small root (hints); the domain's snapshot (snapshot.h)
  *   h5userblock    .domain.json: {"size", "bytes": base64 or "apart": true}, the user block (userblock.h)
- *   h5comment, h5refcount   an object's comment, and links that are none (H5Oincr_refcount)
- *   h5uses         a committed type: how many datasets and attributes are of it
+ *   h5comment, h5refcount   an object's comment, and its references besides links (H5Oincr_refcount)
+ *   h5uses         a committed type: the number of datasets and attributes of it
  *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made twice
  *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see order_json.c
  *   h5nextlink, h5nextattr        the number of the next one
- *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see value_null.c. Without
- *                  fillValue: strings that were never written are
- *   h5fill         creationProperties: base64 of the fill value's bytes, where fillValue is only the nearest that JSON can say
- *   h5trim         a dataset: the extent that it had before a shrink whose clearing up isn't known to have ended; chunks within
- *                  that, outside the extent, are to be deleted or overwritten before the dataset grows again
- *   h5written      a dataset without a fill value: true, where something was written before a shrink
- *   chunk_encoding a top-level layout: "hdf5" when chunk objects hold what HDF5's own filters made
+ *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see
+ *                  value_null.c.  Without fillValue: strings that were never written are NULL
+ *   h5fill         creationProperties: base64 of the fill value's bytes, if JSON can't express them and
+ *                  fillValue is only the nearest value
+ *   h5trim         a dataset: its extent before a shrink whose clearing up may not have ended; chunks within
+ *                  that extent, outside the present one, must be deleted or overwritten before the dataset
+ *                  grows again
+ *   h5written      a dataset without a fill value: true, if something was written before a shrink
+ *   chunk_encoding a top-level layout: "hdf5" if chunk objects hold the output of HDF5's own filters
  *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
- *   h5external     creationProperties.layout: the data lie in the raw files that the creation list names (h5plist)
- *   file_etag      a reference layout: what the file's ETag was (layout_files.c), a local file's size and time of change
- *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the pieces of files
- *                  whose bytes, one after the other, are what offsets count in
+ *   h5external     creationProperties.layout: the data are in raw files that the creation list names (h5plist)
+ *   file_etag      a reference layout: the file's ETag (layout_files.c), or a local file's size and change time
+ *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the
+ *                  pieces of files in whose joined bytes offsets count
  *   chunks         of a reference layout: a third number is the chunk's filter mask
- *   charSet        an attribute or a link: the character set that its name was said to be, where its bytes tell another
- *   h5name         a filter's name in HDF5's files, where `name` is HSDS's or isn't there
+ *   charSet        an attribute or a link: declared character set of its name, if the bytes suggest another one
+ *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
  *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */
 #ifndef BKT_PARSE_H
@@ -50,22 +52,23 @@ BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_
 
 /** The attributes of an object, each with its value.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
-/* Lists: out->next is what is said to come next, 0 for nothing. */
+/* Lists: out->next is the number declared as the next one, 0 if none is. */
 /** @param user  the list of user-defined links; may be NULL
- *  @param out   may hold what bkt_links_scan() found; BKT_EEXIST, without a message: two of all are of one name, so
- *               that only the whole tree tells */
+ *  @param out   may hold links from bkt_links_scan().  BKT_EEXIST, without a message: two links have one
+ *              name, so the whole tree must be parsed */
 BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, struct bkt_err *err);
-/** What @p j says of a link that has its name already.  BKT_ENOMEM. */
+/** Fill in a link from @p j, except its name, which it has already.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
-/** The links of a group from the text (struct bkt_aside), in its order and not sorted, to a struct bkt_links that was empty. */
+/** The links of a group from the text (struct bkt_aside), in its order and not sorted, into an empty struct
+ *  bkt_links. */
 struct bkt_scan;
 BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
 void              bkt_attrs_fini(struct bkt_attrs *a);
 void              bkt_links_fini(struct bkt_links *l);
 
-/** Layout and chunk grid of a dataset from its two layout objects; @p d has its type and space already. */
+/** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
-/** What a reference layout says of its files in keys of ours. */
+/** The files of a reference layout, in keys of ours. */
 BKT_NODISCARD int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err *err);
 BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
@@ -75,10 +78,10 @@ void              bkt_dset_fini(struct bkt_dset *d);
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
-/** As bkt_object_parse(), by jansson's parser alone: what the other one has to equal. */
+/** As bkt_object_parse(), by jansson's parser alone, which is the reference for the scanner. */
 BKT_NODISCARD int bkt_object_parse_strict(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out,
                                           struct bkt_err *err);
-/** As bkt_object_parse(); @p whole: whether it was JSON at all, though it failed. */
+/** As bkt_object_parse().  @p whole: whether the text was JSON at all, though it failed. */
 BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *whole,
                                   struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_doc *out, struct bkt_err *err);
@@ -89,14 +92,15 @@ BKT_NODISCARD int bkt_domain_doc_from_json(const json_t *j, struct bkt_domain_do
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_dims_emit(const uint64_t *dims, unsigned rank, json_t **out);
-/** A value as JSON, if that gives the very same bytes when it is parsed; else as base64 of them, and @p base64 true.
- *  @param base64  in: it is to be base64 in any case
- *  @param nulls   empty; gets which strings are NULL, which are "" in @p out; bkt_nulls_emit() */
+/** A value as JSON, if parsing that JSON gives the very same bytes; else as base64 of them, and @p base64
+ *  true.
+ *  @param base64  in: use base64 in any case
+ *  @param nulls   empty; receives which strings are NULL, which are "" in @p out; for bkt_nulls_emit() */
 struct bkt_nulls;
 BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
                                  json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err);
 /** A value as the nearest JSON, which needn't give the same bytes when it is parsed: HSDS's form of it.
- *  @return BKT_OK, BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
+ *  @return BKT_OK; BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
 BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
                                       json_t **out);
 /** Key h5null, beside a value (value_null.c). */
@@ -104,50 +108,55 @@ BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
 BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value, struct bkt_err *err);
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** All of them into the object @p j, in the order of creation, where @p numbered with numbers (order_json.c); user-defined links
- *  into @p user. */
+/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers (order_json.c).
+ *  User-defined links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
 BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err);
-/** A dataset's two layouts: @p top NULL for a null space; into @p cpl goes creationProperties.layout. */
+/** A dataset's two layouts: @p top, NULL for a null space, and creationProperties.layout, which goes into @p
+ *  cpl. */
 BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
-/** What bkt_dcpl_parse() reads, into creationProperties. */
+/** Put the keys that bkt_dcpl_parse() reads into creationProperties. */
 BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
 BKT_NODISCARD int bkt_object_to_json(const struct bkt_object *o, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
-/** What .domain.json says of a snapshot, into the document @p j. */
+/** Put the hint about a snapshot into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
-/** Key h5userblock of .domain.json (NULL: it has none) into the zeroed @p u; and @p u, of a size, into the document @p doc. */
+/** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u; emit @p u into the document @p
+ *  doc. */
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
 BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
 /* ---- numbers in the order of creation (order_json.c) ---- */
 
 uint32_t          bkt_order_said(const json_t *entry);               /* of a link or attribute; BKT_UNNUMBERED */
-uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not said */
+uint32_t          bkt_order_next(const json_t *j, const char *key); /* of an object; 0: not given */
 /** Key h5order of an entry.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
-/** The next in order: says its number where that isn't @p expected, which becomes what is expected then. */
+/** The next entry in order: emits its number if that isn't @p expected.  @p expected becomes the number after
+ *  it. */
 BKT_NODISCARD int bkt_order_follow(json_t *entry, uint32_t number, uint32_t *expected);
-/** Every entry of the lists (each an object or NULL) gets to say its number; @p next, 0 or what was said, becomes what is true. */
+/** Write numbers into all entries of the lists (each an object or NULL); @p next, 0 or the given one, becomes
+ *  right. */
 BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next);
-/** Only what is needed is left; @p next is said in @p obj where it is needed. */
+/** Remove needless numbers again; @p next is written into @p obj if it is needed. */
 BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next);
 
-/* ---- lists under change: the names are known to be new, or to be there (BKT_ENOENT) ---- */
+/* ---- lists under change: the names are known to be new, or to exist (BKT_ENOENT) ---- */
 BKT_NODISCARD int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one);  /* moved in, then zeroed */
-/** Taken out of the list; @p out is the caller's. */
+/** Take an attribute out of the list; @p out is the caller's. */
 BKT_NODISCARD int bkt_attrs_remove(struct bkt_attrs *l, const char *name, struct bkt_attr *out);
 BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *to, char **was); /* named.h */
 /** As for attributes. */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
-/* ---- the character set of a link's or an attribute's name: said ("charSet") where the bytes tell another ---- */
-/** No byte of it is 0x80 or more. */
+/* ---- the character set of a link's or an attribute's name: "charSet" is written if the bytes suggest
+ * another ---- */
+/** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
-/** What an entry says, else what the bytes of its name tell. */
+/** The declared character set of an entry, else the one that the bytes of its name suggest. */
 bool bkt_json_says_utf8(const json_t *j, const char *name);
-/** Say it where that is needed. */
+/** Declare the character set if that is necessary. */
 BKT_NODISCARD int bkt_json_say_utf8(json_t *j, const char *name, bool utf8);
 
 #endif
