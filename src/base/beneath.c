@@ -12,7 +12,7 @@
 
 #include "err.h"
 
-/* Linux's own numbers: headers that are older than the kernel lack them. */
+/* Linux's numbers, which headers older than the kernel lack. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -33,7 +33,8 @@ static void close_quietly(int fd)
     errno = e;
 }
 
-/* One component.  With O_PATH or O_DIRECTORY the kernel doesn't say that it is a link: then it is asked. */
+/* Open one component.  With O_PATH or O_DIRECTORY the kernel does not report that it is a link, so it is
+ * examined. */
 static int open_one(int dir, const char *name, int flags, mode_t mode)
 {
     struct stat sb;
@@ -48,7 +49,8 @@ static int open_one(int dir, const char *name, int flags, mode_t mode)
     return fd;
 }
 
-/* The directory at bytes 0 .. @p len of the path, opened part by part; @p made: those that aren't there are made (NULL: they aren't). */
+/* Open the directory at bytes 0 .. @p len of the path, part by part.  @p made: as for
+ * bkt_beneath_make_parent(); NULL: missing directories are not created. */
 static int walk(int root, const char *path, size_t len, bool *made)
 {
     char name[NAME_MAX + 1];
@@ -101,7 +103,7 @@ int bkt_beneath_open(int root, const char *path, int flags, mode_t mode)
         long       fd  = syscall(SYS_openat2, root, path, &how, sizeof how);
         if (fd >= 0)
             return (int)fd;
-        if (errno == ENOSYS) /* or a sandbox that doesn't know the call */
+        if (errno == ENOSYS) /* or a sandbox that does not know the call */
             atomic_store(&stepwise, true);
         else if (errno != EPERM && errno != EAGAIN && errno != EINVAL)
             return -1;

@@ -1,30 +1,36 @@
-/* Paths below an open directory, of which no part is a symbolic link: whoever swaps folders for links while a path is looked up gets
- * an error and no access to anything elsewhere.
+/* Opening paths below a directory without following symbolic links.  If another process swaps folders for
+ * links during a look-up, the caller gets an error, and no access to anything elsewhere.
  *
- * openat2() does it in one call.  Where the kernel or a sandbox has none, each part is opened by itself, with O_NOFOLLOW.  Paths have
- * no leading '/', and no component "", "." or ".." : the caller sees to that.  errno is ELOOP where a part is a link. */
+ * openat2() does this in one call.  If the kernel or a sandbox does not offer it, each part of the path is
+ * opened by itself, with O_NOFOLLOW.  The caller ensures that paths have no leading '/' and no component "",
+ * "." or "..".  If a part of a path is a link, errno is ELOOP. */
 #ifndef BKT_BENEATH_H
 #define BKT_BENEATH_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** As openat(); @p mode counts with O_CREAT only.  O_CLOEXEC is added.
- * @param root  an open directory, O_PATH will do
- * @return the descriptor, the caller's; -1: errno */
+/** Open a file or directory as openat() does.  O_CLOEXEC is added.
+ * @param root  an open directory; O_PATH is enough
+ * @param path  relative to @p root, as described above
+ * @param mode  used with O_CREAT only
+ * @return the descriptor, owned by the caller; -1: errno */
 int bkt_beneath_open(int root, const char *path, int flags, mode_t mode);
 
-/** The directory that holds the last component of @p path, for the calls that end in "at": as bkt_beneath_open() with O_PATH.
- * @param leaf  gets that component, a part of @p path */
+/** Open the directory that holds the last component of @p path, for the calls that end in "at".  Otherwise as
+ * bkt_beneath_open() with O_PATH.
+ * @param leaf  gets the last component, a part of @p path */
 int bkt_beneath_parent(int root, const char *path, const char **leaf);
 
-/** The same; directories that aren't there are made.  @p made: set to true when one was, else left alone. */
+/** As bkt_beneath_parent(); missing directories are created.
+ * @param made  set to true if a directory was created, else left alone */
 int bkt_beneath_make_parent(int root, const char *path, const char **leaf, bool *made);
 
-/** The length of the first part of @p path that is a symbolic link; 0: none is, or that can't be seen. */
+/** The length of the first part of @p path that is a symbolic link; 0: no part is a link, or the parts cannot
+ * be examined. */
 size_t bkt_beneath_link(int root, const char *path);
 
-/** For tests: do without openat2() from now on, or with it. */
+/** For tests: use openat2() or not, from now on. */
 void bkt_beneath_stepwise(bool on);
 
 #endif

@@ -15,7 +15,7 @@ int bkt_buf_reserve(struct bkt_buf *b, size_t more)
     size_t cap = b->cap ? b->cap : 64;
     while (cap < need)
         cap += cap / 2 + 64;
-    /* A first, large reservation is a known size: no slack for it. */
+    /* A first, large reservation is usually the final size: no slack is added. */
     if (!b->cap && need > 65536)
         cap = need;
     unsigned char *p = realloc(b->ptr, cap);

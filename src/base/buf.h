@@ -16,9 +16,9 @@ struct bkt_buf {
     size_t         len, cap;
 };
 
-/** Room for @p more bytes behind len (plus the NUL).  BKT_ENOMEM leaves the buffer as it was. */
+/** Make room for @p more bytes behind len (plus the NUL).  BKT_ENOMEM leaves the buffer as it was. */
 BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
-/** Append @p n bytes, a text, or what printf makes of it.  BKT_ENOMEM leaves the buffer as it was. */
+/** Append @p n bytes, a text, or formatted text.  BKT_ENOMEM leaves the buffer as it was. */
 BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
 BKT_NODISCARD int bkt_buf_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -35,24 +35,25 @@ const char *bkt_buf_str(const struct bkt_buf *b);
 /** Hand the bytes to the caller (free()); the buffer is empty afterwards. */
 void *bkt_buf_steal(struct bkt_buf *b);
 void  bkt_buf_clear(struct bkt_buf *b);  /* keeps the memory */
-void  bkt_buf_fini(struct bkt_buf *b);   /* frees it; NULL and empty are fine */
-/** @p to gives up what it had and gets what @p from has, which is empty then. */
+void  bkt_buf_fini(struct bkt_buf *b);   /* frees the memory; NULL and empty buffers are allowed */
+/** Free the contents of @p to, and move those of @p from there; @p from is empty afterwards. */
 void  bkt_buf_move(struct bkt_buf *to, struct bkt_buf *from);
 
-/** Reader over borrowed bytes.  Every take fails for good once it would pass the end: check `ok` once
- *  at the end, or each result. */
+/** Reader over borrowed bytes.  After a read past the end, all further reads fail: check `ok` once at the
+ *  end, or each result. */
 struct bkt_rd {
     const unsigned char *p, *end;
     bool                 ok;
 };
-/** A reader of @p n bytes; what is left of them; the next @p n of them, borrowed; the next integer of 1 to 8 bytes. */
+/** In this order: a reader of @p n bytes; the number of bytes left; the next @p n bytes, borrowed; the next
+ *  integer of 1 to 8 bytes. */
 struct bkt_rd  bkt_rd_of(const void *p, size_t n);
 size_t         bkt_rd_left(const struct bkt_rd *r);
 const void    *bkt_rd_take(struct bkt_rd *r, size_t n); /* NULL past the end */
 uint64_t       bkt_rd_le(struct bkt_rd *r, unsigned bytes);
 uint64_t       bkt_rd_be(struct bkt_rd *r, unsigned bytes);
 
-/** Little- and big-endian integers of 1 to 8 bytes at @p p. */
+/** Read or write little- and big-endian integers of 1 to 8 bytes at @p p. */
 uint64_t bkt_get_le(const void *p, unsigned bytes);
 uint64_t bkt_get_be(const void *p, unsigned bytes);
 void     bkt_put_le(void *p, unsigned bytes, uint64_t v);

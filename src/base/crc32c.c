@@ -1,7 +1,8 @@
-/* See crc32c.h.  The register is kept inverted outside, as the standards have it.
+/* See crc32c.h.  Sums outside of these functions are inverted, as the standards require.
  *
- * An instruction takes 8 bytes and gives its result three cycles later, so three lanes of one buffer are summed at once.  They are
- * joined by linearity: the sum of two lanes is the first one's, taken over as many zeros as the second has bytes, XOR the second one's. */
+ * An instruction takes 8 bytes and gives its result three cycles later, so three lanes of one buffer are
+ * summed at once.  They are joined by linearity: the first lane's sum is carried over as many zeros as the
+ * second lane has bytes, and XORed with the second lane's sum. */
 #include "crc32c.h"
 
 #include <endian.h>
@@ -31,8 +32,8 @@
 #define POLYNOMIAL 0x82f63b78U /* bits reversed */
 #define LANE       1024        /* bytes */
 
-static uint32_t       step[8][256];  /* what a byte gives that k more follow */
-static uint32_t       zeros[4][256]; /* what byte k of the register gives after LANE zeros */
+static uint32_t       step[8][256];  /* the contribution of a byte that k more bytes follow */
+static uint32_t       zeros[4][256]; /* the contribution of byte k of the register after LANE zeros */
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 static bool           fast;
 

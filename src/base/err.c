@@ -17,7 +17,7 @@ static const struct {
 #undef X
 };
 
-/* Keys, names and servers' words may hold anything, and URLs secrets; a message is one line. */
+/* Keys, names and servers' texts may hold any bytes, and URLs may hold secrets.  A message is one line. */
 static void to_show(struct bkt_frame *f)
 {
     (void)bkt_url_shown(f->msg, sizeof f->msg, f->msg, false);

@@ -1,9 +1,9 @@
-/* Error codes and the error object that every layer fills and only vol shows to HDF5.
+/* Error codes, and the error object that every layer fills.  Only vol shows it to HDF5.
  *
- * A function that can fail returns BKT_OK or one of the negative codes below and takes a
- * `struct bkt_err *` last, which may be NULL.  The root cause is frame[0]; callers add a frame only
- * where they know something that lower code cannot (which dataset, which chunk).  Nothing here
- * allocates, so errors can be reported when memory is short and from any thread. */
+ * A function that can fail returns BKT_OK or one of the negative codes below.  It takes a `struct bkt_err *`
+ * as its last argument, which may be NULL.  The root cause is frame[0].  A caller adds a frame only if it
+ * knows something that lower code cannot know (which dataset, which chunk).  Nothing here allocates, so
+ * errors can be reported when memory is short, and from any thread. */
 #ifndef BKT_ERR_H
 #define BKT_ERR_H
 
@@ -37,8 +37,10 @@ enum bkt_code {
 #undef X
 };
 
-#define BKT_ERR_FRAMES 8   /* the root cause and what callers add: domain, object, chunk, call; more are left out */
-#define BKT_ERR_MSG    600 /* bytes; the rest is cut off.  All frames are 5 KB on the stack of who calls */
+#define BKT_ERR_FRAMES 8   /* the root cause and frames of callers: domain, object, chunk, call; further
+                              frames are dropped */
+#define BKT_ERR_MSG    600 /* bytes; longer messages are cut.  All frames together take 5 KB of the caller's
+                              stack */
 
 struct bkt_frame {
     const char *file, *func;
@@ -51,8 +53,8 @@ struct bkt_err {
     struct bkt_frame frame[BKT_ERR_FRAMES];
 };
 
-/** Add a frame to @p err (ignored when NULL or full) and give back @p code.
- *  The first frame sets err->code; a message that is too long is cut. */
+/** Add a frame to @p err (ignored when NULL or full), and return @p code.  The first frame sets err->code.  A
+ *  message that is too long is cut. */
 int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *func, int line, const char *fmt,
                  ...) __attribute__((format(printf, 6, 7)));
 
@@ -65,30 +67,33 @@ bool bkt_err_retryable(int code);
 /** Remove all frames; NULL is allowed.  On hot paths use this to initialise: `= {0}` would clear all 5 KB. */
 void bkt_err_clear(struct bkt_err *err);
 
-/** Put @p name and a colon before the root cause's message, which is all that programs like h5py show.  Nothing is recorded yet: a
- *  frame with @p name becomes that. */
+/** Put @p name and a colon before the root cause's message, the only one that programs like h5py show.  If
+ *  there is no frame yet, one with @p name as its message is added. */
 void bkt_err_name(struct bkt_err *err, int code, const char *name);
 
-/** A heap copy for handing an error between threads; NULL when memory is short or @p err is NULL.
- *  To be released with free(). */
+/** A heap copy for handing an error between threads, released with free().  NULL: memory is short, or @p err
+ *  is NULL. */
 struct bkt_err *bkt_err_dup(const struct bkt_err *err);
 
-/** Copy @p from's frames (may be NULL) into @p to (may be NULL) and give back @p code.  A failure of which neither
- *  says anything is told by its code; where @p from is NULL, there was no memory for its frames (bkt_err_dup(), requests). */
+/** Copy the frames of @p from to @p to (both may be NULL), and return @p code.  If neither has a frame, the
+ *  failure is reported by its code.  A NULL @p from means that there was no memory for its frames
+ *  (bkt_err_dup(), requests). */
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from);
 
-/** Of several failures the first is told: where *first is BKT_OK and @p rc is a failure it becomes that, with the frames of @p why
- *  in @p to (may be NULL).  @p why is empty afterwards. */
+/** Keep the first of several failures.  If *first is BKT_OK and @p rc is a failure, *first becomes @p rc, and
+ *  the frames of @p why move to @p to (may be NULL).  @p why is empty afterwards. */
 void bkt_err_keep_first(int *first, struct bkt_err *to, int rc, struct bkt_err *why);
 
 #define BKT_HERE               __FILE__, __func__, __LINE__
-/* Whoever compiles or analyses a caller sees that what it returns is the code, a failure; of bkt_err_push() it can't. */
+/* With this the compiler and analysers see that the caller returns @p code, a failure.  From bkt_err_push()
+ * alone they cannot see it. */
 static inline int bkt_err_given(int pushed, int code)
 {
     (void)pushed;
     return code;
 }
-#define BKT_ERR(err, code, ...) bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* code: evaluated twice */
+#define BKT_ERR(err, code, ...) bkt_err_given(bkt_err_push((err), (code), BKT_HERE, __VA_ARGS__), (code)) /* evaluates code
+                                                                                                             twice */
 #define BKT_FAIL(err, code, ...) return BKT_ERR((err), (code), __VA_ARGS__)
 
 /** Return on failure, adding a frame. */
@@ -99,7 +104,7 @@ static inline int bkt_err_given(int pushed, int code)
             BKT_FAIL((err), rc_, __VA_ARGS__);                                                               \
     } while (0)
 
-/** Return on failure, where the callee said all there is to say. */
+/** Return on failure, if the callee's frames are enough. */
 #define BKT_PASS(call)                                                                                       \
     do {                                                                                                     \
         int rc_ = (call);                                                                                    \

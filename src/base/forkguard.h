@@ -1,8 +1,10 @@
-/* Locks that a forked child finds free, and what they guard whole, although other threads used them in the parent.
+/* Locks that are free in a forked child, with their data intact, although other threads used them in the
+ * parent.
  *
- * For locks that worker threads or the I/O thread take: one of them may hold the lock at the moment of fork(), and it
- * does not exist in the child.  A guarded lock is taken around fork().  So its holder must not wait for another guarded
- * lock, unless that one was added as the last, nor for one of the pool or of storage. */
+ * They are for locks that worker threads or the I/O threads take.  Such a thread may hold the lock at the
+ * moment of fork(), and it does not exist in the child.  So a guarded lock is taken around fork().  Its
+ * holder must not wait for another guarded lock, except for one added by bkt_forkguard_add_last().  It must
+ * not wait for a lock of the pool or of storage either. */
 #ifndef BKT_FORKGUARD_H
 #define BKT_FORKGUARD_H
 
@@ -15,11 +17,13 @@ struct bkt_forkguard {
     pthread_cond_t       *cond;
 };
 
-/** Guard @p lock from now on.  @p cond (may be NULL) is made anew in a child: who waited stayed with the parent. */
+/** Guard @p lock from now on.  The caller keeps @p g until bkt_forkguard_remove().
+ * @param cond  may be NULL; initialised again in a child, since waiting threads stay with the parent */
 void bkt_forkguard_add(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond);
-/** The same for a lock whose holder never waits for any other: holders of other guarded locks may wait for it. */
+/** As bkt_forkguard_add(), for a lock whose holder never waits for any other lock.  Holders of other guarded
+ * locks may wait for it. */
 void bkt_forkguard_add_last(struct bkt_forkguard *g, pthread_mutex_t *lock, pthread_cond_t *cond);
-/** Before the lock is destroyed; it is not held by the caller. */
+/** Stop guarding, before the lock is destroyed.  The caller does not hold the lock. */
 void bkt_forkguard_remove(struct bkt_forkguard *g);
 
 #endif

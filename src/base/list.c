@@ -14,7 +14,7 @@ int bkt_list_room(void *vp, size_t n, size_t *cap, size_t size)
     size_t more = *cap ? *cap * 2 : FIRST;
     if (*cap > SIZE_MAX / 2 || more > SIZE_MAX / size)
         return BKT_ENOMEM;
-    memcpy(&old, vp, sizeof old); /* a pointer of whatever type */
+    memcpy(&old, vp, sizeof old); /* a pointer of any type */
     new = realloc(old, more * size);
     if (!new)
         return BKT_ENOMEM;

@@ -1,5 +1,5 @@
-/* Open addressing over indices into an entry array.  Keys come from stored files, so they are hashed with
- * a per-process seed: a hostile group cannot be made to collide on purpose. */
+/* Open addressing over indices into an entry array.  Keys come from stored files, so they are hashed with a
+ * per-process seed: the author of a hostile group cannot construct collisions. */
 #include "map.h"
 
 #include <pthread.h>
@@ -54,7 +54,7 @@ void bkt_map_free(struct bkt_map *m, void (*free_value)(void *))
     free(m);
 }
 
-/* Where the key stands, or SIZE_MAX. */
+/* The entry of the key, or SIZE_MAX. */
 static size_t find(const struct bkt_map *m, const void *key, size_t n, uint64_t h)
 {
     if (!m->n_slots)
@@ -88,7 +88,7 @@ static int rebuild(struct bkt_map *m)
     uint32_t *slot = calloc(want, sizeof *slot);
     if (!slot)
         return BKT_ENOMEM;
-    size_t alloc = want; /* never less than the entries that fit in */
+    size_t alloc = want; /* at least the number of entries that the slots allow */
     if (alloc > m->n_alloc) {
         struct entry *e = realloc(m->e, alloc * sizeof *e);
         if (!e) {

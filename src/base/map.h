@@ -10,16 +10,16 @@
 
 struct bkt_map;
 
-/** An empty one, for bkt_map_free(); NULL: out of memory. */
+/** Create an empty map, to be released with bkt_map_free().  NULL: out of memory. */
 struct bkt_map *bkt_map_new(void);
-/** @p free_value (may be NULL) is called for each value left. */
+/** Free the map.  @p free_value (may be NULL) is called for each value left. */
 void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));
 
 /** The value, or NULL. */
 void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
-/** Add or replace; the value replaced is given back through @p old (may be NULL). */
+/** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL. */
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
-/** Take out and give back, or NULL. */
+/** Remove a key and return its value, or NULL. */
 void  *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
 size_t bkt_map_count(const struct bkt_map *m);
 

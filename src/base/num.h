@@ -1,4 +1,4 @@
-/* Arithmetic on sizes that come from someone else's file: every product and sum is checked. */
+/* Arithmetic on sizes that come from files of others: every product and sum is checked. */
 #ifndef BKT_NUM_H
 #define BKT_NUM_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** a*b and a+b; false, with *out untouched, when the result does not fit. */
+/** a*b and a+b.  False, with *out untouched: the result does not fit. */
 static inline bool bkt_mul_u64(uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t r;

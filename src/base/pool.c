@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Each worker has a queue with a lock of its own, and takes from the others' when that is empty.  Who adds a
- * job counts it first and then looks for somebody to wake; a worker says that it is idle first, and then
- * looks at the count once more.  So one of the two sees the other. */
+/* Each worker has a queue with its own lock, and takes jobs from other queues when its own is empty.  A
+ * submitting thread counts its job first, and looks for an idle worker afterwards.  A worker marks itself
+ * idle first, and looks at the count once more afterwards.  So one of the two sees the other. */
 #define MAX_THREADS 256
 #define PILE                                                                                                 \
     16 /* small jobs; with so many waiting, the cost of waking another thread is small beside their work */
 #define WORD 64
 
 struct worker {
-    pthread_mutex_t lock; /* guards what follows, but for what is atomic */
+    pthread_mutex_t lock; /* guards the members below that are not atomic */
     pthread_cond_t wakeup;
     struct bkt_jobs queue;
     _Atomic size_t n; /* in the queue */
@@ -30,13 +30,13 @@ struct worker {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending threads */
 static struct worker workers[MAX_THREADS];
-static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each that waits, or is about to */
+static _Atomic uint64_t idle[MAX_THREADS / WORD]; /* a bit for each worker that waits, or is about to */
 static _Atomic size_t n_threads, want_threads, n_idle, n_queued, n_cores;
 static _Atomic size_t n_submitting; /* threads that may be about to queue a job: bkt_pool_shutdown() waits for them */
 static atomic_bool stopping;
 static bool ready, fork_hooked;
-static atomic_bool called;     /* a thread was woken for small jobs and hasn't come yet */
-static _Atomic size_t n_small; /* threads that run a small job, and look for the next one after it */
+static atomic_bool called;     /* a thread was woken for small jobs and has not looked for them yet */
+static _Atomic size_t n_small; /* threads that run a small job, and will look for the next one after it */
 static _Thread_local struct worker *self;
 
 bool bkt_pool_is_worker(void)
@@ -87,7 +87,7 @@ static struct bkt_job *take_from(struct worker *w)
     return job;
 }
 
-/* From one's own queue, else from the others' in turn, from @p first on. */
+/* Take a job from the queue @p first, else from the other queues in turn. */
 static struct bkt_job *take(size_t first)
 {
     size_t n = atomic_load(&n_threads);
@@ -97,7 +97,7 @@ static struct bkt_job *take(size_t first)
     return job;
 }
 
-/* Every thread begins with another worker. */
+/* Threads start at different workers, so that their jobs are spread. */
 static size_t next_worker(void)
 {
     static _Atomic size_t begun;
@@ -109,7 +109,7 @@ static size_t next_worker(void)
 
 /* ---- waking ---- */
 
-/* One that waits: it is the caller's to wake.  NULL: none does. */
+/* Claim an idle worker; the caller has to wake it.  NULL: no worker is idle. */
 static struct worker *claim_idle(void)
 {
     for (size_t i = 0; i < MAX_THREADS / WORD; i++)
@@ -139,7 +139,7 @@ static void wait_for_work(struct worker *w)
     atomic_fetch_add(&n_idle, 1);
     bool mine =
         (atomic_load(&n_queued) || atomic_load(&stopping)) && atomic_fetch_and(&idle[i / WORD], ~bit) & bit;
-    if (!mine) { /* there is nothing to do, or somebody is just about to wake it */
+    if (!mine) { /* nothing to do, or another thread is about to wake this one */
         (void)pthread_mutex_lock(&w->lock);
         while (!w->woken)
             (void)pthread_cond_wait(&w->wakeup, &w->lock);
@@ -151,10 +151,10 @@ static void wait_for_work(struct worker *w)
 
 static void run(struct bkt_job *job)
 {
-    bool small = job->small; /* the job may be gone when it has run */
+    bool small = job->small; /* the job may have been freed when run() returns */
     if (small)
         atomic_fetch_add(&n_small, 1);
-    else if (atomic_load(&n_queued)) /* small ones that were left to this thread */
+    else if (atomic_load(&n_queued)) /* small jobs for which no other thread was woken */
         wake(claim_idle());
     job->run(job);
     if (small)
@@ -181,7 +181,7 @@ static void *worker(void *arg)
 
 /* ---- threads ---- */
 
-/* No thread is left, nothing is queued.  Locks stay: somebody may just be looking into a queue. */
+/* No thread is left, and no job is queued.  Locks are kept: another thread may be looking into a queue. */
 static void reset(void)
 {
     for (size_t i = 0; i < MAX_THREADS; i++)
@@ -207,7 +207,7 @@ static void begin(void)
     reset();
 }
 
-/* A forked child has none of the parent's threads; what was queued belongs to the parent. */
+/* A forked child has none of the parent's threads; queued jobs belong to the parent. */
 static void before_fork(void)
 {
     (void)pthread_mutex_lock(&lock);
@@ -228,7 +228,7 @@ static size_t target(void)
     size_t want = atomic_load(&want_threads), cores = atomic_load(&n_cores);
     if (want)
         return want < MAX_THREADS ? want : MAX_THREADS;
-    if (!cores) { /* reads a file, each time */
+    if (!cores) { /* sysconf() reads a file each time */
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         cores = n < 1 ? 1 : n > 64 ? 64 : (size_t)n;
         atomic_store(&n_cores, cores);
@@ -274,7 +274,7 @@ size_t bkt_pool_threads(void)
     return target();
 }
 
-/* Who is idle has been woken for those that wait. */
+/* Whether a further thread is needed: each idle worker has been woken for a queued job already. */
 static bool needs_thread(void)
 {
     return atomic_load(&n_idle) <= atomic_load(&n_queued) && atomic_load(&n_threads) < target() &&
@@ -286,7 +286,7 @@ static bool needs_waking(bool small)
     return !small || (!atomic_load(&called) && !atomic_load(&n_small)) || atomic_load(&n_queued) > PILE;
 }
 
-/* False: there is no thread for it, or soon none. */
+/* False: no thread can run the job, or the pool is ending. */
 static bool queue(struct bkt_job *job, bool small)
 {
     if ((!small || needs_waking(true)) && needs_thread())
@@ -295,17 +295,19 @@ static bool queue(struct bkt_job *job, bool small)
     if (!n || atomic_load(&stopping))
         return false;
     job->small = small;
-    struct worker *w = small ? NULL : claim_idle(); /* its own queue is where it looks first */
+    struct worker *w = small ? NULL : claim_idle(); /* a worker looks into its own queue first */
     put(w ? w : self ? self : &workers[next_worker() % n], job);
-    if (small ? needs_waking(true) : !w) /* it became idle meanwhile */
+    if (small ? needs_waking(true) : !w) /* a worker may have become idle meanwhile */
         w = claim_idle();
-    if (small && w) /* of somebody who is sure to come: if nobody did, no small job would be called for again */
+    if (small && w) /* set only if a worker was claimed and will come: otherwise no worker would be woken for
+                       small jobs again */
         atomic_store(&called, true);
     wake(w);
     return true;
 }
 
-/* What is queued while the pool ends, bkt_pool_shutdown() finds: it has seen this thread, or this thread sees that it ends. */
+/* A job that is queued while the pool ends is not lost: either bkt_pool_shutdown() has seen this thread, or
+ * this thread sees that the pool ends. */
 static void submit(struct bkt_job *job, bool small)
 {
     atomic_fetch_add(&n_submitting, 1);

@@ -13,38 +13,39 @@
 #include "huge.h"
 
 /* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning-base.md. */
-#define KEEP_MIN (32u << 10) /* less is malloc's own business */
+#define KEEP_MIN (32u << 10) /* smaller blocks are left to malloc() */
 #define KEEP_BYTES                                                                                           \
     (16u << 20)    /* bytes kept; more is not faster, and raises the memory of a program that reads in steps */
-#define KEEP_N  64 /* as many as one search looks at */
+#define KEEP_N  64 /* blocks that one search looks at */
 #define SHELVES 16
 #define HEAD    64 /* keeps the caller's part aligned to a cache line */
 #define PAGE    ((size_t)4096)
-#define CUT_MIN (256u << 10) /* less than a huge page, and at least this: cut from a region */
+#define CUT_MIN (256u << 10) /* blocks from this size up to a huge page are cut from a region */
 #define REGION  ((size_t)8 << 20)
 
-/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  It goes when its last
- * block does. */
+/* Several blocks in one piece of memory, so that blocks of 1 MiB have huge pages too.  The region is freed
+ * with its last block. */
 struct region {
     size_t size, used; /* bytes */
-    size_t refs;       /* blocks, and being the one that blocks are cut from */
+    size_t refs;       /* its blocks, plus one while it is the shelf's open region */
     char *data;
 };
 
 union head {
     struct {
         size_t size;       /* of the caller's part */
-        struct region *in; /* NULL: memory of its own */
+        struct region *in; /* NULL: not cut from a region */
         struct shelf
-            *of; /* where it goes back to: another thread may give it, who decodes what this one received */
+            *of; /* the shelf that gets it back; a decoding thread may release a block that another thread
+                    took */
     };
     char room[HEAD];
 };
 
-/* One for every four processors, as there are I/O threads, each with its own part of KEEP_BYTES: threads that
- * decode side by side meet at one of few. */
+/* One shelf for every four processors, like I/O threads, each with its part of KEEP_BYTES.  With fewer
+ * shelves, threads that decode side by side would wait for each other's locks. */
 static struct shelf {
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     struct region *open_region;
     union head *kept[KEEP_N];
     size_t n_kept, kept_bytes;
@@ -60,23 +61,23 @@ static void begin(void)
     for (size_t i = 0; i < n_shelves; i++) {
         (void)pthread_mutex_init(&shelves[i].lock, NULL);
         bkt_forkguard_add_last(&shelves[i].guard, &shelves[i].lock,
-                               NULL); /* the write cache takes memory under its own lock */
+                               NULL); /* "last": the write cache takes memory under its own lock */
     }
 }
 
-/* This thread's. */
+/* The shelf of this thread. */
 static struct shelf *shelf(void)
 {
     static _Atomic size_t begun;
-    static _Thread_local size_t mine; /* and one */
+    static _Thread_local size_t mine; /* index of the shelf, plus one */
     (void)pthread_once(&once, begin);
     if (!mine)
         mine = 1 + atomic_fetch_add(&begun, 1) % n_shelves;
     return &shelves[mine - 1];
 }
 
-/* The smallest that does, unless it is far too large: of more than four times as much three quarters would
- * lie idle, and what is kept is bounded by its bytes. */
+/* The smallest kept block that is large enough, unless it is more than four times too large: then three
+ * quarters would be unused, and kept memory is limited. */
 static union head *find(struct shelf *s, size_t n) /* lock held */
 {
     size_t best = KEEP_N;
@@ -111,7 +112,7 @@ static void region_leave(struct region *r)
     free(r);
 }
 
-/* Of several blocks of @p total bytes: about REGION. */
+/* A region for several blocks of @p total bytes; about REGION bytes. */
 static struct region *region_new(size_t total)
 {
     struct region *r = malloc(sizeof *r);
@@ -141,7 +142,8 @@ static union head *cut(struct shelf *s, size_t total) /* lock held */
     return h;
 }
 
-/* Its region may stay for others' sake: without what the block took up. */
+/* Free a block.  If its region stays, because it has other blocks, the block's pages are returned to the
+ * system. */
 static void drop(union head *h) /* lock held */
 {
     struct region *r = h->in;
@@ -156,7 +158,7 @@ static void drop(union head *h) /* lock held */
     region_leave(r);
 }
 
-/* Fresh from the system; lock held. */
+/* A block of memory fresh from the system; lock held. */
 static union head *fresh(struct shelf *s, size_t n)
 {
     if (n > SIZE_MAX / 2)

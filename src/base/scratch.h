@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/** At least @p n bytes, contents undefined; NULL: out of memory. */
+/** At least @p n bytes with undefined contents, to be released with bkt_scratch_give().  NULL: out of
+ * memory. */
 void *bkt_scratch_take(size_t n);
 void  bkt_scratch_give(void *p); /* NULL is allowed */
 /** Return all unused memory to the system; memory that is in use stays valid. */

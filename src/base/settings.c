@@ -11,7 +11,7 @@
 #include "plain_file.h"
 #include "url.h"
 
-#define MAX_FILE (1024U * 1024) /* as of AWS's files (storage/cred_util.c): a settings file has some hundred bytes */
+#define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/cred_util.c) */
 
 enum kind { TEXT, BOOL, UINT };
 
@@ -26,7 +26,7 @@ static const struct setting {
 #undef X
 };
 
-/* TEXT settings that only take some words */
+/* TEXT settings that accept only some words */
 static const struct {
     const char *name, *words[4];
 } choices[] = {
@@ -136,7 +136,7 @@ int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value
     return t ? set(t, s, value, where, err) : unknown(name, where, err);
 }
 
-/* "key = value", white space around both dropped; the line is changed */
+/* Parse "key = value" and set it; white space around both is dropped.  The line is changed. */
 static int set_pair(struct bkt_settings *s, char *pair, const char *where, struct bkt_err *err)
 {
     while (isspace((unsigned char)*pair))
@@ -186,7 +186,7 @@ static int from_env(struct bkt_settings *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* At most MAX_FILE bytes: /dev/zero would hold us up for ever.  /dev/null is an empty file. */
+/* Read at most MAX_FILE bytes: reading /dev/zero would never end.  /dev/null is an empty file. */
 static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     char    part[4096];
@@ -305,7 +305,7 @@ void bkt_settings_fini(struct bkt_settings *s)
     memset(s, 0, sizeof *s);
 }
 
-/* @p bare: it may be a URL without its scheme. */
+/* @p bare: the value may be a URL without its scheme. */
 static void print_text(FILE *to, const char *value, bool bare)
 {
     size_t                       room  = value ? strlen(value) + 1 : 0;

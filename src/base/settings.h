@@ -1,5 +1,5 @@
-/* Every setting, once.  The table below is what the parser, `h5bucket settings` and the table of docs/settings.md are
- * made from.  Precedence: connector info string, environment, config file, default. */
+/* All settings.  The parser, `h5bucket settings` and the table of docs/settings.md are made from the table
+ * below.  Precedence: connector info string, environment, config file, default. */
 #ifndef BKT_SETTINGS_H
 #define BKT_SETTINGS_H
 
@@ -102,28 +102,30 @@ struct bkt_settings {
 #undef X
 };
 
-/** Fill in from default, config file, environment and @p info, later ones winning.
- * @param info  "key=value;key=value", NULL or "" for none
- * @return BKT_OK; BKT_EINVAL: an unknown key or a bad value, the message names it, where it came from and
- *         the known keys; BKT_ENOMEM.  @p s is empty (fini'd) on failure. */
+/** Fill in all settings from default, config file, environment and @p info; later sources win.
+ * @param info  "key=value;key=value"; NULL or "": no values
+ * @return BKT_OK; BKT_EINVAL: an unknown key or a bad value, the message names it, its source and the known
+ *     keys; BKT_ENOMEM.  @p s is empty (as after fini) on failure. */
 BKT_NODISCARD int bkt_settings_init(struct bkt_settings *s, const char *info, struct bkt_err *err);
 
-/** Set one by name; BKT_EINVAL as above.  @p where names the source in the message. */
+/** Set one setting by name; errors as for bkt_settings_init().  @p where names the source in the message. */
 BKT_NODISCARD int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value, const char *where,
                                    struct bkt_err *err);
 BKT_NODISCARD int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from, struct bkt_err *err);
-/** Whether all have the same values. */
+/** Whether all settings have the same values in both. */
 bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings *b);
 void bkt_settings_fini(struct bkt_settings *s);
 
-/** One row of the table; @p value: what is in force.  All borrowed. */
+/** One row of the table; `value` is the value in force.  All texts are borrowed. */
 struct bkt_setting_row {
     const char *name, *environment, *def, *help, *value;
 };
-/** All rows, in the table's order.  BKT_ENOMEM; else what a negative @p each returned. */
+/** Call @p each for all rows, in the table's order.  A negative return of @p each stops and is returned; else
+ * BKT_OK or BKT_ENOMEM. */
 int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg), void *arg);
 
-/** The table as Markdown (docs/settings.md) or plain text (`h5bucket settings`), with current values when @p s is given. */
+/** Print the table as Markdown (docs/settings.md) or plain text (`h5bucket settings`), with current values if
+ * @p s is not NULL. */
 void bkt_settings_print(FILE *to, const struct bkt_settings *s, bool markdown);
 
 #endif

@@ -12,8 +12,9 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <semaphore.h>
 
-/* Its runtime holds locks of its own while a thread starts: a child forked at that moment finds them held for ever as soon as it
- * starts a thread itself.  So whoever makes a thread goes on when that one runs. */
+/* The sanitizer's runtime holds locks while a thread starts.  A child forked at that moment would find them
+ * held for ever when it starts a thread itself.  So the starting thread goes on only when the new thread
+ * runs. */
 struct start {
     void *(*run)(void *arg);
     void  *arg;
@@ -22,7 +23,7 @@ struct start {
 
 static void *begin(void *arg)
 {
-    struct start s = *(struct start *)arg; /* which its maker has no longer when it goes on */
+    struct start s = *(struct start *)arg; /* copied: the maker's struct is gone once the maker goes on */
     (void)sem_post(s.runs);
     return s.run(s.arg);
 }
@@ -42,7 +43,8 @@ static int create(pthread_t *t, void *(*run)(void *arg), void *arg)
 static int create(pthread_t *t, void *(*run)(void *arg), void *arg) { return pthread_create(t, NULL, run, arg); }
 #endif
 
-/* What a thread does to itself: whoever has a handler for these is told, blocked they would end the program without a word. */
+/* Faults of the thread itself.  The program's handler for them, if any, must run; if they were blocked, they
+ * would end the program without any message. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 int bkt_thread_start(pthread_t *t, void *(*run)(void *arg), void *arg)
@@ -51,7 +53,7 @@ int bkt_thread_start(pthread_t *t, void *(*run)(void *arg), void *arg)
     (void)sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         (void)sigdelset(&all, faults[i]);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old); /* a new thread has its maker's */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old); /* a new thread inherits the mask */
     int e = create(t, run, arg);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     return e;

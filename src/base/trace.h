@@ -1,5 +1,6 @@
-/* H5BUCKET_TRACE=category,…: what the program does, to stderr, a line each, with seconds since start and
- * the thread.  Never a secret: callers pass keys and status codes, not headers or signed URLs. */
+/* Traces, switched on by H5BUCKET_TRACE=category,…: one line to stderr for each event, with the seconds since
+ * start and the thread.  Traces have no secrets: callers pass keys and status codes, not headers or signed
+ * URLs. */
 #ifndef BKT_TRACE_H
 #define BKT_TRACE_H
 
@@ -16,7 +17,8 @@ enum bkt_trace_cat {
     BKT_TRACE_CRED   = 1 << 5,
 };
 
-/** Switch categories on; unknown names give BKT_EINVAL that lists the known ones. NULL or "": none. */
+/** Enable the categories; NULL or "": none.  BKT_EINVAL: an unknown name; the message lists the known
+ * ones. */
 BKT_NODISCARD int bkt_trace_set(const char *categories, struct bkt_err *err);
 bool              bkt_trace_on(enum bkt_trace_cat cat);
 void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

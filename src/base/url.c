@@ -6,7 +6,7 @@
 #define BLANKS " \t\r\n"
 
 struct copy {
-    const char *from; /* what is to be read next */
+    const char *from; /* the next byte to read */
     char       *to;
     size_t      room, n;
 };
@@ -25,14 +25,14 @@ static void take(struct copy *c, size_t n)
     c->from += n;
 }
 
-/* Not longer than what it stands for: the text may be changed in place. */
+/* The replacement is not longer than the secret: the text may be changed in place. */
 static void hide(struct copy *c, size_t n)
 {
     add(c, "***", n < 3 ? n : 3);
     c->from += n;
 }
 
-/* Up to the URL's end; what ends the sentence, or the quotation, is not hidden. */
+/* Hide up to the URL's end.  Punctuation that ends the sentence, or the quotation, is kept. */
 static void hide_value(struct copy *c, const char *ends)
 {
     size_t n = strcspn(c->from, ends);
@@ -41,21 +41,22 @@ static void hide_value(struct copy *c, const char *ends)
     hide(c, n);
 }
 
-/* "host:8080", "host:": then anything, but of a message, not of a password. */
+/* Whether a port follows, as in "host:8080" or "host:".  Afterwards a message may go on, but not a
+ * password. */
 static bool is_port(const char *colon, size_t n)
 {
     size_t digits = strspn(colon + 1, "0123456789");
     return digits <= 5 && (digits + 1 >= n || strchr("'\"),;:]}>", colon[1 + digits]));
 }
 
-/* How many bytes of the @p n of an authority are secret, from its begin.  A password with a slash in it ends nobody knows where: then
- * all is, up to the next blank, which is at @p word. */
+/* The number of bytes at the beginning of an authority of @p n bytes that are secret.  The end of a password
+ * with a slash in it is not known.  Then all is secret up to the next blank, which is at @p word. */
 static size_t secret_of(const char *p, size_t n, size_t word)
 {
     const char *at = memrchr(p, '@', n);
     if (at)
         return (size_t)(at - p);
-    const char *colon = *p == '[' ? NULL : memchr(p, ':', n); /* no IPv6 address */
+    const char *colon = *p == '[' ? NULL : memchr(p, ':', n); /* '[': an IPv6 address */
     if (!colon || (colon > p && colon[-1] == '[') /* "host[:port]", as help has it */ || is_port(colon, n - (size_t)(colon - p)))
         return 0;
     return word;
@@ -68,7 +69,8 @@ static void take_authority(struct copy *c)
         hide(c, secret);
 }
 
-/* Of a web address all of query and fragment: what in them is secret only the server knows. */
+/* Hide query and fragment of a web address as a whole: only the server knows which parts of them are
+ * secret. */
 static void take_web(struct copy *c)
 {
     take(c, strcspn(c->from, BLANKS "?#\"<>"));
@@ -105,7 +107,7 @@ static bool is_secret(const char *name, size_t n)
     return false;
 }
 
-/* Behind '?', '&' or ';': name=value */
+/* After '?', '&' or ';': name=value */
 static void take_parameter(struct copy *c)
 {
     const char *p = c->from;
