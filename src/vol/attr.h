@@ -1,4 +1,4 @@
-/* What the files for H5A share. */
+/* Shared by the files for H5A. */
 #ifndef BKT_VOL_ATTR_H
 #define BKT_VOL_ATTR_H
 
@@ -7,17 +7,17 @@
 /** The object that the attributes belong to; *found is the caller's when it is not @p o itself. */
 BKT_NODISCARD int bkt_attr_owner(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_vobj **owner, struct bkt_vobj **found,
                                  struct bkt_err *err);
-/** The attribute that @p o is open on; valid until its object changes.  One that this process has deleted since is as it was then.
- *  BKT_ENOENT: somebody else has deleted it. */
+/** The attribute that @p o is open on; valid until its object changes.  If this process has deleted the
+ *  attribute since, its last state.  BKT_ENOENT: another writer has deleted it. */
 BKT_NODISCARD int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err);
-/** The attribute at a place in an order.  BKT_ENOENT: there are fewer */
+/** The attribute at a place in an order.  BKT_ENOENT: the object has fewer attributes. */
 BKT_NODISCARD int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
                               struct bkt_err *err);
 /** An object for HDF5 that is open on attribute @p name. */
 BKT_NODISCARD int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **out, struct bkt_err *err);
 /** A stored value in slices of one element each (free()). */
 BKT_NODISCARD int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, struct bkt_err *err);
-/** For messages */
+/** The attribute's place, for messages. */
 const char *bkt_attr_place(const struct bkt_vobj *o);
 
 /* ---- attr_change.c ---- */

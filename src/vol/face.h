@@ -1,38 +1,39 @@
-/* What lets HDF5's older calls work on our objects.
+/* The bytes that make HDF5's older calls work on our objects.
  *
- * H5Literate1, H5Lget_info1, H5Oget_info1, H5Rdereference2 and their kin (everything compiled with HDF5's 1.8 or 1.10 API,
- * h5py among it) refuse any connector but the native one, although all they need of it is to turn a token into a file
- * address.  They ask for the terminal connector's class; told that it is the native one, they look at the first bytes of
- * the object behind the id for the file that it lies in, only to learn how many bytes an address has.  So every object of
- * ours begins with a copy of those bytes, taken from native objects of a file in memory, and the call goes through
- * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the old kind are
- * more: HDF5 puts the region into that file's heap and finds it there again, see shadow.h.
+ * H5Literate1, H5Lget_info1, H5Oget_info1, H5Rdereference2 and their kin refuse any connector but the
+ * native one.  Everything compiled with HDF5's 1.8 or 1.10 API uses them, h5py among it.  All that they
+ * need of the connector is to turn a token into a file address.  They ask for the terminal connector's
+ * class.  If that is the native one, they look at the first bytes of the object behind the id, for the
+ * file that it lies in, only to learn how many bytes an address has.  So each of our objects begins with a
+ * copy of those bytes, taken from native objects of a file in memory, and the call goes through our
+ * callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the
+ * old kind need more: HDF5 puts the region into that file's heap and finds it there again, see shadow.h.
  *
- * Done for HDF5 versions where it is known to work, see bkt_face_acquire(); elsewhere the old calls fail with HDF5's own
- * clear message. */
+ * This is done for HDF5 versions where it is known to work, see bkt_face_acquire().  Elsewhere the old
+ * calls fail with HDF5's own clear message. */
 #ifndef BKT_FACE_H
 #define BKT_FACE_H
 
 #include <hdf5.h>
 #include <stdbool.h>
 
-#define BKT_FACE_BYTES 104 /* a native datatype's, all of it: its name, which HDF5 looks at when links change, and more are 0 */
+#define BKT_FACE_BYTES 104 /* a whole native datatype; its name (HDF5 reads it when links change) and more are 0 */
 
 /** Whether @p setting, the value of native_calls, asks for old calls in this version of HDF5. */
 bool bkt_face_is_wanted(const char *setting);
 
-/** Called when a file of ours, or an object of a plain file, opens and closes. */
+/** Call when one of our files, or an object of a plain file, opens and closes. */
 void bkt_face_acquire(bool wanted);
 void bkt_face_release(void);
 
-/** Fill the first bytes of an object of the given type; false: old calls are off, the bytes are good for nothing and
- *  HDF5 must not be told that the object is native. */
+/** Fill the first bytes of an object of the given type.  False: old calls are off and the bytes are not
+ *  usable; HDF5 must not see the object as native. */
 bool bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, bool wanted);
 
 /** The file in memory, as HDF5's native connector has it; NULL: old calls are off. */
 void *bkt_face_file(void);
 
-/** Take the face of a native object instead; NULL: leave it. */
+/** Take the face of a native object instead; NULL: leave the face as it is. */
 void bkt_face_copy(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, const void *native);
 
 /** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */

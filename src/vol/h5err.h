@@ -11,24 +11,26 @@
  *  `return`.  Call it last: the next public HDF5 call wipes the stack. */
 herr_t bkt_h5err_publish(const struct bkt_err *err);
 
-/** The same for a file that could not be opened or created: where the reason has an errno, it is told in the way of HDF5's own
- *  file drivers, from which h5py makes FileNotFoundError, FileExistsError and PermissionError. */
+/** The same for a file that could not be opened or created.  If the reason has an errno, it is reported in
+ *  the form of HDF5's own file drivers; from that form h5py makes FileNotFoundError, FileExistsError and
+ *  PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err);
 
-/** After an HDF5 call of ours failed: copy its innermost message into @p err, clear the stack, give BKT_EHDF5.
- *  @p what says what was tried. */
+/** Call after one of our HDF5 calls failed: copy its innermost message into @p err, clear the stack,
+ *  return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
-/** Take what stands on HDF5's default stack out of the way of our own public calls, each of which wipes it.  For callbacks that
- *  HDF5 makes while it gathers what went wrong: it looks for a connector for a file that nobody could open, or lets one go.
+/** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For
+ *  callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that could
+ *  not be opened, or releases one.
  *  @return for bkt_h5err_restore(), which must follow before anything is published */
 hid_t bkt_h5err_hold(void);
-/** Put it back; @p held is gone then. */
+/** Restore the saved stack; @p held is invalid afterwards. */
 void bkt_h5err_restore(hid_t held);
 
-/** How the program has failures printed (H5Eset_auto2), put aside while we make calls of HDF5's on its behalf: what fails inside is
- *  printed once, when the program's own call has failed.  Where a callback of the program's is called meanwhile, printing is its own
- *  again.  HDF5's stack stays as it is. */
+/** The program's way of printing failures (H5Eset_auto2), switched off while we call HDF5 on its behalf: a
+ *  failure inside is printed once, when the program's own call has failed.  While a callback of the
+ *  program runs, its printing is on again.  HDF5's stack stays as it is. */
 struct bkt_h5err_print {
     H5E_auto2_t fn;
     void       *arg;

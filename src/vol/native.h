@@ -1,12 +1,12 @@
-/* Plain HDF5 files, which the program opened or an external link led to: our objects that only pass on to an id of HDF5's native
- * connector. */
+/* Plain HDF5 files that the program opened or an external link led to.  Our objects only pass calls on to
+ * an id of HDF5's native connector. */
 #ifndef BKT_NATIVE_H
 #define BKT_NATIVE_H
 
 #include "vol.h"
 
-/** Make a call of HDF5's on behalf of the program: what fails is captured (h5err.h) and not printed by HDF5 on the way; the
- *  program sees it once, when our callback has failed.  Gives a bkt code. */
+/** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
+ *  it: the program sees it once, when our callback has failed.  Returns a bkt code. */
 #define PASS_ON(err, call, what)                                                                             \
     __extension__({                                                                                          \
         int pass_rc_ = BKT_OK;                                                                               \
@@ -19,17 +19,21 @@
         pass_rc_;                                                                                            \
     })
 
-/** Open a plain HDF5 file of this machine with HDF5's native connector; "native:" before its name says that it is one.
- *  @p like: a file access list for its driver and the like; H5I_INVALID_HID: none.  BKT_ENOENT: there is no such HDF5 file. */
+/** Open a plain HDF5 file of this machine with HDF5's native connector; a name may begin with "native:" to
+ *  mark it as plain.
+ *  @param like  a file access list, for its driver and the like; H5I_INVALID_HID: none
+ *  @return BKT_OK; BKT_ENOENT: there is no such HDF5 file */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err);
 
-/** A new file of HDF5's native connector that is nowhere but in memory, and grows in steps of @p step bytes; negative: HDF5's stack says
- *  why.  Its name is its own: of two with one name HDF5 takes the second for the first (a program's callbacks may come in between). */
+/** A new file of HDF5's native connector that exists only in memory and grows in steps of @p step bytes;
+ *  negative: the reason is on HDF5's stack.  Its name is unique: HDF5 takes two files with one name for
+ *  the same file (a program's callbacks may run in between). */
 hid_t bkt_native_in_memory(size_t step);
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);
-/** Create one, for a name that begins with "native:", with the driver and the like of @p like.  BKT_ENOENT: it doesn't. */
+/** Create one, for a name that begins with "native:", with the driver and the like of @p like.
+ *  BKT_ENOENT: the name doesn't begin so. */
 BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err);
 
 /** Delete one. */
@@ -55,7 +59,7 @@ int    bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_
                            struct bkt_err *err);
 herr_t bkt_native_link_iterate(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
 int    bkt_native_link_exists(struct bkt_vobj *group, const char *last, hbool_t *exists, struct bkt_err *err);
-/** Whether that link leads to an object; one that is missing is an error unless it @p may_miss. */
+/** Whether the link leads to an object.  A missing link is an error unless it @p may_miss. */
 int    bkt_native_object_exists(struct bkt_vobj *group, const char *last, bool may_miss, hbool_t *exists, struct bkt_err *err);
 int    bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err *err);
 herr_t bkt_native_object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a, struct bkt_err *err);

@@ -1,4 +1,5 @@
-/* Datasets and attributes of plain HDF5 files that external links led into: passed on to HDF5 by native_id. */
+/* Datasets and attributes of plain HDF5 files that external links led to: calls are passed on to HDF5 by
+ * native_id. */
 #ifndef BKT_NATIVE_DATA_H
 #define BKT_NATIVE_DATA_H
 
@@ -8,7 +9,8 @@
 BKT_NODISCARD int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
                                           void *buf, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
-/** Calls that HDF5 keeps for its own files, whichever they are; of a dataset > 0 is what the program's callback gave. */
+/** Calls that HDF5 keeps for its own files, passed on unread; for a dataset, > 0 is the return value of
+ *  the program's callback. */
 int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
@@ -17,7 +19,7 @@ BKT_NODISCARD int bkt_native_attr_open(struct bkt_vobj *owner, const char *name,
                                        struct bkt_vobj **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err);
-/** > 0: what the program's callback gave. */
+/** > 0: the return value of the program's callback. */
 int bkt_native_attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 
 /* ---- writing (native_write.c) ---- */

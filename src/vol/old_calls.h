@@ -4,7 +4,7 @@
 
 #include "vol.h"
 
-/** H5Giterate, H5Gget_objinfo; what the program's callback gave, or a negative code. */
+/** H5Giterate, H5Gget_objinfo; the return value of the program's callback, or a negative code. */
 herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct bkt_err *err);
 /** H5Aiterate1; the same. */
 herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);

@@ -1,7 +1,7 @@
-/* What the files of this folder share: the objects behind HDF5's ids and the ways from HDF5's terms to the
+/* Shared by the files of this folder: the objects behind HDF5's ids, and the ways from HDF5's terms to the
  * model's.  One file per VOL class holds that class's callbacks; connector.c is the table of them all.
  *
- * Errors: helpers fill a struct bkt_err; the outermost callback publishes it after every cleanup has run
+ * Errors: helpers fill a struct bkt_err.  The outermost callback publishes it after every cleanup has run
  * (h5err.h), because any HDF5 call in between would wipe it. */
 #ifndef BKT_VOL_H
 #define BKT_VOL_H
@@ -13,27 +13,27 @@
 #include "face.h"
 #include "h5err.h"
 
-/** One open file: what H5Fopen gave, shared by every object opened through it. */
+/** One open file: the result of an H5Fopen, shared by every object opened through it. */
 struct bkt_file {
     struct bkt_domain *dom;
     char              *name;    /* as the program gave it */
     unsigned           flags;   /* H5F_ACC_… */
     unsigned long      fileno;  /* same for every open of one domain in this process */
     hid_t              fapl;    /* copy of the access list it was opened with */
-    uint64_t           user_block; /* what H5Pget_userblock() says: bytes that a program finds in the file of that name */
+    uint64_t           user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
     unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
     bool               old_calls; /* face.h */
     bool               asked_for; /* by the program, not by an external link only */
-    bool               closing;   /* nobody has anything of it any more, unless its last flush fails */
-    bool               lost;      /* what it holds, as the process ends; told once */
+    bool               closing;   /* the program has closed all of it; false again if its last flush fails */
+    bool               lost;      /* its changes are lost as the process ends; reported once */
     bool               no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
-    struct bkt_vobj   *handle;  /* the object behind that id; NULL once it is closed */
+    struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* file_links.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
 };
 
-/** What stands behind an id of the connector. */
+/** The object behind an id of the connector. */
 struct bkt_vobj {
     unsigned char            face[BKT_FACE_BYTES]; /* first, see face.h */
     bool                     has_face;
@@ -41,29 +41,29 @@ struct bkt_vobj {
     struct bkt_file         *file; /* holds one reference; NULL only for objects of native files (native_id) */
     const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
     char                    *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
-    bool                     by_mount;     /* `path` leads through where its file is mounted */
-    unsigned                 hidden;       /* so many mounts cover the path: it has no name */
+    bool                     by_mount;     /* `path` leads through the mount of its file */
+    unsigned                 hidden;       /* mounts that cover the path: if > 0, it has no name */
     struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
     hid_t                    native_id;    /* of a plain HDF5 file (native.h): everything is passed on to this id;
                                               H5I_INVALID_HID otherwise */
     char                    *outside; /* FILE: stands for the object `path` of the file of this name (outside.h) */
-    char                    *called;  /* FILE, plain: by which name it is known; NULL: HDF5's */
+    char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
     /* DATASET */
     struct bkt_dsetio *io;
     hid_t              dapl;
-    bool               fill_checked; /* it can be read without having been written, or was written */
+    bool               fill_checked; /* readable although never written, or was written */
     bool               was_written;  /* some of it, for certain */
-    struct bkt_buf     chunks;     /* dataset_chunks.c: those that exist, asked for once */
+    struct bkt_buf     chunks;     /* dataset_chunks.c: existing chunks, listed once */
     bool               has_chunks;
-    unsigned long      chunks_as_of; /* what they were when they were listed */
-    struct bkt_map    *told;       /* which size the program was told of each chunk it asked for; NULL: none */
+    unsigned long      chunks_as_of; /* the state of the chunks when they were listed */
+    struct bkt_map    *told;       /* the size that the program got for each chunk it asked for; NULL: none */
     /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
     hid_t              file_type;
     /* ATTR */
     char            *attr_name;
-    double           attr_created; /* tells it from a later one of that name */
+    double           attr_created; /* tells it from a later attribute of that name */
     bool             no_number;    /* bkt_vobj_no_number() */
-    struct bkt_attr *attr_gone;    /* what it was when this process deleted it; NULL: it wasn't */
+    struct bkt_attr *attr_gone;    /* its last state, if this process deleted it; else NULL */
 };
 
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
@@ -71,12 +71,14 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
 void             bkt_vobj_free(struct bkt_vobj *o);
 /** The first open object of plain HDF5 files (native_id); the others follow by `next`. */
 struct bkt_vobj *bkt_vobj_plain(void);
-/** An attribute without a number in the order of creation: what H5Acreate2() made of an object that doesn't keep that order. */
+/** An attribute without a number in the order of creation: made by H5Acreate2() on an object that doesn't
+ *  keep that order. */
 void             bkt_vobj_no_number(struct bkt_vobj *attr);
-/** Whether one that is open on this attribute has none.  All of them share it in HDF5, until the last is closed. */
+/** Whether an object open on this attribute has no number.  In HDF5 all of them share this, until the last
+ *  is closed. */
 bool             bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj, const struct bkt_attr *a);
-/** Give up an id that we hold; negative is fine.  When the program ends with objects open HDF5 closes every id by itself, ours
- *  before or while our callbacks run: nothing must be closed twice then. */
+/** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
+ *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
 /** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure (negative). */
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
@@ -87,15 +89,18 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 /** Follow @p path (absolute or relative to @p from) through hard, soft and external links and mounts.
  * @param out  a new object of the type found; BKT_ENOENT when a component does not exist (the message names it) */
 BKT_NODISCARD int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err);
-/** Whatever H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
+/** The object that H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
 BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err);
 /** The group that holds the last component of @p path, for link calls.  The last component itself is not followed.
  * @param name  that component, without the slashes that may follow it; the caller's (free()), "" where there is none: "/" */
 BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name,
                                   struct bkt_err *err);
 
-/** An access list of a call: link access lists, and those of groups, datasets, types and attributes, which are such as well.
- *  H5P_DEFAULT is fine. @p n_links: how many soft and external links may be followed; left alone by a default list.  BKT_EINVAL. */
+/** Check an access list of a call: a link access list, or a list of groups, datasets, types or attributes,
+ *  which is also a link access list.  H5P_DEFAULT is fine.
+ *  @param n_links  the number of soft and external links that may be followed; left alone by a default
+ *  list
+ *  @return BKT_OK; BKT_EINVAL */
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
 
 /* ---- object.c ---- */
@@ -110,9 +115,9 @@ BKT_NODISCARD int bkt_object_make_attr_ref(struct bkt_vobj *in_file, const struc
                                            struct bkt_err *err);
 
 /* ---- callbacks, by class ---- */
-/** Entries of bkt_vol_class, with the arguments that H5VLconnector.h says.  Those that make or open something give a struct bkt_vobj
- *  that HDF5 closes, or NULL; the others give a herr_t.  On failure HDF5's error stack says why.  Nothing is asynchronous: the last
- *  argument stays as it was. */
+/** Entries of bkt_vol_class, with the arguments of H5VLconnector.h.  A callback that makes or opens
+ *  something returns a struct bkt_vobj that HDF5 closes, or NULL; the others return a herr_t.  On failure
+ *  the reason is on HDF5's error stack.  Nothing is asynchronous: the last argument stays as it was. */
 void  *bkt_vol_attr_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_attr_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_attr_read(void *, hid_t, void *, hid_t, void **);
@@ -122,7 +127,7 @@ herr_t bkt_vol_attr_specific(void *, const H5VL_loc_params_t *, H5VL_attr_specif
 herr_t bkt_vol_attr_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_attr_close(void *, hid_t, void **);
 
-/** Of datasets. */
+/** Callbacks of datasets. */
 void  *bkt_vol_dataset_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_dataset_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_dataset_read(size_t, void *[], hid_t[], hid_t[], hid_t[], hid_t, void *[], void **);
@@ -132,14 +137,14 @@ herr_t bkt_vol_dataset_specific(void *, H5VL_dataset_specific_args_t *, hid_t, v
 herr_t bkt_vol_dataset_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_dataset_close(void *, hid_t, void **);
 
-/** Of committed types. */
+/** Callbacks of committed types. */
 void  *bkt_vol_datatype_commit(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_datatype_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_datatype_get(void *, H5VL_datatype_get_args_t *, hid_t, void **);
 herr_t bkt_vol_datatype_specific(void *, H5VL_datatype_specific_args_t *, hid_t, void **);
 herr_t bkt_vol_datatype_close(void *, hid_t, void **);
 
-/** Of files. */
+/** Callbacks of files. */
 void  *bkt_vol_file_create(const char *, unsigned, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_file_open(const char *, unsigned, hid_t, hid_t, void **);
 herr_t bkt_vol_file_get(void *, H5VL_file_get_args_t *, hid_t, void **);
@@ -147,7 +152,7 @@ herr_t bkt_vol_file_specific(void *, H5VL_file_specific_args_t *, hid_t, void **
 herr_t bkt_vol_file_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_file_close(void *, hid_t, void **);
 
-/** Of groups. */
+/** Callbacks of groups. */
 void  *bkt_vol_group_create(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, hid_t, hid_t, void **);
 void  *bkt_vol_group_open(void *, const H5VL_loc_params_t *, const char *, hid_t, hid_t, void **);
 herr_t bkt_vol_group_get(void *, H5VL_group_get_args_t *, hid_t, void **);
@@ -155,14 +160,14 @@ herr_t bkt_vol_group_specific(void *, H5VL_group_specific_args_t *, hid_t, void 
 herr_t bkt_vol_group_optional(void *, H5VL_optional_args_t *, hid_t, void **);
 herr_t bkt_vol_group_close(void *, hid_t, void **);
 
-/** Of links. */
+/** Callbacks of links. */
 herr_t bkt_vol_link_create(H5VL_link_create_args_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_copy(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_move(void *, const H5VL_loc_params_t *, void *, const H5VL_loc_params_t *, hid_t, hid_t, hid_t, void **);
 herr_t bkt_vol_link_get(void *, const H5VL_loc_params_t *, H5VL_link_get_args_t *, hid_t, void **);
 herr_t bkt_vol_link_specific(void *, const H5VL_loc_params_t *, H5VL_link_specific_args_t *, hid_t, void **);
 
-/** Of objects of any kind. */
+/** Callbacks of objects of any kind. */
 void  *bkt_vol_object_open(void *, const H5VL_loc_params_t *, H5I_type_t *, hid_t, void **);
 herr_t bkt_vol_object_copy(void *, const H5VL_loc_params_t *, const char *, void *, const H5VL_loc_params_t *, const char *, hid_t,
                            hid_t, hid_t, void **);
@@ -170,7 +175,7 @@ herr_t bkt_vol_object_get(void *, const H5VL_loc_params_t *, H5VL_object_get_arg
 herr_t bkt_vol_object_specific(void *, const H5VL_loc_params_t *, H5VL_object_specific_args_t *, hid_t, void **);
 herr_t bkt_vol_object_optional(void *, const H5VL_loc_params_t *, H5VL_optional_args_t *, hid_t, void **);
 
-/** Of tokens. */
+/** Callbacks of tokens. */
 herr_t bkt_vol_token_cmp(void *, const H5O_token_t *, const H5O_token_t *, int *);
 herr_t bkt_vol_token_to_str(void *, H5I_type_t, const H5O_token_t *, char **);
 herr_t bkt_vol_token_from_str(void *, H5I_type_t, const char *, H5O_token_t *);

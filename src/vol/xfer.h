@@ -1,7 +1,7 @@
-/* The program's transfer list, where HDF5 itself moves the elements.
+/* The program's transfer list, for transfers that HDF5 itself makes.
  *
- * A program that uses MPI may ask for collective access (H5Pset_dxpl_mpio).  HDF5 refuses such a list for every file that wasn't
- * opened by an MPI driver, and files of our own never are. */
+ * A program that uses MPI may ask for collective access (H5Pset_dxpl_mpio).  HDF5 refuses such a list for
+ * every file that wasn't opened by an MPI driver, and our own files never are. */
 #ifndef BKT_XFER_H
 #define BKT_XFER_H
 
