@@ -1,4 +1,5 @@
-/* Access lists of domains and folders.  They are advisory: whoever has the bucket's keys has its data. */
+/* Access lists of domains and folders.  They are advisory: anybody with the bucket's keys can read its
+ * data. */
 #ifndef BKT_ACL_H
 #define BKT_ACL_H
 
@@ -14,23 +15,24 @@ struct bkt_acl_name {
 extern const struct bkt_acl_name bkt_acl_names[BKT_ACL_N];
 #define BKT_ACL_ALL 0x3fu
 
-/** BKT_ACL_… bits that @p user has. */
+/** BKT_ACL_… bits of @p user. */
 unsigned bkt_domain_doc_allows(const struct bkt_domain_doc *doc, const char *user);
 
-/** Whether the setting user (NULL, "": nobody is named, all is allowed) has all of @p need. */
+/** Whether setting user has all of @p need.  NULL or "": no user is named, and everything is allowed. */
 bool bkt_domain_doc_lets(const struct bkt_domain_doc *doc, const char *user, unsigned need);
 
 struct bkt_acl_change {
     const char *user;
-    bool        remove;        /* the whole entry */
-    unsigned    grant, revoke; /* bits; others stay as they are, and keys that we don't know too */
+    bool        remove;        /* remove the whole entry */
+    /* bits; other bits stay as they are, as do unknown keys */
+    unsigned    grant, revoke;
 };
-/** The document @p json with its access list changed and lastModified set to @p now, appended to @p out. */
+/** Append the document @p json to @p out, with its access list changed and lastModified set to @p now. */
 BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_change *c, size_t n_changes, double now,
                                struct bkt_buf *out, struct bkt_err *err);
 
-/** A new folder's document (HSDS's rules): its owner may do all, whoever has an entry in @p parent (may be NULL) that grants
- *  anything keeps it, everybody may read. */
+/** A new folder's document (HSDS's rules): its owner may do all, and everybody may read.  Users with an entry
+ *  in @p parent (may be NULL) that grants anything keep that entry. */
 BKT_NODISCARD int bkt_folder_emit(const char *owner, const struct bkt_domain_doc *parent, double now, struct bkt_buf *out,
                                   struct bkt_err *err);
 

@@ -1,27 +1,30 @@
-/* Folders: which one is the bucket of a new domain, or of a name on the command line. */
+/* Folders: the bucket folder of a new domain, or of a name on the command line. */
 #ifndef BKT_BUCKET_DIR_H
 #define BKT_BUCKET_DIR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Whether @p name begins as the folder of a domain's objects in db/ is called: 8-8 hex digits, BKT_TREE bytes.  What else lies in db/
- *  is somebody else's. */
+/** Whether @p name begins as the name of a folder of a domain's objects in db/ does: 8-8 hex digits, BKT_TREE
+ *  bytes.  Everything else in db/ belongs to others. */
 #define BKT_TREE 17
 bool bkt_is_tree(const char *name);
 
-/** The nearest folder with an object tree in db/: @p dir or one above it.  If there is none, the folder above those with documents:
- * a bucket that HSDS was just given has documents of folders, but no objects.
+/** The nearest folder with an object tree in db/: @p dir or one above it.  If none has one, the folder above
+ *  those with documents: a bucket that HSDS was just given has documents of folders, but no objects.
  *
- * None on another file system, since a PUT is a rename.  And of those above none that everybody may write to, as /tmp, unless @p dir is
- * a domain or folder already: what somebody put there is no bucket for all that others keep further down.  The same holds for a db/
- * and for documents of others in a folder that everybody may write to.
- * @param dir  absolute, without '/' at its end, "" for the root of the file system; cut to what is found, else as it was */
+ *  Never a folder on another file system, since a PUT is a rename.  A folder above @p dir that everybody may
+ *  write to, as /tmp, doesn't count either, unless @p dir is a domain or folder already: another user's files
+ *  must not become the bucket of everything below.  Nor does a db/ or a document of another user in a folder
+ *  that everybody may write to.
+ *  @param dir  absolute, without '/' at its end, "" for the root of the file system; cut to the folder found,
+ *              else unchanged */
 bool bkt_bucket_find(char *dir);
 
-/** How many bytes of @p path, an absolute one without '/' at its end, lead to a symbolic link in a bucket, or to one that @p path itself
- *  is.  0: there is none.
- * @param of_others  only those in a bucket that neither we nor root have put there */
+/** The number of bytes of @p path that lead to a symbolic link in a bucket, or to a link that is @p path
+ *  itself.  0: none.
+ *  @param path       absolute, without '/' at its end
+ *  @param of_others  only links in a bucket that neither this user nor root has made */
 size_t bkt_bucket_link(const char *path, bool of_others);
 
 #endif

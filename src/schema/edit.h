@@ -200,8 +200,8 @@ BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id
  *  must not grow again.  (bkt_chunks_resize() of the chunk layer does all that.)
  *  @param dims  rank entries; BKT_EINVAL: beyond maxdims */
 BKT_NODISCARD int bkt_edit_extent(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, struct bkt_err *err);
-/** Undo a shrink after which no chunk has been touched: the dataset has the extent @p dims and the mark @p
- *  trim (NULL: none) again.  If the smaller extent is stored already, the next flush lets it grow again. */
+/** Undo a shrink after which no chunk has been touched: the dataset has the extent @p dims and the mark
+ *  @p trim (NULL: none) again.  If the smaller extent is stored already, the next flush lets it grow again. */
 BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id *dset, const uint64_t *dims, const uint64_t *trim,
                                        struct bkt_err *err);
 /** Note that chunks hold nothing outside the extent any more. */

@@ -1,11 +1,11 @@
 /* HDF5's own encodings, taken apart without HDF5: datatypes (H5Tencode), dataspaces with a selection
  * (H5Sencode2) and creation property lists (H5Pencode2).
  *
- * HDF5's decoders trust their input, so no stored bytes may reach them.  The parsers here bound everything:
- * what they accept is whole, within the bytes that are there, and within HDF5's own limits.  vol/rebuild.h
- * makes HDF5's values of the result, by the calls that a program has.  Parsers are pure; a result is the
- * caller's, also after a failure, and the _fini() and _free() functions accept what is partly filled.
- * BKT_EFORMAT says what is wrong; BKT_EUNSUP: a version, class or property that is unknown here. */
+ * HDF5's decoders trust their input, so no stored bytes may reach them.  The parsers here check every bound:
+ * an accepted encoding is whole, within the given bytes, and within HDF5's own limits.  vol/rebuild.h makes
+ * HDF5's values of the result, by the calls that a program has.  Parsers are pure.  A result is the caller's,
+ * also after a failure; the _fini() and _free() functions accept a partly filled one.  BKT_EFORMAT: the
+ * message names the problem; BKT_EUNSUP: a version, class or property that is unknown here. */
 #ifndef BKT_H5ENC_H
 #define BKT_H5ENC_H
 
@@ -38,7 +38,7 @@ enum bkt_h5_ref {
 
 struct bkt_h5type;
 struct bkt_h5member {
-    char *name;              /* UTF-8 is not asked for: HDF5 doesn't */
+    char *name;              /* not checked for UTF-8, as in HDF5 */
     size_t offset;           /* COMPOUND */
     struct bkt_h5type *type; /* COMPOUND */
     unsigned char *value;    /* ENUM: as many bytes as the base type has */
@@ -53,7 +53,7 @@ struct bkt_h5type {
     unsigned norm; /* FLOAT: H5T_norm_t as encoded: 0 none, 1 the highest bit is set, 2 it is implied */
     unsigned spos, epos, esize, mpos, msize; /* FLOAT: bits */
     uint32_t ebias;                          /* FLOAT */
-    bool var_string;                         /* VLEN: a string, no sequence */
+    bool var_string;                         /* VLEN: a string, not a sequence */
     enum bkt_strpad strpad;                  /* STRING, VLEN with var_string */
     enum bkt_cset cset;
     enum bkt_h5_ref ref;
@@ -68,18 +68,18 @@ struct bkt_h5type {
 /* Bytes of a number: the fields of a float fill 32 at most. */
 #define BKT_H5_NUMBER_MAX 255
 
-/** @param n  bytes there are; what stands behind the type in them is not looked at */
+/** @param n  bytes available; bytes behind the type are ignored */
 BKT_NODISCARD int bkt_h5type_parse(const void *p, size_t n, struct bkt_h5type **out, struct bkt_err *err);
 void bkt_h5type_free(struct bkt_h5type *t); /* NULL is fine */
 static inline void bkt_h5type_freep(struct bkt_h5type **t)
 {
     bkt_h5type_free(*t);
 }
-/** Whether elements hold pointers in memory: references, sequences, strings of variable length, anywhere in
- * it. */
+/** Whether elements hold pointers in memory: references, sequences or strings of variable length anywhere in
+ *  the type. */
 bool bkt_h5type_has_pointers(const struct bkt_h5type *t);
-/** Whether an encoded type is one that a value of the schema's type @p t can be of: the same members in the
- * same order, sizes, byte orders, lengths.  BKT_EFORMAT says where they disagree. */
+/** Whether a value of the schema's type @p t can be of an encoded type: the same members in the same order,
+ *  sizes, byte orders, lengths.  BKT_EFORMAT: the message names the difference. */
 BKT_NODISCARD int bkt_h5type_match(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err);
 
 /* ---- dataspaces with a selection ---- */
@@ -95,17 +95,18 @@ struct bkt_h5space {
 };
 
 /** Whether HDF5 can make the union of blocks without undue time and memory (h5enc_blocks.c).
- * @param coords  n * 2 * rank: first and last corner of each block
- * @param spare   steps that may be spent beyond a few for each coordinate; gets what is left.  One for all of a list:
- *                it begins with BKT_H5_BLOCKS_SPARE
- * @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
+ *  @param coords  n * 2 * rank: first and last corner of each block
+ *  @param spare   steps allowed beyond a few for each coordinate; receives the rest.  One variable for a
+ *                whole list: it begins with BKT_H5_BLOCKS_SPARE
+ *  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 #define BKT_H5_BLOCKS_SPARE (UINT64_C(1) << 20)
 BKT_NODISCARD int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t *spare,
                                      struct bkt_err *err);
 
-/** @param out  not looked at before */
+/** @param out  need not be initialised */
 BKT_NODISCARD int bkt_h5space_parse(const void *p, size_t n, struct bkt_h5space *out, struct bkt_err *err);
-/** The same off a reader, whose place is behind it afterwards; @p spare as bkt_h5blocks_check(). */
+/** The same from a reader, whose place is behind the space afterwards; @p spare as for
+ *  bkt_h5blocks_check(). */
 BKT_NODISCARD int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, uint64_t *spare,
                                    struct bkt_err *err);
 void bkt_h5space_fini(struct bkt_h5space *s); /* a zeroed one is fine */
@@ -119,7 +120,7 @@ enum bkt_h5_list {
     BKT_H5_GROUP_LIST = 9,
     BKT_H5_DATATYPE_LIST = 11
 };
-/* which properties the encoding has; the others have HDF5's default */
+/* properties that the encoding has; the others have HDF5's default */
 enum bkt_h5_has {
     BKT_H5_HAS_MAX_COMPACT = 1 << 0,
     BKT_H5_HAS_MIN_DENSE = 1 << 1,
@@ -148,12 +149,12 @@ enum bkt_h5_has {
     BKT_H5_HAS_PAGE = 1 << 24
 };
 #define BKT_H5_FILTERS_MAX 32    /* H5Z_MAX_NFILTERS */
-#define BKT_H5_CD_MAX      65535 /* parameters of a filter: what a file has room for */
+#define BKT_H5_CD_MAX      65535 /* parameters of a filter: as many as a file has room for */
 #define BKT_H5_INDEXES_MAX 8     /* H5O_SHMESG_MAX_NINDEXES */
-#define BKT_H5_BTREE_MAX   32767 /* half of what a node of a tree has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
-#define BKT_H5_LEAF_MAX    65535 /* what a file has room for */
-#define BKT_H5_FILES_MAX   65535 /* external files of a dataset: what a file has room for */
-#define BKT_H5_GROUP_MAX   (16U << 20) /* bytes that a group asks for ahead of its links */
+#define BKT_H5_BTREE_MAX   32767 /* half of the entries that a tree's node has room for (HDF5_BTREE_IK_MAX_ENTRIES) */
+#define BKT_H5_LEAF_MAX    65535 /* as many as a file has room for */
+#define BKT_H5_FILES_MAX   65535 /* external files of a dataset: as many as a file has room for */
+#define BKT_H5_GROUP_MAX   (16U << 20) /* bytes that a group reserves before its links are made */
 
 struct bkt_h5filter {
     uint32_t id, flags; /* id: 0 to 65535 */
@@ -172,7 +173,7 @@ struct bkt_h5fill {
     unsigned alloc_time, fill_time;
     bool undefined;          /* H5Pset_fill_value(NULL) */
     struct bkt_buf value;    /* as in memory; empty: the default */
-    struct bkt_h5type *type; /* of a value; has no pointers */
+    struct bkt_h5type *type; /* of a value; without pointers */
 };
 struct bkt_h5plist {
     enum bkt_h5_list cls;
@@ -193,7 +194,7 @@ struct bkt_h5plist {
     struct bkt_h5mapping *mappings;
     size_t n_mappings;
     struct bkt_h5fill fill;
-    uint32_t unasked; /* 1: nobody asked for an allocation time */
+    uint32_t unasked; /* 1: the program set no allocation time */
     struct bkt_h5file *files;
     size_t n_files;
     bool minimize;
@@ -205,11 +206,11 @@ struct bkt_h5plist {
     bool persist;
 };
 
-/** @param out  not looked at before */
+/** @param out  need not be initialised */
 BKT_NODISCARD int bkt_h5plist_parse(const void *p, size_t n, struct bkt_h5plist *out, struct bkt_err *err);
 void bkt_h5plist_fini(struct bkt_h5plist *l); /* a zeroed one is fine */
-/** The creation list of an object (`cpl`), which must be of the object's kind and, of a dataset, of its rank;
- * zeroed when there is none.  @p found: whether there is one. */
+/** The creation list of an object (`cpl`), which must be of the object's kind and, for a dataset, of its
+ *  rank.  Zeroed if there is none.  @p found: whether there is one. */
 BKT_NODISCARD int bkt_h5plist_of(const struct bkt_object *o, struct bkt_h5plist *out, bool *found,
                                  struct bkt_err *err);
 

@@ -1,5 +1,5 @@
-/* MD5 (RFC 1321), for the key prefix of version 1 ids only: nothing here is about security, and a
- * crypto library in FIPS mode refuses to compute it. */
+/* MD5 (RFC 1321), only for the key prefix of version 1 ids.  Security doesn't depend on it, and a crypto
+ * library in FIPS mode refuses to compute it. */
 #ifndef BKT_MD5_H
 #define BKT_MD5_H
 

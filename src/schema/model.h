@@ -319,8 +319,7 @@ BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_do
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
 void              bkt_type_free(struct bkt_type *t);
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
-/* ---- pure emitting: model -> bytes, in the form that HSDS 0.9 reads; parsing them gives the same model
- * ---- */
+/* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
 /** Appended to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out, struct bkt_err *err);

@@ -47,8 +47,8 @@ BKT_NODISCARD int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, s
 void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id);
 void bkt_objects_unpin(struct bkt_objects *c, const struct bkt_id *id);
 /** Forget an object, pinned or not; the cache's reference is given up.
- *  @param gone  from now on the object counts as missing (BKT_ENOENT), until it is dropped again without @p
- *               gone */
+ *  @param gone  from now on the object counts as missing (BKT_ENOENT), until it is dropped again without
+ *               @p gone */
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone);
 /** Call @p fn for each object in the cache, with the cache's lock held.  A negative code of @p fn ends the
  *  walk, which returns it. */

@@ -112,8 +112,8 @@ BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct b
  *  User-defined links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
 BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user, struct bkt_err *err);
-/** A dataset's two layouts: @p top, NULL for a null space, and creationProperties.layout, which goes into @p
- *  cpl. */
+/** A dataset's two layouts: @p top, NULL for a null space, and creationProperties.layout, which goes into
+ *  @p cpl. */
 BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t *cpl, struct bkt_err *err);
 /** Put the keys that bkt_dcpl_parse() reads into creationProperties. */
 BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
@@ -122,8 +122,8 @@ BKT_NODISCARD int bkt_domain_doc_to_json(const struct bkt_domain_doc *d, json_t 
 BKT_NODISCARD int bkt_acl_emit(unsigned allow, json_t **out);
 /** Put the hint about a snapshot into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
-/** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u; emit @p u into the document @p
- *  doc. */
+/** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u; emit @p u into the document
+ *  @p doc. */
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
 BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
@@ -150,8 +150,7 @@ BKT_NODISCARD int bkt_attrs_rename(struct bkt_attrs *l, const char *from, char *
 /** As for attributes. */
 BKT_NODISCARD int bkt_links_add(struct bkt_links *l, struct bkt_link *one);
 BKT_NODISCARD int bkt_links_remove(struct bkt_links *l, const char *name, struct bkt_link *out);
-/* ---- the character set of a link's or an attribute's name: "charSet" is written if the bytes suggest
- * another ---- */
+/* ---- the character set of a link's or an attribute's name: "charSet", if the bytes suggest another ---- */
 /** Whether all bytes are below 0x80. */
 bool bkt_name_is_ascii(const char *name);
 /** The declared character set of an entry, else the one that the bytes of its name suggest. */

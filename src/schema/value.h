@@ -4,19 +4,21 @@
 
 #include "model.h"
 
-/** Where a reference leads that is stored as text.  A dataset region is what HSDS 1.0 makes of it in JSON:
- *  {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}; a stored BKT_T_REGREF element holds that text.  References of
- *  type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …, "attr": name} for an attribute.  Where
- *  one leads into another file, {"file": as it was called, "name": path there} stands in place of the id, and a region has the
- *  "shape" of its dataset. */
+/** The target of a reference that is stored as text.  A dataset region has the form that HSDS 1.0 gives it in
+ *  JSON: {"id": "d-…", "select_type": "H5S_SEL_…", "selection": …}; a stored BKT_T_REGREF element holds that
+ *  text.  References of type H5T_STD_REF are stored likewise, with "datasets/d-…" for an object and {"id": …,
+ *  "attr": name} for an attribute.  A reference into another file has {"file": its name, "name": path there}
+ *  in place of the id, and a region has the "shape" of its dataset. */
 enum bkt_region {
     BKT_REGION_NULL, BKT_REGION_NONE, BKT_REGION_ALL, BKT_REGION_POINTS, BKT_REGION_BLOCKS, BKT_REGION_OBJECT, BKT_REGION_ATTR,
-    BKT_REGION_ENCODED /* what the others can't say (unlimited counts): "h5space", base64 of H5Sencode bytes, a key of ours */
+    /* selections that the others can't express (unlimited counts): "h5space", base64 of H5Sencode bytes, a
+     * key of ours */
+    BKT_REGION_ENCODED
 };
 struct bkt_regref {
     enum bkt_region kind;
     struct bkt_id   dset;   /* the dataset; OBJECT, ATTR: any object; "" in another file */
-    char           *file;   /* another file, by which name; NULL: the value's own */
+    char           *file;   /* name of another file; NULL: the value's own */
     char           *name;   /* with file: the object's path there */
     unsigned        n_dims; /* with file, of a region: the dataset's extents */
     uint64_t        dims[BKT_MAX_RANK];
@@ -41,18 +43,20 @@ bool bkt_value_has_null(const struct bkt_type *t, const void *p, size_t n);
 
 /** Which of the empty strings of some elements are NULL. */
 struct bkt_nulls {
-    struct bkt_buf bits;            /* one for each that is empty, as they are stored, lowest first */
+    struct bkt_buf bits;            /* one for each empty string, as they are stored, lowest first */
     uint64_t       n_empty, n_null; /* n_empty: NULL or "" */
     bool           all;
 };
-/** Make every NULL an empty string, and say which they were; @p out is empty before, to be freed by bkt_nulls_fini(). */
+/** Make every NULL an empty string, and list them in @p out, which is empty before; free it by
+ *  bkt_nulls_fini(). */
 BKT_NODISCARD int bkt_nulls_take(const struct bkt_type *t, void *p, size_t n, struct bkt_nulls *out, struct bkt_err *err);
-/** The other way round; back comes how many empty strings there are. */
+/** The reverse.  Returns the number of empty strings. */
 uint64_t          bkt_nulls_put(const struct bkt_type *t, void *p, size_t n, const struct bkt_nulls *nulls);
 void              bkt_nulls_fini(struct bkt_nulls *x);
-/** What stands behind a chunk's elements, appended. */
+/** Append the bytes that follow a chunk's elements. */
 BKT_NODISCARD int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err);
-/** A chunk of @p n bytes, the first @p elements of which are its elements: these get their NULLs.  BKT_EFORMAT. */
+/** Give the elements of a chunk their NULLs: its first @p elements of @p n bytes are elements.
+ *  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements, struct bkt_err *err);
 
 #endif
