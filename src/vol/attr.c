@@ -1,4 +1,5 @@
-/* H5A.  Attributes come with their object, values and all: nothing here fetches but the owner itself. */
+/* H5A.  Attributes come with their object, including their values: only the owner itself is ever fetched
+ * here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static int find_by_name(const struct bkt_vobj *owner, const char *name, const st
 
 /* ---- what is known of one ---- */
 
-/* Bytes of an element as HDF5 would store it in a file: as in memory, but for what has pointers there. */
+/* Bytes of an element as HDF5 would store it in a file: as in memory, except for elements with pointers. */
 static size_t stored_bytes(hid_t type)
 {
     size_t size = H5Tget_size(type);
@@ -95,7 +96,8 @@ static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err
     return BKT_OK;
 }
 
-/* HDF5 has a number even where no order is tracked, the place among the attributes, but not for one that was just made. */
+/* HDF5 has a number even if no order is tracked: the place among the attributes.  A new attribute has
+ * none. */
 #define NO_NUMBER SIZE_MAX
 
 static H5T_cset_t name_cset(const struct bkt_attr *a) { return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII; }
@@ -109,7 +111,7 @@ static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, st
     return data_size(a, &out->data_size, err);
 }
 
-/* @p a: of @p obj, whose list is settled */
+/* @p a: an attribute of @p obj, whose list is settled. */
 static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out, struct bkt_err *err)
 {
     return describe(a, obj->attr_track_order & 1 ? a->seq : bkt_attrs_place(&obj->attrs, a), out, err);
@@ -117,7 +119,7 @@ static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A
 
 /* ---- create, open, close ---- */
 
-/* HDF5 leaves this to the connector. */
+/* HDF5 leaves this check to the connector. */
 static int check_list(hid_t aapl, struct bkt_err *err)
 {
     if (aapl == H5P_DEFAULT || (aapl > 0 && H5Pisa_class(aapl, H5P_ATTRIBUTE_ACCESS) > 0))
@@ -164,7 +166,7 @@ int bkt_attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj **
     return BKT_OK;
 }
 
-/* By name each time: what an object's attributes are made of moves when one of them changes. */
+/* Searched by name each time: an object's attributes move in memory when one of them changes. */
 int bkt_attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
 {
     if (!o->attr_name)
@@ -234,7 +236,7 @@ int bkt_attr_split(const struct bkt_attr *a, size_t n, struct bkt_slice **out, s
     return BKT_OK;
 }
 
-/* Of a value that isn't there, zero bytes are what is converted. */
+/* For a missing value, zero bytes are converted. */
 static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type, hid_t mem_type, void *buf, hid_t dxpl,
                         struct bkt_err *err)
 {
@@ -264,7 +266,7 @@ static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, 
         return BKT_OK;
     if (a->bad)
         BKT_FAIL(err, BKT_EFORMAT, "%s", a->bad);
-    if (a->unwritten) { /* whatever the type, as in HDF5 until the file is opened again */
+    if (a->unwritten) { /* HDF5 reads zeros, whatever the type, until the file is opened again */
         memset(buf, 0, (size_t)n * H5Tget_size(mem_type));
         return BKT_OK;
     }
@@ -309,8 +311,8 @@ herr_t bkt_vol_attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl
 
 /* ---- get ---- */
 
-/* For the questions that name an attribute of some object besides those about an open one.  *a is NULL where it lies in
- * a plain HDF5 file: *found is it. */
+/* For queries that name an attribute of some object, and for those about an open one.  If the attribute
+ * lies in a plain HDF5 file, *a is NULL and *found is the attribute. */
 static int which(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, struct bkt_vobj **found,
                  const struct bkt_object **obj, const struct bkt_attr **a, struct bkt_err *err)
 {
@@ -344,7 +346,7 @@ static int get_info(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     BKT_PASS(which(o, &q->loc_params, q->attr_name, &found, &obj, &a, err));
     if (!a)
         return bkt_native_attr_get(found, args, err);
-    bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers what is in it */
+    bool by_place = q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
     bool own      = q->loc_params.type == H5VL_OBJECT_BY_SELF;
     if ((own && o->no_number) || (!by_place && bkt_vobj_has_no_number(o->file->dom, obj, a)))
         return describe(a, NO_NUMBER, q->ainfo, err);
@@ -424,7 +426,7 @@ herr_t bkt_vol_attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void 
 
 /* ---- specific ---- */
 
-/* The program's callback gets an id of the object whose attributes these are. */
+/* The program's callback gets an id of the object that owns the attributes. */
 static int owner_id(const struct bkt_vobj *owner, hid_t *out, struct bkt_err *err)
 {
     struct bkt_vobj *v = bkt_vobj_new(owner->file, owner->type, bkt_object_retain(owner->obj), owner->path);

@@ -1,5 +1,5 @@
-/* H5A: creating attributes, writing, deleting and renaming them.  An attribute is part of its object: nothing is stored before
- * that is flushed. */
+/* H5A: creating attributes, writing, deleting and renaming them.  An attribute is part of its object: it
+ * is stored when the object is flushed. */
 #include "attr.h"
 
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static int describe(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
     return bkt_convert_from_space(space, &a->space, err);
 }
 
-/* A number that was never written reads as 0, in HDF5's own files too.  That is stored as it is, and so is a value of no elements,
- * where HSDS has null: h5pyd stumbles over null. */
+/* A number that was never written reads as 0, in HDF5's own files too, so a 0 is stored.  A value of no
+ * elements is stored as well.  HSDS has null there, and h5pyd stumbles over null. */
 static int begin_value(struct bkt_attr *a, struct bkt_err *err)
 {
     uint64_t n;
@@ -72,7 +72,7 @@ int bkt_attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid_t 
 
 /* ---- write ---- */
 
-/* What is stored now, for the fields of a compound that the program doesn't write. */
+/* The stored value, for the fields of a compound that the program doesn't write. */
 static int old_value(const struct bkt_attr *a, size_t n, struct bkt_column *old, struct bkt_slice **slices, struct bkt_err *err)
 {
     if (a->type->is_var)
@@ -129,7 +129,7 @@ int bkt_attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dx
     if (!buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
     BKT_PASS(store_value(o, a, mem_type, buf, (size_t)n, dxpl, &value, err));
-    BKT_PASS(bkt_attr_of(o, &a, err)); /* references were followed: anything may have been read since */
+    BKT_PASS(bkt_attr_of(o, &a, err)); /* references were followed: the attribute may have been read anew since */
     return put_value(o, a, &value, err);
 }
 
@@ -154,7 +154,8 @@ static void gone_free(struct bkt_attr *g)
     free(g);
 }
 
-/* It can be read on, as in HDF5.  Not by who has an earlier one of that name open, which somebody else has deleted. */
+/* As in HDF5, a handle can still read an attribute that this process deleted.  A handle on an earlier
+ * attribute of that name, which another writer deleted, can't. */
 static int keep_gone(struct bkt_vobj *o, const void *arg)
 {
     const struct bkt_attr *a = arg;
@@ -176,7 +177,7 @@ static int keep_gone(struct bkt_vobj *o, const void *arg)
     return BKT_OK;
 }
 
-/* It is still there. */
+/* The deletion failed: the attribute still exists. */
 static int take_back(struct bkt_vobj *o, const void *arg)
 {
     const struct bkt_attr *a = arg;
@@ -187,7 +188,7 @@ static int take_back(struct bkt_vobj *o, const void *arg)
     return BKT_OK;
 }
 
-/* Those that are open on an attribute, through whichever handle of the domain. */
+/* Call @p tell for the objects that are open on an attribute, through any handle of the domain. */
 static int tell_handles(struct bkt_vobj *owner, const char *name, int (*tell)(struct bkt_vobj *o, const void *arg), const void *arg,
                         struct bkt_err *err)
 {

@@ -17,8 +17,8 @@ int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct b
     return BKT_OK;
 }
 
-/* Chunks, and beside them new objects, which nobody finds yet.  Of each the others are stored when one can't
- * be. */
+/* Store chunks, and at the same time new objects, which no reader finds yet.  If a chunk or object can't
+ * be stored, the others still are. */
 static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
@@ -32,8 +32,8 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
     return rc < 0 ? rc : chunks;
 }
 
-/* Everything that can be stored is, whatever fails; only where neither chunks nor new objects get through
- * nothing more is tried. */
+/* A failure doesn't stop the rest.  Only if neither chunks nor new objects can be stored, nothing more is
+ * tried. */
 static int flush_all(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -53,14 +53,14 @@ static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
     bkt_domain_name_unstored(f->dom, names);
 }
 
-/* Of all that fails the first is told, and what it is that isn't stored. */
+/* Reports the first failure, and names everything that isn't stored. */
 int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     struct bkt_names names = {.n = 0};
     int rc = bkt_chunks_trim(f->dom, err); /* nothing waits for that */
     if (bkt_domain_is_dirty(
-            f->dom)) /* what others changed as well is read anew, in place: nobody may be reading ahead */
+            f->dom)) /* objects that other writers changed as well are read anew, in place: reading ahead must stop */
         bkt_ahead_stop(f->dom);
     bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);
     if (rc < 0) {
@@ -85,7 +85,7 @@ void bkt_change_relieve(struct bkt_file *f)
         bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, why.n ? why.frame[0].msg : bkt_err_text(rc));
 }
 
-/* H5Pset_object_flush_cb(): the program wants to know. */
+/* H5Pset_object_flush_cb(): call the program's callback. */
 static int tell_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
 {
     H5F_flush_cb_t told = NULL;
@@ -129,8 +129,8 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
                   err->n ? err->frame[0].msg : bkt_err_text(code));
 }
 
-/* HDF5 closes what a program leaves open when the process ends, which is too late for a request: libcrypto, which came after
- * HDF5, is gone by then.  A forked child leaves its parent's changes alone. */
+/* If a program leaves files open, HDF5 closes them when the process ends.  That is too late for a request:
+ * libcrypto was loaded after HDF5 and is gone by then.  A forked child leaves its parent's changes alone. */
 static void store_at_exit(void)
 {
     exiting = true;
@@ -154,7 +154,7 @@ static int flush_last(struct bkt_file *f, struct bkt_err *err)
     hbool_t ending = false;
     if (watched && watched != getpid())
         return BKT_OK;
-    if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already said, or there is nothing left */
+    if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already reported, or nothing is left */
         return BKT_OK;
     int rc = bkt_change_flush(f, err);
     if (rc < 0 && H5is_library_terminating(&ending) >= 0 && ending) {

@@ -15,7 +15,8 @@ struct found {
     size_t                   n, cap;
 };
 
-/* "chunklocator --h5path=/d --filepath=x/f.h5 --bucket=b": what stands behind @p option; values may have blanks in them. */
+/* The text behind @p option in "chunklocator --h5path=/d --filepath=x/f.h5 --bucket=b"; values may contain
+ * blanks. */
 static char *option_of(const char *words, const char *option)
 {
     const char *at = strstr(words, option);
@@ -26,7 +27,7 @@ static char *option_of(const char *words, const char *option)
     return strndup(at, end ? (size_t)(end - at) : strlen(at));
 }
 
-/* Whether all of the table is stored: then nothing has to be made. */
+/* Whether the whole table is stored, so that it needn't be made. */
 static int is_stored(struct bkt_domain *dom, const struct bkt_object *table, bool *out, struct bkt_err *err)
 {
     const struct bkt_dset *d    = &table->dset;
@@ -57,7 +58,7 @@ static int add_chunk(void *arg, const struct bkt_file_chunk *c)
     return BKT_OK;
 }
 
-/* The file's dataset must be cut as the layout says, or every location would be another chunk's. */
+/* The file's dataset must be cut as the layout says, or every location would belong to another chunk. */
 static int check_shape(hid_t dset, const struct bkt_object *o, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(dset);
@@ -115,7 +116,7 @@ static int locate(struct bkt_vobj *o, struct bkt_dsetio *io, const char *words, 
         free(f.v);
         BKT_FAIL(err, rc, "chunk locations in %s", bkt_buf_str(&name));
     }
-    if (!f.v && !(f.v = calloc(1, sizeof *f.v))) /* no chunk at all is an answer, too */
+    if (!f.v && !(f.v = calloc(1, sizeof *f.v))) /* a dataset without chunks is a valid answer */
         BKT_NOMEM(err);
     return bkt_dsetio_set_found(io, f.v, f.n, err);
 }

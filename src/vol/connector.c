@@ -1,4 +1,4 @@
-/* The connector itself: its table of callbacks, what it can do and its life. */
+/* The connector itself: its table of callbacks, its capabilities and its life. */
 #include <H5PLextern.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static herr_t get_cap_flags(const void *info, uint64_t *flags)
 static const struct {
     H5VL_subclass_t cls;
     int             op;
-    uint64_t        does; /* beside asking for metadata, which the rest do */
+    uint64_t        does; /* besides asking for metadata, which all others do */
 } optional_ops[] = {
     {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, 0},
     {H5VL_SUBCLS_DATASET, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS, 0},
@@ -97,8 +97,9 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 
 /* ---- life ---- */
 
-/* How often HDF5 has the connector: H5VLregister_connector_by_name() finds an earlier registration only as long as the program
- * itself holds its id, not where only lists and files do.  The last one's end is the end. */
+/* The number of registrations in HDF5.  H5VLregister_connector_by_name() finds an earlier registration
+ * only while the program itself holds its id, not while only lists and files do.  The connector ends with
+ * the last registration. */
 static unsigned registrations;
 
 static int start(struct bkt_err *err)
@@ -106,7 +107,7 @@ static int start(struct bkt_err *err)
     struct bkt_settings set;
     if (bkt_h5err_init() < 0)
         BKT_FAIL(err, BKT_EHDF5, "HDF5 takes no error class");
-    /* A bad value in the environment is reported when a file is opened, where someone sees it. */
+    /* A bad value in the environment is reported when a file is opened, where the user sees it. */
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;
     if (set.stats)
@@ -122,7 +123,7 @@ static herr_t initialize(hid_t vipl)
     struct bkt_err err = {.n = 0};
     (void)vipl;
     if (registrations == 0) {
-        hid_t told = bkt_h5err_hold(); /* why HDF5 itself could not open the file */
+        hid_t told = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
         int   rc   = start(&err);
         bkt_h5err_restore(told);
         if (rc < 0)
@@ -136,7 +137,8 @@ static herr_t terminate(void)
 {
     if (registrations == 0 || --registrations > 0)
         return 0;
-    hid_t told = bkt_h5err_hold(); /* that HDF5_VOL_CONNECTOR has a setting which is none, or the file none that we can open */
+    hid_t told = bkt_h5err_hold(); /* an error about HDF5_VOL_CONNECTOR's settings, or about a file that we
+                                      can't open */
     bkt_ahead_shutdown();
     bkt_domain_shutdown();
     bkt_store_shutdown();
@@ -149,7 +151,8 @@ static herr_t terminate(void)
     return 0;
 }
 
-/* User-defined links are kept and shown; following one is for HDF5's own connector, which alone can call its class. */
+/* User-defined links are kept and shown.  Only HDF5's own connector can follow one, as it alone can call
+ * its class. */
 #define CAPABILITIES                                                                                                       \
     (H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_ATTR_MORE | H5VL_CAP_FLAG_DATASET_BASIC | H5VL_CAP_FLAG_DATASET_MORE |       \
      H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_FILE_MORE | H5VL_CAP_FLAG_GROUP_BASIC | H5VL_CAP_FLAG_GROUP_MORE |           \
@@ -259,8 +262,9 @@ const H5VL_class_t bkt_vol_class = {
 
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
 
-/* Who asks is an HDF5 that is running.  If ours isn't, it is another one, of another build: ids of the one mean nothing to the
- * other, and HDF5's own errors would fill pages.  stderr, since this HDF5's stack is not within reach either. */
+/* The caller is a running HDF5.  If the HDF5 that we are linked with isn't running, the caller is another
+ * build.  Ids of one mean nothing to the other, and HDF5's own errors would fill pages.  The message goes
+ * to stderr, since the caller's error stack can't be reached. */
 const void *H5PLget_plugin_info(void)
 {
     Dl_info asks, linked;

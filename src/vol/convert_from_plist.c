@@ -1,5 +1,6 @@
-/* Creation property lists -> the model: into the schema's keys what they can say, and HDF5's own encoding of the list beside
- * them where that is less than the list.  Whether it is less is found out by making the list again and comparing. */
+/* Creation property lists -> the model.  The schema's keys hold the values that they can.  If that is less
+ * than the list, HDF5's own encoding of the list is stored beside them.  To find out, the list is made
+ * again and compared. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static int object_properties(hid_t id, struct bkt_object *o, struct bkt_err *err
     return BKT_OK;
 }
 
-/* The class of a program's own counts as the one that it comes from. */
+/* A program's own list class counts as the class that it derives from. */
 static enum bkt_h5_list class_of(const struct bkt_object *o, hid_t id)
 {
     if (o->kind == BKT_DATASET)
@@ -40,7 +41,7 @@ static enum bkt_h5_list class_of(const struct bkt_object *o, hid_t id)
     return H5Pisa_class(id, H5P_FILE_CREATE) > 0 ? BKT_H5_FILE_LIST : BKT_H5_GROUP_LIST;
 }
 
-/* What a reader couldn't make of the bytes is refused here. */
+/* Bytes that a reader couldn't use are refused here. */
 static int encode(hid_t id, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
@@ -108,8 +109,8 @@ hid_t bkt_native_in_memory(size_t step)
 static bool has_pointers(const struct bkt_type *t, hid_t type) { return t->is_var || H5Tdetect_class(type, H5T_REFERENCE) > 0; }
 
 /* HDF5's names of properties */
-#define FILL          "fill_value"       /* with fill and allocation time in it */
-#define ALLOC_DEFAULT "alloc_time_state" /* 1: nobody asked for an allocation time */
+#define FILL          "fill_value"       /* holds the fill value, and fill and allocation time */
+#define ALLOC_DEFAULT "alloc_time_state" /* 1: the program didn't ask for an allocation time */
 
 struct fill {
     void            *value; /* NULL: no value with pointers */
@@ -127,7 +128,7 @@ static void fill_fini(struct fill *f)
     free(f->value);
 }
 
-/* Back to the default.  Its bytes own nothing. */
+/* Reset the fill value to the default, whose bytes own no memory. */
 static herr_t take_fill_out(hid_t list, struct fill *f)
 {
     size_t size = 0;
@@ -140,8 +141,8 @@ static herr_t take_fill_out(hid_t list, struct fill *f)
     return H5Pset(list, FILL, bytes);
 }
 
-/* A list for the file in memory: nothing is to be allocated there, and HDF5 1.14 corrupts memory when it converts a fill value
- * with references of the new kind. */
+/* A list for the file in memory: it must not allocate storage there.  HDF5 1.14 corrupts memory when it
+ * converts a fill value with references of the new kind. */
 static herr_t lighten(hid_t list, const struct bkt_type *t, struct fill *f)
 {
     H5D_fill_value_t status;
@@ -151,7 +152,7 @@ static herr_t lighten(hid_t list, const struct bkt_type *t, struct fill *f)
         return -1;
     if (status == H5D_FILL_VALUE_USER_DEFINED && has_pointers(t, f->type) && take_fill_out(list, f) < 0)
         return -1;
-    if (layout == H5D_COMPACT) /* HDF5 refuses all but early */
+    if (layout == H5D_COMPACT) /* HDF5 accepts only early allocation here */
         return H5Pset_alloc_time(list, f->alloc);
     return H5Pset_alloc_time(list, layout == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR);
 }
@@ -173,7 +174,8 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
     bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */
     BKT_CLEANUP(bkt_filters_releasep) struct bkt_filters_held *held = kept ? bkt_filters_hold(list) : NULL;
     (void)held; /* until the function ends */
-    /* With a name: one without is deleted when it is closed, which HDF5 1.14 can't where the list has shared messages in it. */
+    /* With a name: a dataset without a name is deleted when it is closed, and HDF5 1.14 can't delete it if
+     * the list has shared messages in it. */
     BKT_PASS(PASS_ON(err, dset = H5Dcreate2(file, "dataset", type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                      "HDF5 refuses to create such a dataset"));
     *out = H5Dget_create_plist(dset);
@@ -182,11 +184,12 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
     return BKT_OK;
 }
 
-/* Filters fill in their parameters when a dataset is created, and HDF5 refuses what makes no sense.  So that both are
- * HDF5's own, the dataset is created in a file in memory.  @p kept: it is a copy, whose filters have theirs. */
+/* Filters fill in their parameters when a dataset is created, and HDF5 refuses invalid lists.  To get both
+ * from HDF5 itself, the dataset is created in a file in memory.  @p kept: the dataset is a copy, whose
+ * filters have parameters. */
 static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out, struct bkt_err *err)
 {
-    if (!t->is_var && is_plain(dcpl, space)) { /* of variable-length data HDF5 changes the fill time */
+    if (!t->is_var && is_plain(dcpl, space)) { /* for variable-length data HDF5 changes the fill time */
         *out = H5Pcopy(dcpl);
         if (*out < 0)
             return failed(err);
@@ -231,7 +234,7 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
     }
 }
 
-/* The keys that the schema has for some filters' parameters, besides the parameters themselves */
+/* The keys of the schema for some filters' parameters, besides the parameters themselves */
 static void named_parameters(struct bkt_filter_desc *f)
 {
     f->bits_per_pixel = f->coding = f->pixels_per_block = f->pixels_per_scanline = f->scale_type = f->scale_offset = -1;
@@ -286,7 +289,7 @@ static int from_filters(hid_t id, struct bkt_dset *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A list that HDF5 is shown lacks filters that it doesn't have. */
+/* HDF5 gets a list without the filters that it doesn't have. */
 static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct bkt_err *err)
 {
     for (size_t i = 0; i < d->n_filters; i++)
@@ -311,7 +314,7 @@ static int copy_filters(const struct bkt_dset *from, struct bkt_dset *d, struct 
 
 /* ---- fill value, times ---- */
 
-/* Fill values of the list @p id, which is ours: bytes behind a string's NUL become zeros in it too. */
+/* Fill values of the list @p id, which is our own: there too, bytes behind a string's NUL become zeros. */
 static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d, struct bkt_err *err)
 {
     H5D_fill_value_t status;
@@ -331,7 +334,8 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
     d->has_fill = rc == BKT_OK;
     if (rc == BKT_OK && bkt_has_tails(d->type) && !has_pointers(d->type, file_type))
-        rc = bkt_convert_set_fill(id, in_file, d, file_type, err); /* as it is stored, or the list would say more than we */
+        rc = bkt_convert_set_fill(id, in_file, d, file_type, err); /* as it is stored, or the list would
+                                                                      differ from the model */
     return rc;
 }
 
@@ -349,7 +353,7 @@ static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
 
 /* ---- all of it ---- */
 
-/* H5Pencode2() writes a fill value's bytes as they are in memory, pointers and all. */
+/* H5Pencode2() writes a fill value's bytes as they are in memory, including pointers. */
 static int encode_dcpl(hid_t list, hid_t file_type, struct bkt_object *o, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->dset;

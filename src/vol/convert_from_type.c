@@ -1,8 +1,8 @@
 /* HDF5 datatypes -> types of the model.
  *
- * The model's type says how the bytes are stored, in terms that HSDS has; where that is less than what HDF5's type says
- * (padding, bitfields, odd floats, ...) HDF5's own encoding goes beside it.  Whether it is less is found out by making
- * HDF5's type from the model's again and comparing. */
+ * The model's type says how the bytes are stored, in terms of HSDS.  If that is less than HDF5's type
+ * (padding, bitfields, odd floats, ...), HDF5's own encoding is stored beside it.  To find out, HDF5's
+ * type is made from the model's again and compared. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static int as_bytes(struct bkt_type *t, hid_t type, struct bkt_err *err)
     return set_size(t, type, err);
 }
 
-/* Whether the bytes, taken as an integer of all their bits, have the same value: what HSDS does with them. */
+/* Whether the bytes, taken as an integer of all their bits, have the same value: HSDS reads them so. */
 static bool says_its_value(hid_t type, size_t size)
 {
     H5T_pad_t low, high;
@@ -45,7 +45,8 @@ static bool says_its_value(hid_t type, size_t size)
            H5Tget_pad(type, &low, &high) >= 0 && high == H5T_PAD_ZERO;
 }
 
-/* Integers of few bits are bytes, unless their value can be seen from all bits: HSDS would show another one. */
+/* Integers that don't use all bits are stored as bytes, unless all bits together have the same value: HSDS
+ * would show another one. */
 static int from_integer(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     H5T_order_t order = H5Tget_order(type);
@@ -106,12 +107,13 @@ static int from_opaque(hid_t type, unsigned depth, struct bkt_type *t, struct bk
 
 static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err);
 
-/* HSDS has a form for references to objects only.  The others are stored as text that says where they lead (value.h); HDF5's
- * type goes beside that text's at any depth, for it tells the text from a string (reroot.h). */
+/* HSDS has a form for references to objects only.  Other references are stored as text that describes
+ * their target (value.h).  HDF5's type is stored beside that text's type at any depth, to tell the text
+ * from a string (reroot.h). */
 static int from_reference(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
     (void)depth;
-    if (H5Tget_size(type) == H5R_OBJ_REF_BUF_SIZE) { /* the old kind; H5Tequal() minds the file that a type is of */
+    if (H5Tget_size(type) == H5R_OBJ_REF_BUF_SIZE) { /* the old kind; H5Tequal() also compares the files of two types */
         t->cls  = BKT_T_OBJREF;
         t->size = 48;
         return BKT_OK;
@@ -292,7 +294,7 @@ static bool same_name(hid_t a, hid_t b, unsigned i)
     return same;
 }
 
-/* H5Tequal() doesn't mind the order of members, H5Tget_member_name() shows it. */
+/* H5Tequal() ignores the order of members, but H5Tget_member_name() shows it. */
 static bool same_order(hid_t a, hid_t b)
 {
     H5T_class_t cls = H5Tget_class(a);
@@ -325,7 +327,7 @@ static int says_it_all(const struct bkt_type *t, hid_t type, bool *out, struct b
     return BKT_OK;
 }
 
-/* What a reader couldn't make of the bytes is refused here. */
+/* Bytes that a reader couldn't use are refused here. */
 static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_h5type_freep) struct bkt_h5type *exact = NULL;
@@ -338,7 +340,8 @@ static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
 static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
 {
     size_t n = 0;
-    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type); /* a committed type's encoding would say that it is one */
+    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type); /* a committed type's encoding would be marked
+                                                                as committed */
     if (plain < 0 || H5Tencode(plain, NULL, &n) < 0)
         return bkt_h5err_capture(err, "encoding a datatype");
     if (bkt_buf_resize(&t->encoded, n) < 0)
@@ -359,7 +362,7 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
     return enough ? BKT_OK : encode(type, *out, err);
 }
 
-/* The committed type of the same domain that @p type is, if it is one; it is to be used. */
+/* If @p type is a committed type of the same domain, get its id and keep it. */
 static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id, struct bkt_err *err)
 {
     if (!in_file || H5Tcommitted(type) <= 0)
@@ -371,7 +374,7 @@ static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id,
         return BKT_OK;
     if (!bkt_token_id(in_file->file->dom, &token, id))
         BKT_FAIL(err, BKT_ENOENT, "the committed datatype is not in the domain any more");
-    return bkt_edit_keep(in_file->file->dom, id, err); /* who uses it needs it, with or without a link to it */
+    return bkt_edit_keep(in_file->file->dom, id, err); /* its users need it, with or without a link to it */
 }
 
 int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out, struct bkt_err *err)

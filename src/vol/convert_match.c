@@ -65,7 +65,7 @@ static int field_index(hid_t compound, const char *name)
     return i;
 }
 
-/* HDF5's encoding of a type comes from the store: what it says must not send H5Tconvert() after pointers. */
+/* HDF5's encoding of a type comes from the store.  It must not make H5Tconvert() follow pointers. */
 static bool is_leaf_class(hid_t file)
 {
     H5T_class_t cls = H5Tget_class(file);
@@ -149,7 +149,7 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
 {
     const struct bkt_field *field = &c->t->fields[i];
     struct bkt_conv        *child = &c->child[i];
-    int fi = field_index(file, field->name); /* stored in order of offset, which may not be the order of members */
+    int fi = field_index(file, field->name); /* stored in order of offset, which may differ from the order of members */
     if (fi < 0)
         BKT_FAIL(err, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
     BKT_CLEANUP(bkt_hid_closep) hid_t ftype = H5Tget_member_type(file, (unsigned)fi);
@@ -161,7 +161,7 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
     return BKT_OK;
 }
 
-/* Whether the program's compound is the stored one, which has no gaps, byte for byte. */
+/* Whether the program's compound equals the stored one, which has no gaps, byte for byte. */
 static bool is_packed(const struct bkt_conv *c)
 {
     size_t at = 0;
@@ -173,7 +173,7 @@ static bool is_packed(const struct bkt_conv *c)
     return !c->partial && at == c->src && c->src == c->dst;
 }
 
-/* By name, as HDF5 does; fields of only one side are left alone. */
+/* Match by name, as HDF5 does; fields of only one side are left alone. */
 static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     size_t filled = 0;
@@ -195,15 +195,17 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
         c->tails   = c->tails || c->child[i].tails;
     }
     c->partial = c->partial || (!c->store && filled < c->dst);
-    if (is_packed(c)) /* One copy is faster than field by field. */
+    if (is_packed(c)) /* One copy is faster than a copy of each field. */
         c->kind = BKT_CONV_COPY;
     return BKT_OK;
 }
 
-/* HDF5 takes references of one kind for different types when they belong to different files; their sizes tell the kinds. */
+/* HDF5 takes references of one kind for different types if they belong to different files; their sizes
+ * identify the kind. */
 static bool is_ref(hid_t type, size_t size) { return H5Tget_class(type) == H5T_REFERENCE && H5Tget_size(type) == size; }
 
-/* Stored as an id or as text; the program's are what HDF5's own type of the stored ones says, or of the new kind. */
+/* References are stored as an id or as text.  The program's are of the kind that HDF5's own type of the
+ * stored ones has, or of the new kind. */
 static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     bool same = is_ref(mem, H5Tget_size(file));

@@ -1,5 +1,6 @@
-/* Which conversions of numbers need no H5Tconvert(): those that a kernel of ours (recast.h) was seen to do exactly as the
- * function that HDF5 has for these two types, for each value where something happens. */
+/* Conversions of numbers that need no H5Tconvert().  For each, a trial showed that one of our kernels
+ * (recast.h) does exactly the same as HDF5's function for the two types, on every value with a special
+ * case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ static bool is_number(hid_t type, struct number *out)
     return cls == H5T_INTEGER ? is_integer(type, out) : cls == H5T_FLOAT && is_float(type, out);
 }
 
-/* Where a byte order is not the machine's, HDF5 converts bit by bit, and rounds in ways of its own (away from zero, and wrong after
- * a denormal number): only what needs no rounding is the same. */
+/* If a byte order is not the machine's, HDF5 converts bit by bit and rounds in ways of its own (away from
+ * zero, and wrong after a denormal number).  Only conversions without rounding agree. */
 static bool is_exact(enum bkt_num from, enum bkt_num to)
 {
     if (from < BKT_F32)
@@ -89,7 +90,8 @@ static uint64_t float_bits(enum bkt_num kind, double v)
     return kind == BKT_F64 ? bits : half;
 }
 
-/* Around each power of two, both signs: where integers end, and where rounding goes up, down and to even. */
+/* Around each power of two, both signs: the limits of integers, and values that are rounded up, down and
+ * to even. */
 static void around(struct values *a, enum bkt_num kind, unsigned bit)
 {
     uint64_t p = UINT64_C(1) << bit;
@@ -106,7 +108,8 @@ static void around(struct values *a, enum bkt_num kind, unsigned bit)
     }
 }
 
-/* Every exponent with mantissas on both sides of where a shorter one is cut: zeros, denormals, infinities, NaNs are among them. */
+/* Every exponent, with mantissas on both sides of the cut of a shorter one.  Zeros, denormals, infinities
+ * and NaNs are among them. */
 static void floats(struct values *a, enum bkt_num kind)
 {
     unsigned mantissa = kind == BKT_F64 ? 52 : 23, cut = kind == BKT_F64 ? 29 : 10;
@@ -152,7 +155,8 @@ struct trial {
     unsigned char ours[WIDE * MOST], theirs[WIDE * MOST];
 };
 
-/* The program may have registered a function of its own, and another HDF5 may convert otherwise: seeing is believing. */
+/* The program may have registered its own function, and another HDF5 may convert differently: so the
+ * result is compared. */
 static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hid_t file, hid_t mem)
 {
     BKT_CLEANUP(bkt_freep) struct trial *t = malloc(sizeof *t);
@@ -174,7 +178,7 @@ static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hi
 
 bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_recast_step *out)
 {
-    /* What came of the trial of each pair, and with which function of HDF5's; HDF5's lock guards it. */
+    /* The result of the trial of each pair, and HDF5's function in it; HDF5's lock guards it. */
     static struct {
         H5T_conv_t fn;
         bool       same;
@@ -185,7 +189,7 @@ bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_r
     bool swaps = from.swapped || to.swapped;
     if (swaps && !is_exact(from.kind, to.kind))
         return false;
-    /* HDF5 turns the bytes round and no more where sizes are the same and orders aren't, whatever the sign. */
+    /* If sizes are equal and orders are not, HDF5 only swaps the bytes, whatever the sign. */
     bool turns = from.swapped != to.swapped && from.kind / 2 == to.kind / 2 && to.kind < BKT_F32;
     bkt_recast_number(from.kind, from.swapped, turns ? from.kind : to.kind, to.swapped, swaps, out);
     size_t i = 2 * (size_t)from.kind + from.swapped, j = 2 * (size_t)to.kind + to.swapped;

@@ -15,7 +15,7 @@ static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
     return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
 }
 
-/* What H5Pencode2() made of the list when it was stored; *out stays invalid when there is none. */
+/* Rebuild the list from its stored encoding (H5Pencode2()); *out stays invalid if there is none. */
 static int encoded_list(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
@@ -54,7 +54,7 @@ int bkt_convert_gcpl(struct bkt_vobj *group, hid_t plist_class, hid_t *out, stru
     return bkt_convert_object_ocpl(group->obj, plist_class, out, err);
 }
 
-/* Which are in no encoded list */
+/* Chunk options, which no encoded list contains */
 static herr_t set_chunk_opts(hid_t id, const struct bkt_layout *l)
 {
     unsigned known = l->chunk_opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
@@ -96,7 +96,7 @@ struct cd {
 static void deflate_values(const struct bkt_filter_desc *f, size_t elem_size, struct cd *cd)
 {
     (void)elem_size;
-    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 4; /* h5py's, and h5pyd's, when none is asked for */
+    cd->v[cd->n++] = f->has_level && f->level <= 9 ? f->level : 4; /* the default of h5py and h5pyd */
 }
 
 /* HDF5 adds the element's size when a dataset is created, so created datasets show it. */
@@ -146,7 +146,7 @@ static const struct {
     {H5Z_FILTER_SCALEOFFSET, H5Z_FLAG_OPTIONAL, scaleoffset_values},
 };
 
-/* Filters of plugins are optional, so that a copy of the dataset can be written where the plugin is missing. */
+/* Filters of plugins are optional, so that a copy of the dataset can be written if the plugin is missing. */
 static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_size)
 {
     struct cd cd    = {.n = 0};
@@ -164,8 +164,8 @@ static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_
     return H5Pset_filter(id, f->id, flags, cd.n, cd.v);
 }
 
-/* A filter that this HDF5 lacks is left out: we decode it all the same, but h5diff, h5repack and the like look at the
- * list and refuse to read what they take for unreadable. */
+/* A filter that this HDF5 lacks is left out.  We decode it all the same, but h5diff, h5repack and the like
+ * look at the list, and refuse to read data that seem unreadable. */
 static bool to_show(const struct bkt_filter_desc *f)
 {
     bool known = f->id >= 0 && H5Zfilter_avail(f->id) > 0;
@@ -182,7 +182,7 @@ static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
     return 0;
 }
 
-/* The property list takes a copy of the value, so ours is reclaimed. */
+/* The property list takes a copy of the value, so our value is reclaimed. */
 int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type, struct bkt_err *err)
 {
     struct bkt_slice       value = {d->fill.ptr, d->fill.len};
@@ -218,7 +218,7 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
     return BKT_OK;
 }
 
-/* An encoded list has the fill value in it, unless that has pointers (convert_from_plist.c). */
+/* An encoded list contains the fill value, unless the value has pointers (convert_from_plist.c). */
 int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *obj, hid_t file_type, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_dset *d = &obj->dset;

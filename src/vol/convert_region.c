@@ -1,4 +1,4 @@
-/* References that are stored as text (value.h): regions of datasets, and everything that H5T_STD_REF can say. */
+/* References that are stored as text (value.h): regions of datasets, and all other targets of H5T_STD_REF. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static herr_t select_region(hid_t space, const struct bkt_regref *r)
     return r->kind == BKT_REGION_POINTS ? select_points(space, r) : bkt_rebuild_blocks(space, r->n, r->coords);
 }
 
-/* HDF5 multiplies without looking. */
+/* HDF5 multiplies without a check for overflow. */
 static hid_t make_space(unsigned rank, const hsize_t *dims)
 {
     struct bkt_space s = {.cls = rank ? BKT_S_SIMPLE : BKT_S_SCALAR, .rank = rank};
@@ -58,7 +58,8 @@ static hid_t make_space(unsigned rank, const hsize_t *dims)
     return rank ? H5Screate_simple((int)rank, dims, NULL) : H5Screate(H5S_SCALAR);
 }
 
-/* The dataset is out of reach, and may have another extent by now; HDF5 copies the selection when it opens the dataset. */
+/* The dataset is out of reach, and may have another extent by now.  HDF5 copies the selection when it
+ * opens the dataset. */
 static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
     hsize_t dims[BKT_MAX_RANK] = {0};
@@ -71,7 +72,8 @@ static int open_outside_region(const struct bkt_regref *r, hid_t *out, struct bk
     return BKT_OK;
 }
 
-/* The dataset is no more, and HDF5 still says what a reference to it is: an extent that just holds the region. */
+/* The dataset was deleted, and HDF5 still describes a reference to it: an extent that just holds the
+ * region. */
 static int open_lost_region(const struct bkt_regref *r, hid_t *out, struct bkt_err *err)
 {
     hsize_t  dims[BKT_MAX_RANK];
@@ -194,13 +196,14 @@ static bool is_null(const H5R_ref_t *ref)
     return true;
 }
 
-/* The numbers of plain files and of ours are counted separately. */
+/* The numbers of plain files and of our files are counted separately. */
 static bool is_of(const struct bkt_vobj *in_file, hid_t obj, unsigned long fileno)
 {
     return fileno == in_file->file->fileno && bkt_file_is_one(in_file, H5VLobject(obj));
 }
 
-/* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" when it is of another file. */
+/* The object that a reference leads to, and its id in the domain of @p in_file.  *id stays "" if the
+ * object lies in another file. */
 static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *id, struct bkt_err *err)
 {
     unsigned long fileno;
@@ -209,7 +212,8 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     struct bkt_err why = {.n = 0};
     int            rc  = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
                      "following a reference that is to be stored");
-    if (rc < 0 && bkt_object_of_ref(ref, in_file, id) == BKT_OK) /* it is gone: as in HDF5 its references can be moved still */
+    if (rc < 0 && bkt_object_of_ref(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
+                                                                    can still be moved */
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
@@ -268,7 +272,7 @@ static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
     return H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT) < 0 ? bkt_h5err_capture(err, "encoding a selection") : BKT_OK;
 }
 
-/* Blocks of a count that grows with the dataset can't be listed. */
+/* If the number of blocks grows with the dataset, they can't be listed. */
 static bool is_unlimited(hid_t space)
 {
     hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
@@ -307,7 +311,8 @@ int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *e
     }
 }
 
-/* By id, or by name in another file; a reference into a file that isn't there can still be moved. */
+/* Describe the target by id, or by name in another file.  A reference into a missing file can still be
+ * moved. */
 static int leads_to(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_err *err)
 {
     struct bkt_err quiet = {.n = 0};

@@ -53,7 +53,7 @@ static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A selection made on an older extent of the dataset, as one of the current extent. */
+/* Turn a selection that was made on an older extent of the dataset into one of the current extent. */
 static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *err)
 {
     hsize_t start[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK];
@@ -68,7 +68,7 @@ static int onto_extent(hid_t space, hid_t extent, hid_t *out, struct bkt_err *er
     return BKT_OK;
 }
 
-/* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds have it in. */
+/* H5Sget_regular_hyperslab() leaves out the selection's offset (H5Soffset_simple); the bounds include it. */
 static int regular(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {
     hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
@@ -110,7 +110,7 @@ static int add_runs(struct bkt_buf *runs, const hsize_t *off, const size_t *len,
     return BKT_OK;
 }
 
-/* Element size 1 makes HDF5's byte sequences sequences of elements. */
+/* With element size 1, HDF5's byte sequences become sequences of elements. */
 static int irregular(hid_t space, struct bkt_sel *sel, void **runs_out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf runs = {0};
@@ -171,7 +171,7 @@ static bool has_extent(const struct bkt_sel *sel, const struct bkt_space *s)
     return sel->rank == rank && memcmp(sel->dims, s->dims, rank * sizeof *s->dims) == 0;
 }
 
-/* All of an extent: nothing of it needs to be asked of HDF5. */
+/* All of an extent: HDF5 needn't be asked. */
 static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err *err)
 {
     sel->rank    = s->cls == BKT_S_SIMPLE ? s->rank : 0;

@@ -1,7 +1,7 @@
 /* The program's memory -> stored elements, a column at a time (see convert_value.h).
  *
- * Elements of fixed size go to where they are wanted.  Those with variable parts are made field by field for all elements,
- * and put together at the end. */
+ * Elements of fixed size go directly to their destination.  Elements with variable parts are made field by
+ * field for all elements, and put together at the end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +160,7 @@ static int obj_ref(struct run *r, const struct bkt_conv *c, const struct source 
 
 static const H5R_ref_t *new_ref_at(const struct source *src, size_t i, H5R_ref_t *copy)
 {
-    return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's need not be aligned */
+    return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
 }
 
 static int new_ref(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, unsigned char *dst, size_t dstride)
@@ -245,7 +245,7 @@ static int store_text_refs(struct run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-/* What is in all sequences, side by side */
+/* The contents of all sequences, side by side */
 static int join(struct run *r, const struct bkt_conv *base, const struct source *src, size_t n, unsigned char **out, size_t *total)
 {
     hvl_t v;
@@ -338,7 +338,7 @@ static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
     return BKT_OK;
 }
 
-/* What a field has where nobody writes it */
+/* The content of a field that the program doesn't write */
 static int keep_field(struct run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf zero = {0};
@@ -356,7 +356,7 @@ static int stored_room(struct run *r, size_t n, struct bkt_stored *out)
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
-/* The fields of old elements are cut off one after the other. */
+/* The fields of old elements are cut off in sequence. */
 static int field_of_old(struct run *r, const struct bkt_type *t, size_t n, struct bkt_slice *rest, struct bkt_slice *field)
 {
     for (size_t i = 0; i < n; i++) {
@@ -421,7 +421,7 @@ static int store_compounds(struct run *r, const struct bkt_conv *c, const struct
     return rc;
 }
 
-/* Elements of fixed size, where a column has variable ones beside them */
+/* Elements of fixed size, stored beside variable ones */
 static int store_fixed(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
                        struct bkt_stored *out)
 {
@@ -440,7 +440,7 @@ static int store_fixed(struct run *r, const struct bkt_conv *c, const struct sou
 typedef int store_fn(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
                      struct bkt_stored *out);
 
-/* n elements into an empty @p out */
+/* Store n elements into an empty @p out. */
 static int store(struct run *r, const struct bkt_conv *c, const struct source *src, size_t n, const struct bkt_slice *old,
                  struct bkt_stored *out)
 {

@@ -1,7 +1,8 @@
 /* Tails: bytes behind the first NUL of fixed strings that end with one (H5T_STR_NULLTERM).
  *
- * They are no part of the value.  HSDS has no strings that end with a NUL: it serves all bytes, and JSON shows them.  So what a program
- * has there is stored as zeros.  Strings padded with NULs or spaces keep their bytes, as in HDF5: there a NUL may be text. */
+ * They are not part of the value.  HSDS has no strings that end with a NUL: it serves all bytes, and JSON
+ * shows them.  So tails are stored as zeros.  Strings padded with NULs or spaces keep their bytes, as in
+ * HDF5: in these a NUL may be text. */
 #include <string.h>
 
 #include "convert_value.h"

@@ -49,8 +49,8 @@ static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *er
     return done(H5Tcopy(std), "copying an integer type", out, err);
 }
 
-/* IEEE half precision has a predefined type from HDF5 1.14.4 on; built by hand it is equal to that and works with
- * every version.  Fields before size: HDF5 checks that they fit. */
+/* IEEE half precision has a predefined type from HDF5 1.14.4 on.  A type built by hand is equal to it and
+ * works with every version.  Fields are set before the size: HDF5 checks that they fit. */
 static int make_half(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(t->big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
@@ -101,7 +101,7 @@ static int make_array(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     hsize_t dims[BKT_MAX_RANK];
     BKT_PASS(bkt_convert_type(t->base, &base, err));
-    size_t bytes = H5Tget_size(base); /* HDF5 multiplies without looking */
+    size_t bytes = H5Tget_size(base); /* HDF5 multiplies without a check for overflow */
     for (unsigned i = 0; i < t->rank; i++) {
         dims[i] = t->dims[i];
         if (!bkt_mul_size(bytes, (size_t)t->dims[i], &bytes) || bytes > UINT32_MAX)
@@ -227,15 +227,16 @@ int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Who uses a committed type holds a copy of it, by which values are stored: what the domain says it is must be that. */
+/* An object with a committed type holds a copy of that type, which describes its values.  The committed
+ * type in the domain must equal the copy. */
 static bool is_same_type(const struct bkt_object *named, hid_t file_type)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
     return named->kind == BKT_DATATYPE && bkt_convert_type(named->type, &id, NULL) == BKT_OK && H5Tequal(id, file_type) > 0;
 }
 
-/* A committed type is shown as the named object that it is, so that H5Tcommitted() is true and tools find its path.  One that is
- * gone, or another by now, does not make its users unreadable. */
+/* A committed type is shown as the named object, so that H5Tcommitted() is true and tools find its path.
+ * If it was deleted or changed, its users stay readable. */
 int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_type   *t;

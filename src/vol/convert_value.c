@@ -17,8 +17,8 @@ struct run {
     H5MM_allocate_t  alloc;
     H5MM_free_t      release;
     void            *alloc_info, *release_info;
-    struct bkt_buf   blocks; /* void *: given to the program's sequences so far */
-    struct bkt_buf   refs;   /* H5R_ref_t: made so far */
+    struct bkt_buf   blocks; /* void *: the memory given to the program's sequences so far */
+    struct bkt_buf   refs;   /* H5R_ref_t: the references made so far */
     struct bkt_err  *err;
     bool             asks; /* H5Pset_type_conv_cb */
 };
@@ -40,7 +40,7 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
     return p;
 }
 
-/* Memory that the program will own */
+/* Allocate memory that the program will own. */
 static void *give(struct run *r, size_t bytes)
 {
     if (bkt_buf_reserve(&r->blocks, sizeof(void *)) < 0) {
@@ -101,7 +101,7 @@ static int copy(struct run *r, const struct bkt_conv *c, const struct bkt_column
     return BKT_OK;
 }
 
-/* Numbers that H5Tconvert isn't needed for */
+/* Convert numbers that don't need H5Tconvert. */
 static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     if (!col->slices)
@@ -118,9 +118,10 @@ static int leaf(struct run *r, const struct bkt_conv *c, const struct bkt_column
         return BKT_OK;
     }
     size_t         wide  = c->src > c->dst ? c->src : c->dst;
-    bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory, which holds nothing else */
+    bool           there = dstride == c->dst && c->dst == wide; /* convert in the program's own memory,
+                                                                   which holds no other data */
     size_t         batch = n < BATCH ? n : BATCH;
-    bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or where they lie */
+    bool           here  = !there && col->scratch && col->stride == c->src && c->src == wide && !col->slices; /* or in place */
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
     BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, c->dst, r->err) : NULL;
 
@@ -175,7 +176,7 @@ static int string(struct run *r, const struct bkt_conv *c, const struct bkt_colu
     return BKT_OK;
 }
 
-/* Elements of the sequences of a column, one behind the other */
+/* Elements of the sequences of a column, in a row */
 struct sequences {
     size_t           *len;
     struct bkt_slice *slices; /* base type variable */
@@ -227,7 +228,7 @@ static int flatten(struct run *r, const struct bkt_conv *base, const struct bkt_
     for (size_t i = 0; i < n; i++) {
         BKT_PASS(payload(r, col, i, &s));
         BKT_PASS(count_elements(r, base, &s, &q->len[i]));
-        q->total += q->len[i]; /* at most the bytes that are there */
+        q->total += q->len[i]; /* at most the number of bytes in the column */
     }
     if (base->src)
         q->packed = bkt_conv_room(q->total, base->src, r->err);
@@ -344,7 +345,7 @@ static int fixed_fields(struct run *r, const struct bkt_conv *c, const struct bk
     return BKT_OK;
 }
 
-/* Where a field begins depends on those before it, so they are cut off one after the other. */
+/* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
 static int compound(struct run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
                     size_t dstride)
 {
