@@ -1,9 +1,10 @@
-/* What was fetched and decoded, kept per open domain within setting chunk_cache, least recently used out first.
+/* Fetched and decoded data, kept per open domain within setting chunk_cache; the least recently used is
+ * evicted first.
  *
- * One ordered tree holds both kinds, told apart by `space`, a number per dataset version or per file:
+ * One ordered tree holds both kinds.  Their `space` differs, a number per dataset version or per file:
  *   decoded chunks    pos = row-major place in the chunk grid; found exactly
  *   ranges of files   pos = offset in the file; found by coverage
- * Entries are immutable once put, shared and refcounted: what a reader holds stays valid when evicted. */
+ * Entries are immutable once put, shared and refcounted: a reader's entry stays valid when it is evicted. */
 #ifndef BKT_CACHE_H
 #define BKT_CACHE_H
 
@@ -20,7 +21,7 @@ struct bkt_centry {
     size_t        *starts;  /* variable-size elements: n_starts+1 offsets in data; else NULL */
     size_t         n_starts;
     bool           pooled;  /* data is scratch memory */
-    /* the cache's own */
+    /* used by the cache only */
     atomic_uint        refs;
     uint64_t           space, pos;
     struct bkt_centry *kid[2], *prev, *next;
@@ -28,38 +29,41 @@ struct bkt_centry {
     bool               kept;
 };
 
-/** An entry of the caller's with @p len bytes of room, not yet in any cache; NULL: out of memory. */
+/** A new entry of @p len bytes, owned by the caller and not yet in any cache; NULL: out of memory. */
 struct bkt_centry *bkt_centry_new(size_t len);
-/** The same in scratch memory, however short: for bytes that no cache will keep. */
+/** A new entry in scratch memory, however short: for bytes that no cache will keep. */
 struct bkt_centry *bkt_centry_scratch(size_t len);
 struct bkt_centry *bkt_centry_retain(struct bkt_centry *e);
 void               bkt_centry_release(struct bkt_centry *e); /* NULL is fine */
 
-/** The domain's cache, made on first use; NULL: out of memory.  Dies with the domain. */
+/** The domain's cache, made on first use; NULL: out of memory.  Freed with the domain. */
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
-/** The number that stands for a name; 0: out of memory (then nothing is cached under it).  It is the same for who asks
- *  again as long as somebody holds it or entries are kept under it; later it may be another, never one that stood for
- *  something else.  @p hold gets what holds it, for bkt_cache_let_go(); what it held before is let go. */
+/** The number of a name; 0: out of memory (then nothing is cached under it).  The number stays the same as
+ *  long as a holder or entries exist; later it may be another one, but never the number of another name.
+ *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
 struct bkt_cname;
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cname **hold);
-void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold); /* *hold may be NULL, and is then */
-/** How many names are remembered: at most twice those that are held or have entries, or 1024; for tests. */
+void     bkt_cache_let_go(struct bkt_cache *c, struct bkt_cname **hold); /* *hold may be NULL, and becomes NULL */
+/** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
 size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
-/** What reading ahead remembers of the domain; for who holds `busy`. */
+/** Notes of read-ahead about the domain; only for the thread that holds `busy`. */
 struct bkt_ahead_note {
-    atomic_flag   busy; /* HDF5 calls us from one thread at a time; what others do is not learned from */
-    struct bkt_id last; /* dataset read ahead of a walk over a group */
-    size_t        skip; /* reads until it is worth looking again */
+    atomic_flag   busy; /* HDF5 calls from one thread at a time; reads of other threads are not learned
+                           from */
+    struct bkt_id last; /* last dataset read ahead of a walk over a group */
+    size_t        skip; /* reads until the next look */
 };
-/** The cache's own; never NULL. */
+/** The notes of this cache; never NULL. */
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c);
 
-/** What else is kept per domain beside the cache (dirty.h): the one there is, or what @p make(arg) gives; @p release is
- *  called when the domain closes.  NULL: none, @p make being NULL or having failed. */
+/** Another struct kept per domain beside the cache (dirty.h): the existing one, or else the result of
+ *  @p make(arg).
+ *  @p release is called when the domain closes.  NULL: there is none, and @p make is NULL or has failed. */
 void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg, void (*release)(void *what));
 
-/** Keep @p e under (space, pos); the caller keeps its own reference.  Does nothing when it is larger than the cache. */
+/** Keep @p e under (space, pos).  The caller keeps its own reference.  Does nothing if @p e is larger than
+ *  the cache. */
 void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt_centry *e);
 /** The entry at exactly (space, pos), retained; or NULL. */
 struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t pos);
@@ -68,9 +72,9 @@ struct bkt_centry *bkt_cache_get(struct bkt_cache *c, uint64_t space, uint64_t p
 struct bkt_centry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len, size_t *delta);
 /** Length of the entry that holds byte pos-1; 0: there is none. */
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
-/** Drop the entries that begin at one of pos .. pos+len-1: what they were read from has changed. */
+/** Drop the entries that begin at one of pos .. pos+len-1: their source has changed. */
 void               bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_t len);
-/** Let go of entries of the space at positions from .. from+n-1. */
+/** Drop entries of the space at positions from .. from+n-1. */
 void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
 void               bkt_cache_clear(struct bkt_cache *c);
 

@@ -22,7 +22,7 @@ struct bkt_run {
     uint64_t off, len; /* elements; off is row-major in the extent */
 };
 enum bkt_sel_kind { BKT_SEL_NONE, BKT_SEL_ALL, BKT_SEL_HYPER, BKT_SEL_RUNS };
-/** What is selected of an extent, in the order in which HDF5 iterates over it. */
+/** A selection in an extent, in the order in which HDF5 iterates over it. */
 struct bkt_sel {
     enum bkt_sel_kind kind;
     unsigned          rank;                /* of the extent; 0: scalar */
@@ -31,28 +31,30 @@ struct bkt_sel {
     uint64_t          start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
     struct bkt_run   *runs;                /* RUNS: in selection order; the caller's */
     size_t            n_runs;
-    uint64_t          n_elems;             /* selected in all */
+    uint64_t          n_elems;             /* number of selected elements */
 };
 
 /* ---- datasets opened for input ---- */
 struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
 
-/** Find code for a filter that we don't decode ourselves; called on the program's thread only.
- *  NULL: none.  (vol asks HDF5 and its plugin path.) */
+/** Find code for a filter that this build doesn't decode.  Called on the program's thread only.  NULL: not
+ *  found.  (vol asks HDF5 and its plugin path.) */
 typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
 
 /** Prepare to read one dataset.
  * @param dom   its domain; retained by the result
  * @param obj   the dataset; retained by the result
- * @return BKT_OK; BKT_EINVAL: not a dataset; BKT_ENOMEM.  Nothing is fetched.  A layout that makes no sense, a filter that
- *         can't be decoded and the like are errors of the read that needs them, so that metadata can be shown */
+ * @return BKT_OK; BKT_EINVAL: not a dataset; BKT_ENOMEM.  Nothing is fetched.  Senseless layouts, filters
+ *         that can't be decoded and the like are errors of the read that needs them, so that metadata can be
+ *         shown */
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
                                   struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
-/** What a program calls the dataset, for messages; the first name stays.  NULL is fine. */
+/** The program's name for the dataset, for messages.  The first name stays.  NULL is fine. */
 void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
 
-/** Look again for filters that had no code when the dataset was opened: the program may have registered them since. */
+/** Search again for filters that had no code when the dataset was opened: the program may have registered
+ *  them since. */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
 
 /** Bytes of one element in memory that bkt_read_run delivers for fixed-size types: the packed stored element. */
@@ -70,40 +72,44 @@ struct bkt_read {
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
     const struct bkt_sel *mem;  /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
-    void                 *dst;      /* NULL: nowhere, the caches are filled */
-    const struct bkt_recast *recast; /* what becomes of elements on their way to dst, whose elements are recast->dst bytes then;
-                                        NULL: they stay as they are stored */
-    /* variable-size types: n_elems slices in selection order (dst and mem unused); made by bkt_read_run(), they and
-       what they point to are valid until bkt_read_fini(), which every successful read of such a type needs.  An
-       element that isn't stored is the fill value, or zeros and counts of 0 */
+    void                 *dst;      /* NULL: the read only fills the caches */
+    const struct bkt_recast *recast; /* conversion on the way to dst, whose elements then have recast->dst
+                                        bytes; NULL: elements stay as they are stored */
+    /* variable-size types: n_elems slices in selection order (dst and mem unused), made by bkt_read_run().
+     * They and the bytes they point to are valid until bkt_read_fini(), which must follow every successful
+     * read of such a type.  An element that isn't stored is the fill value, or zeros and counts of 0 */
     struct bkt_slice     *slices;
     void                 *impl;
-    bool                  internal; /* not the program's: nothing is learned from it */
-    bool                  unchecked; /* HDF5's checksums are not compared (H5Pset_edc_check); nothing is kept then */
-    uint64_t              of; /* a piece of a selection of so many elements, of which each chunk is in one piece; 0: no piece */
-    atomic_bool          *cancel;   /* may be NULL; once true, nothing more is begun and what comes is thrown away */
+    bool                  internal; /* not a read of the program: no pattern is learned from it */
+    bool                  unchecked; /* HDF5's checksums are not compared (H5Pset_edc_check); the result isn't
+                                        kept then */
+    uint64_t              of; /* this read is a piece of a selection of so many elements, and no chunk lies in
+                                 two pieces; 0: not a piece */
+    atomic_bool          *cancel;   /* may be NULL; once true, no more requests are begun, and answers are
+                                       thrown away */
 };
 
 /** Read @p n datasets' selections as one plan.  A missing chunk is the fill value.
- * @return BKT_OK; the first failure's code, its story naming dataset, chunk, key or file and offset.  dst is then
- *         undefined.  All requests have ended when it returns. */
+ * @return BKT_OK; the code of the first failure, whose message names dataset, chunk, key or file and offset.
+ *         dst is then undefined.  All requests have ended when it returns. */
 BKT_NODISCARD int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err);
 void              bkt_read_fini(struct bkt_read *r);
 
-/** Where a chunk lies, found out by someone else than this folder. */
+/** The place of a chunk, as found by another folder than this one. */
 struct bkt_found_chunk {
     uint64_t index; /* row-major in the chunk grid */
     uint64_t offset, size;
     uint32_t mask;
 };
-/** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON: one round trip less for a
- *  table of one chunk.  Does nothing where there is no table, in a folder, or with prefetch=no. */
+/** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
+ *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
+ *  prefetch=no. */
 void bkt_table_first_begin(struct bkt_dsetio *io);
 
-/** For H5D_CHUNKED_REF_INDIRECT whose chunk table isn't stored (initializer chunklocator, hsload --fastlink): from now on these are
- *  the chunks, in the file that the layout names.
- * @param chunks  n of them, in any order; taken over (free()), also on failure
- * @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
+/** Set the chunks of an H5D_CHUNKED_REF_INDIRECT dataset whose chunk table isn't stored (initializer
+ *  chunklocator, hsload --fastlink).  From now on these are its chunks, in the file that the layout names.
+ *  @param chunks  n of them, in any order; taken over (free()), also on failure
+ *  @return BKT_OK; BKT_EFORMAT: an index outside of the grid, or twice */
 BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, size_t n, struct bkt_err *err);
 
 /* ---- single chunks, for H5Dget_chunk_info and the like ---- */
@@ -112,24 +118,25 @@ struct bkt_chunk_info {
     uint64_t offset;      /* in the file referred to; BKT_WHOLE for a native chunk object (no address) */
     uint64_t size;        /* stored bytes */
     uint32_t filter_mask;
-    const char *uri;      /* the file, as layout or chunk table name it; the dsetio's; NULL for a native chunk object */
+    const char *uri;      /* the file's name in the layout or the chunk table; owned by the dsetio; NULL for a
+                             native chunk object */
 };
-/** Where the chunk with grid coordinate @p coord lies; asks storage (HEAD) for native chunks. */
+/** The place of the chunk with grid coordinate @p coord.  Requests a HEAD for a native chunk. */
 BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out, struct bkt_err *err);
-/** What is called for a chunk; a negative code ends the walk, which fails with it. */
+/** Called for each chunk.  A negative code ends the walk, which fails with this code. */
 typedef int bkt_chunk_fn(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg);
-/** All chunks that exist, in grid order; native ones by LIST.  It takes as long as they, or the stored rows of a chunk table, are
- *  many; how many there could be doesn't matter. */
+/** All existing chunks, in grid order; native ones by LIST.  The time depends on the number of chunks, or of
+ *  stored rows of a chunk table, and not on the size of the grid. */
 BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
-/** Its stored bytes as they lie there. */
+/** The stored bytes of the chunk, unchanged. */
 BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out, uint32_t *filter_mask,
                                      struct bkt_err *err);
-/** Bytes that the dataset occupies: references' sizes, or bkt_domain_chunk_usage(). */
+/** Bytes that the dataset occupies: the sizes of its references, or bkt_domain_chunk_usage(). */
 BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks, struct bkt_err *err);
 
-/** What is being read ahead of the program in a domain ends: before it is closed, and before it is written to. */
+/** Stop all read-ahead in a domain: before it is closed, and before it is written to. */
 void bkt_ahead_stop(struct bkt_domain *dom);
-/** The thread that reads ahead ends; it starts again on demand.  Before bkt_domain_shutdown(). */
+/** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_shutdown(). */
 void bkt_ahead_shutdown(void);
 
 /** Process-wide decoded-chunk and range cache: hits and misses, for tests. */

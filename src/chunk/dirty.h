@@ -1,17 +1,17 @@
-/* Chunks that were written: kept per open domain within setting write_cache, dirty until they are stored, clean and
- * useful to readers and later writes after that.  Inside src/chunk.
+/* Written chunks, kept per open domain within setting write_cache.  They are dirty until they are stored, and
+ * afterwards clean and useful to readers and later writes.  Inside src/chunk.
  *
- * A chunk's elements are a struct bkt_centry, changed in place only while nobody else holds it: an encoder or a reader that
- * retained it sees one version.  `mask` has a bit for each element written since the chunk was last stored.  What is not in
- * the mask comes from the stored object ("base"), fetched when it is needed: to store a chunk of which only a part was
- * written, or to read it.
+ * A chunk's elements are a struct bkt_centry.  They are changed in place only while nobody else holds them,
+ * so an encoder or reader that retained them sees one version.  `mask` has a bit for each element written
+ * since the chunk was last stored.  The other elements come from the stored object ("base").  It is fetched
+ * when it is needed: to store a partly written chunk, or to read it.
  *
  *   base     unknown   nobody looked
- *            absent    not stored (or believed so: then it is stored on condition that this is true)
- *            known     elements merged into e, etag says of which version
+ *            absent    not stored, or believed so: then the chunk is stored on condition that this is true
+ *            known     elements merged into e; etag is that of the version
  *
- * One task at a time works on a chunk: loads its base, encodes, stores (wtask.c).  The lock guards everything here,
- * including the elements while they are changed; encoding and transfers run without it. */
+ * One task at a time works on a chunk: it loads the base, encodes and stores (wtask.c).  The lock guards
+ * everything here, also the elements while they are changed.  Encoding and transfers run without the lock. */
 #ifndef BKT_DIRTY_H
 #define BKT_DIRTY_H
 
@@ -30,8 +30,8 @@ struct bkt_over {
     struct bkt_over_el {
         size_t at, n;
     } *el; /* chunk_elems; meaningful where the mask has a bit and `fresh` too */
-    size_t    wasted; /* bytes that no element uses any more */
-    uint64_t *fresh; /* bit per element: it is in here, not yet in e */
+    size_t    wasted; /* bytes no longer used by any element */
+    uint64_t *fresh; /* bit per element: set: it is in `bytes`, not yet in e */
 };
 
 enum bkt_dlist_kind {
@@ -41,45 +41,51 @@ enum bkt_dlist_kind {
     BKT_LISTS
 };
 
-/** A dataset that is written to. */
+/** The written chunks of one dataset. */
 struct bkt_wset {
     struct bkt_dirty  *dirty;
     struct bkt_id      id;
-    struct bkt_dsetio *io;      /* its own, which doesn't keep the domain open */
+    struct bkt_dsetio *io;      /* its own copy, which doesn't keep the domain open */
     struct bkt_map    *chunks;  /* coordinate -> struct bkt_dchunk */
-    uint64_t           space, slice_space; /* what its chunks and parts of them are cached under from the first write on */
+    uint64_t           space, slice_space; /* cache numbers of its chunks, and of parts of them, from the
+                                              first write on */
     uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
-    bool               is_new;  /* nothing is stored of it that we did not store ourselves */
-    uint32_t          *few;     /* what we stored: hashes of coordinates; NULL: nothing, or `stored` has them */
+    bool               is_new;  /* everything stored of it was stored by this process */
+    uint32_t          *few;     /* chunks that this process stored: hashes of coordinates; NULL: nothing, or
+                                   `stored` has them */
     size_t             n_few, few_cap;
-    uint64_t          *stored;  /* the same for many: a bit for each hash; NULL: none */
-    unsigned           users;   /* plans of a write under way */
+    uint64_t          *stored;  /* the same for many chunks: a bit for each hash; NULL: not used */
+    unsigned           users;   /* write plans under way */
     uint64_t           cost;    /* bytes of memory, with io */
-    uint64_t           serial;  /* of the write that asked for it last */
-    bool               again;   /* chunks were written again just after they had been stored: none is stored early any more */
-    bool               untrimmed; /* what a shrink has left couldn't be cleared up */
+    uint64_t           serial;  /* of the last write that asked for it */
+    bool               again;   /* chunks were written again just after they had been stored: no chunk is
+                                   stored early any more */
+    bool               untrimmed; /* chunks left by a shrink couldn't be deleted */
     uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
 
 struct bkt_dchunk {
     struct bkt_wset   *ws;
     struct bkt_dchunk *prev, *next; /* in its list: written longest ago first */
-    struct bkt_centry *e;           /* elements; NULL: none yet */
-    uint64_t          *mask;        /* chunk_elems bits; NULL: none */
+    struct bkt_centry *e;           /* elements; NULL: not there yet */
+    uint64_t          *mask;        /* chunk_elems bits; NULL: all clear */
     uint64_t           n_dirty;     /* bits set */
     bool               whole;       /* every element was written: no condition, no base */
-    bool               complete;    /* all elements of e hold */
-    bool               outdated;    /* not complete, but all elements of e held for a version that was stored before */
-    enum bkt_dlist_kind list;       /* the one that it is in */
+    bool               complete;    /* all elements of e are valid */
+    bool               outdated;    /* not complete, but all elements of e were valid for a version that was
+                                       stored before */
+    enum bkt_dlist_kind list;       /* the list that it is in */
     enum bkt_base      base;
     char               etag[BKT_ETAG_MAX];
     struct bkt_over   *over;        /* variable-size types */
-    struct bkt_buf     raw;         /* encoded by the program, to be stored as it is; e is what it decodes to, or NULL */
+    struct bkt_buf     raw;         /* encoded by the program, stored unchanged; e has the decoded elements,
+                                       or is NULL */
     bool               is_raw;
     struct bkt_wtask  *task;
-    int                rc;          /* why it could not be stored (or loaded) */
+    int                rc;          /* why it could not be stored or loaded */
     struct bkt_err    *err;
-    uint64_t           early;       /* stored before a flush or the cache's filling asked for it: after so many flushes, plus 1 */
+    uint64_t           early;       /* not 0: stored before a flush or the filling cache asked for it; number
+                                       of flushes at that time, plus 1 */
     uint64_t           cost;        /* bytes of memory counted */
     uint64_t           coord[];     /* ws->io->rank */
 };
@@ -90,165 +96,178 @@ struct bkt_dlist { /* written longest ago first */
 struct bkt_dirty {
     pthread_mutex_t    lock;
     pthread_cond_t     wake;
-    struct bkt_jobs    mine;     /* for the program's thread (struct bkt_pipeline, by_caller) */
-    struct bkt_domain *dom;      /* not retained: it outlives us */
+    struct bkt_jobs    mine;     /* jobs for the program's thread (struct bkt_pipeline, by_caller) */
+    struct bkt_domain *dom;      /* not retained: it outlives this struct */
     struct bkt_cache  *cache;
     struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
-    struct bkt_map *refs;        /* ids of datasets with references that were ever written to; NULL: none */
+    struct bkt_map *refs;        /* ids of datasets with references that were ever written to; NULL: empty */
     struct bkt_dlist   list[BKT_LISTS];
     uint64_t           limit;    /* bytes */
-    uint64_t           used;     /* by all chunks kept */
+    uint64_t           used;     /* bytes of all chunks kept */
     uint64_t           n_dirty;  /* bytes of chunks to be stored and not under way */
     uint64_t           in_flight; /* bytes of chunks under way */
     size_t             n_tasks;
-    uint64_t           n_events; /* tasks that have ended, or need less memory, ever */
+    uint64_t           n_events; /* counts tasks that have ended or need less memory */
     uint64_t           n_flushes;
     uint64_t           n_spaces;
-    uint64_t           n_asked;  /* for sets, ever */
-    size_t             trim_at;  /* so many sets are too many */
-    bool               any_untrimmed; /* a set's */
+    uint64_t           n_asked;  /* counts requests for sets */
+    size_t             trim_at;  /* at so many sets, unused ones are freed */
+    bool               any_untrimmed; /* some set's */
     struct bkt_job     letting_go; /* counted in n_tasks */
     bool               is_letting_go;
     pid_t              pid;
 };
 
 /* ---- dirty.c, dirty_read.c; bkt_dchunk_reserve(): write.c ---- */
-/** The domain's, made on first use when @p make; NULL: there is none, or out of memory. */
+/** The domain's cache of written chunks; made on first use if @p make.  NULL: there is none, or out of
+ *  memory. */
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make);
-/** The dataset's, made on first use; called with the lock held.  NULL: out of memory. */
+/** The dataset's set; made on first use.  Called with the lock held.  NULL: out of memory. */
 struct bkt_wset *bkt_wset_of(struct bkt_dirty *d, const struct bkt_dsetio *io);
 struct bkt_wset *bkt_wset_find(struct bkt_dirty *d, const struct bkt_id *id);
-/** A dataset is written to: one with references is remembered, also when its set is let go.  BKT_ENOMEM. */
+/** Note that a dataset is written to.  A dataset with references is remembered even after its set is freed.
+ *  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_dirty_note_refs(struct bkt_dirty *d, const struct bkt_object *o);
 
-/** The functions of others' filters as the dataset, opened anew, has them: the program registers and unregisters them as it likes;
- *  lock held, let go where there are tasks to wait for. */
+/** Take over the functions of filters that aren't ours from the newly opened dataset, since the program
+ *  registers and unregisters filters at any time.  Lock held; released while tasks are waited for. */
 void             bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io);
-void             bkt_wset_respace(struct bkt_wset *ws); /* what was cached of it is no longer found */
-void             bkt_wset_wait(struct bkt_wset *ws); /* for what is under way; lock held */
-void             bkt_wset_drop(struct bkt_wset *ws); /* its chunks, written or not; waits for those under way */
-void             bkt_wset_free(struct bkt_wset *ws); /* it is in no map any more */
+void             bkt_wset_respace(struct bkt_wset *ws); /* new cache numbers: older cache entries are no
+                                                           longer found */
+void             bkt_wset_wait(struct bkt_wset *ws); /* for its tasks under way; lock held */
+void             bkt_wset_drop(struct bkt_wset *ws); /* frees its chunks, written or not; waits for tasks
+                                                        under way */
+void             bkt_wset_free(struct bkt_wset *ws); /* the set must not be in a map */
 
-/** Whether anything was stored of it by us. */
+/** Whether this process has stored any chunk of it. */
 bool bkt_wset_any_stored(const struct bkt_wset *ws);
-/** A chunk was stored: it may be there from now on. */
+/** Note that a chunk was stored, and so may exist from now on. */
 void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord);
 
-/** The chunk at @p coord (one number per dimension, in chunks), the set's own; NULL: nothing of it is in memory. */
+/** The chunk at @p coord (one number per dimension, in chunks), owned by the set; NULL: it isn't in
+ *  memory. */
 struct bkt_dchunk *bkt_dchunk_find(const struct bkt_wset *ws, const uint64_t *coord);
-/** Begin one that isn't there yet, without memory for its elements; the set's own.  BKT_ENOMEM. */
+/** Make a chunk that isn't there yet, without memory for its elements; owned by the set.  BKT_ENOMEM. */
 BKT_NODISCARD int  bkt_dchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
-/** What was written over a chunk that is on its way; NULL is fine. */
+/** Free elements written over a chunk; NULL is fine. */
 void               bkt_over_free(struct bkt_over *o);
-void               bkt_dchunk_free(struct bkt_dchunk *c); /* only that; it is in no list any more */
-/** Out of its list and map, freed.  No task works on it. */
+void               bkt_dchunk_free(struct bkt_dchunk *c); /* frees memory only; the chunk must not be in a
+                                                             list or map */
+/** Remove the chunk from its list and map, and free it.  No task may work on it. */
 void bkt_dchunk_drop(struct bkt_dchunk *c);
-/** Its content is of no interest any more; no raw task works on it. */
+/** Forget its content.  No task may store what the program encoded. */
 void bkt_dchunk_clear(struct bkt_dchunk *c);
-/** The chunk, made where needed; waits for room, and for a task that stores what the program encoded. */
+/** The chunk, made if needed.  Waits for room, and for a task that stores what the program encoded. */
 BKT_NODISCARD int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dchunk **out, struct bkt_err *err);
-/** Whether there is something to store. */
+/** Whether the chunk has anything to store. */
 bool bkt_dchunk_is_dirty(const struct bkt_dchunk *c);
-/** Put into the list that its state asks for, at its end, and count its memory anew: after each change. */
+/** Call after each change: puts the chunk at the end of the list of its state, and counts its memory anew. */
 void bkt_dchunk_settle(struct bkt_dchunk *c);
-/** Its elements, in memory that may be changed; made (not initialised) when there are none. */
+/** Makes its elements writable; allocates them, not initialised, if there are none. */
 BKT_NODISCARD int bkt_dchunk_open(struct bkt_dchunk *c, struct bkt_err *err);
-/** Elements off .. off+n-1 are written. */
+/** Mark elements off .. off+n-1 as written. */
 BKT_NODISCARD int bkt_dchunk_mark(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
-/** Decode what the program encoded, and keep that beside it.  Lock held, let go of while others' filters are called: then no task may be
- *  at work on the chunk. */
+/** Decode the bytes that the program encoded, and keep the elements beside them.  Lock held; released while
+ *  filters that aren't ours are called, so no task may be at work on the chunk. */
 BKT_NODISCARD int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err);
-/** What the program encoded becomes elements; lock held, let go of where that takes waiting or others' filters. */
+/** Replace the bytes that the program encoded by the elements.  Lock held; released while it waits, or while
+ *  filters that aren't ours are called. */
 BKT_NODISCARD int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err);
-/** Whether the elements that nobody wrote, in a chunk that isn't stored, have a value.  Rows of a chunk table that was to be made
- *  at the first read have none, but those beyond its extent don't matter. */
+/** Check that unwritten elements of a chunk that isn't stored have a value.  Rows of a chunk table that was
+ *  to be made at the first read have none; rows beyond the table's extent don't matter. */
 BKT_NODISCARD int bkt_dchunk_fill_check(const struct bkt_dchunk *c, struct bkt_err *err);
-/** All that are marked: are they all there are?  Then it becomes whole. */
+/** If all elements that there can be are marked, the chunk becomes whole. */
 void bkt_dchunk_check_whole(struct bkt_dchunk *c);
-/** Elements of the chunk that can ever be inside the dataset. */
+/** Number of elements of the chunk that can ever be inside the dataset. */
 uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord);
-/** Clean chunks are let go, and the elements of what is encoded and under way, until @p need more bytes fit; false: they don't. */
+/** Free clean chunks, and the elements of chunks that are encoded and under way, until @p need more bytes
+ *  fit.  False: they don't fit. */
 bool bkt_dirty_make_room(struct bkt_dirty *d, uint64_t need);
-void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* its last failure; BKT_OK: none */
+void bkt_dchunk_note(struct bkt_dchunk *c, int rc, const struct bkt_err *err); /* sets its last failure; BKT_OK: clears it */
 
 /* ---- merge.c, single.c ---- */
-/** Put base's elements (NULL: what isn't stored reads as) where the masks have no bit; c is complete then. */
+/** Put base's elements (NULL: the fill value) where the masks have no bit.  Then c is complete. */
 BKT_NODISCARD int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err);
-/** Variable-size: e becomes all elements, with what was written; needs a complete chunk or a whole one. */
+/** Variable-size elements: e becomes all elements, with the written ones.  c must be complete or whole. */
 BKT_NODISCARD int bkt_dchunk_serialise(struct bkt_dchunk *c, struct bkt_err *err);
 
-/** All chunk objects within @p grid that are stored, in grid order. */
+/** Call @p each for all stored chunk objects within @p grid, in grid order. */
 BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
 
-/** The coordinates of all that are stored, wherever they lie, as they are listed; for version 1 with all that the bucket holds. */
+/** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
+ *  list.  For version 1 this lists all of the bucket. */
 BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
                                      struct bkt_err *err);
 
 /* ---- stored.c: what a chunk object holds ---- */
-/** Whether the bytes are the elements. */
+/** Whether the stored bytes are the elements. */
 bool bkt_stored_is_plain(const struct bkt_dsetio *io);
-/** Fixed-size elements, chunk_bytes of them.  @p pipe: the dataset's own filters, or a copy of them. */
+/** Decode fixed-size elements: chunk_bytes bytes.  @p pipe: the dataset's own filters, or a copy of them. */
 BKT_NODISCARD int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
                                     struct bkt_err *err);
-/** Elements of either kind; @p stored may be taken over. */
+/** Decode elements of fixed or variable size.  @p stored may be taken over. */
 BKT_NODISCARD int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err);
-/** @p n bytes of elements (for fixed-size types chunk_bytes) into what is stored, appended to @p out. */
+/** Encode @p n bytes of elements (fixed-size types: chunk_bytes), and append them to @p out. */
 BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err);
-/** What HDF5's filters made, to be stored: with a header where @p mask (or the bytes) need one (DESIGN.md). */
+/** Wrap the output of HDF5's filters for storing: adds a header if @p mask or the bytes need one
+ *  (DESIGN.md). */
 BKT_NODISCARD int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out,
                                   struct bkt_err *err);
-/** The header's length (0: none) and mask. */
+/** The length of the header (0: there is none), and its mask. */
 #define BKT_STORED_HEAD 12
 size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
-/** Whether HSDS stored the chunk object: by its own rule, not by HDF5's filters.  Then it shows as a chunk without filters.
+/** Whether HSDS stored the chunk object, by its own rule and not by HDF5's filters.  Such an object is
+ *  reported as a chunk without filters.
  *  @p head: the first @p n_head bytes of @p n; BKT_STORED_LOOK of them are enough. */
 #define BKT_STORED_LOOK 16
 bool bkt_stored_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n);
-/** What H5Dread_chunk gives of a chunk object without a header: where HSDS stored it, the elements, and the mask of no filter. */
+/** Turn a chunk object without a header into the result of H5Dread_chunk.  If HSDS stored it, the result is
+ *  the elements, and the mask of no filter. */
 BKT_NODISCARD int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask, struct bkt_err *err);
-/** The filter mask that says that no filter was applied. */
+/** The filter mask that means "no filter was applied". */
 uint32_t bkt_stored_no_filter(const struct bkt_dsetio *io);
 
 /* ---- behind.c ---- */
-/** After a flush, of one set or (NULL) of all: extents of datasets with chunks that failed wait, those of
- * others don't; lock held. */
+/** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents
+ * of the others don't.  Lock held. */
 void bkt_dirty_note_behind(struct bkt_dirty *d, const struct bkt_wset *ws);
 
 /* ---- adopt.c ---- */
-/** As bkt_adopt_fn (edit.h): what was written to @p ours is stored in @p theirs. */
+/** As bkt_adopt_fn (edit.h): elements written to @p ours are stored in @p theirs. */
 BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
                                    const struct bkt_object *theirs, void *arg, struct bkt_err *err);
-/** As bkt_alias_fn (edit.h): references in all that was written name the objects that stand for ours. */
+/** As bkt_alias_fn (edit.h): written references name the other writers' objects that replace ours. */
 BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *err);
 
 /* ---- wtask.c ---- */
-/** Begin to load (and, when @p store, to store) a chunk; called with the lock held, which is let go meanwhile.  The chunk
- *  has no task.  Failures show in the chunk. */
+/** Begin to load a chunk, and to store it if @p store.  Called with the lock held, which is released
+ *  meanwhile.  The chunk must not have a task.  Failures are noted in the chunk. */
 void bkt_wtask_begin(struct bkt_dchunk *c, bool store);
-bool bkt_wtask_is_raw(const struct bkt_wtask *t); /* it has only what is stored, not the elements */
-/** Bytes of memory that it holds besides the chunk's elements. */
+bool bkt_wtask_is_raw(const struct bkt_wtask *t); /* whether it has only the stored bytes, not the elements */
+/** Bytes of memory that the task holds besides the chunk's elements. */
 uint64_t bkt_wtask_bytes(const struct bkt_wtask *t);
-/** Let go of a chunk's elements while it is being stored, where what is stored will do; lock held.  False: it can't.
- *  Only for who writes: a read that has found the chunk complete takes its elements later. */
+/** Free the elements of a chunk that is being stored, if the encoded bytes are enough.  Lock held.  False:
+ *  they aren't.  Only for writers: a reader that has found the chunk complete takes its elements later. */
 bool bkt_wtask_shed(struct bkt_dchunk *c);
-/** Store the oldest in the background as far as the cache's filling asks for it; lock held, let go meanwhile. */
+/** Store the oldest chunks in the background, as many as the cache's filling requires.  Lock held; released
+ *  meanwhile. */
 void bkt_dirty_push(struct bkt_dirty *d);
-/** Wait until @p need more bytes fit: for other chunks to be stored, never for all; lock held. */
+/** Wait until @p need more bytes fit: until other chunks are stored, never for all of them.  Lock held. */
 BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err);
-/** Wait (helping the workers) until something has ended; lock held. */
+/** Help the workers and wait until a task has ended.  Lock held. */
 void bkt_dirty_wait(struct bkt_dirty *d);
 
 /* ---- dirty_read.c: what readers ask ---- */
 struct bkt_target;
-/** Chunks of the target that were written in part only are completed. */
+/** Complete the chunks of the target that were only partly written. */
 BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
-/** The chunk's elements, if it was written, retained; else NULL. */
+/** The elements of a written chunk, retained; NULL: it wasn't written. */
 struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
 /** Whether the dataset was written to. */
 bool bkt_dirty_knows(const struct bkt_dsetio *io);
-/** Let go of what is stored (all of the domain's datasets). */
+/** Free the clean chunks of all of the domain's datasets. */
 void bkt_dirty_drop_clean(struct bkt_domain *dom);
-/** What the dataset's chunks are cached under now. */
+/** Set the current cache numbers of the dataset's chunks. */
 void bkt_dirty_space(struct bkt_dsetio *io);
 
 #endif

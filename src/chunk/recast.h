@@ -1,8 +1,8 @@
-/* Stored elements as the program's, where that takes no HDF5: numbers of one kind as numbers of another, in either byte
- * order, and bytes that stay what they are; one after the other, or as fields of a compound.
+/* Conversion of stored elements to the program's without HDF5: numbers of one kind to another, in either byte
+ * order, and bytes that stay unchanged; one after the other, or as fields of a compound.
  *
- * HDF5 converts on the thread that called it, which holds HDF5's lock, one step after all has arrived.  A recast is a plain
- * struct that workers run on each chunk as it comes, straight to where the selection has it. */
+ * HDF5 converts on the calling thread, under HDF5's lock, one step after all data have arrived.  A recast is
+ * a plain struct that workers run on each chunk as it comes, straight to where the selection has it. */
 #ifndef BKT_RECAST_H
 #define BKT_RECAST_H
 
@@ -15,11 +15,12 @@ typedef void bkt_num_fn(void *restrict dst, const void *restrict src, size_t n);
 
 /** A value, or several side by side, of each element. */
 struct bkt_recast_step {
-    size_t      src, dst;         /* where it lies in the element, bytes */
+    size_t      src, dst;         /* offset in the element, bytes */
     size_t      from_size, to_size; /* of one value */
     size_t      count;
     bool        from_swapped, to_swapped; /* not in the machine's byte order */
-    bkt_num_fn *fn;               /* machine's order on both sides; NULL: the value stays what it is, sizes are the same */
+    bkt_num_fn *fn;               /* machine's order on both sides; NULL: the value stays unchanged, sizes are
+                                     the same */
 };
 
 #define BKT_RECAST_STEPS 32
@@ -31,16 +32,18 @@ struct bkt_recast {
     struct bkt_recast_step step[BKT_RECAST_STEPS];
 };
 
-/** The step that makes @p to of @p from, at 0, count 1.  Integers saturate, floats become infinite where they overflow and
- *  are cut off towards zero where they become integers: what HDF5 1.14 does for the machine's own types.
- *  @p plain_nan: what has no sign or payload to keep becomes the NaN of all ones, which HDF5 makes where it converts floats of another
- *  byte order to wider ones */
+/** The step that converts @p from to @p to, at 0, count 1.  Integers saturate.  Floats become infinite if
+ *  they overflow, and are truncated towards zero if they become integers.  HDF5 1.14 does the same for the
+ *  machine's own types.
+ *  @p plain_nan: a NaN that has no sign or payload to keep becomes the NaN of all ones, as HDF5 makes it when
+ *  it converts floats of another byte order to wider ones */
 void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped, bool plain_nan,
                        struct bkt_recast_step *out);
-/** @p n elements at distances of @p sstride and @p dstride bytes; neither need be aligned, they must not overlap. */
+/** Convert @p n elements at distances of @p sstride and @p dstride bytes.  Neither need be aligned; they must
+ *  not overlap. */
 void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride, unsigned char *dst,
                      size_t dstride, size_t n);
-/** All steps of @p n elements, packed on both sides; bytes of dst that no step fills stay as they are. */
+/** Run all steps on @p n elements, packed on both sides.  Bytes of dst that no step fills stay unchanged. */
 void bkt_recast_run(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n);
 
 #endif
