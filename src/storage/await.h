@@ -7,17 +7,18 @@
 #include "store.h"
 
 struct bkt_await {
-    struct bkt_req  req; /* the caller's to fill in, but for done and arg, and to read once bkt_await() has returned */
+    struct bkt_req  req; /* filled in by the caller except done and arg; its outputs are valid once
+                            bkt_await() has returned */
     pthread_mutex_t lock;
     pthread_cond_t  wake;
     bool            arrived;
 };
 
-/** Begin w->req.  @p w stays where it is until bkt_await_fini(). */
+/** Begin w->req.  @p w must not move until bkt_await_fini(). */
 void bkt_await_start(struct bkt_store *st, struct bkt_await *w);
-/** Wait for it; once more costs nothing. */
+/** Wait for the request.  Further calls return at once. */
 void bkt_await(struct bkt_await *w);
-/** Waits, too, and frees what came. */
+/** Wait as bkt_await() does, and free the outputs. */
 void bkt_await_fini(struct bkt_await *w);
 
 #endif

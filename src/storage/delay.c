@@ -1,6 +1,7 @@
 #include "delay.h"
 
-/* One becomes the other's first child; @p a stays above where both have the same time.  Neither has siblings. */
+/* One heap becomes the other's first child; if both have the same time, @p a stays above.  Neither has
+ * siblings. */
 static struct bkt_xfer *meld(struct bkt_delay *d, struct bkt_xfer *a, struct bkt_xfer *b)
 {
     if (!a || !b)
@@ -18,7 +19,8 @@ void bkt_delay_add(struct bkt_delay *d, struct bkt_xfer *x)
     d->first          = meld(d, d->first, x);
 }
 
-/* The children in pairs, then the pairs from the last to the first: that is what keeps it at O(log n). */
+/* Meld the children in pairs, then the pairs from the last to the first.  This order makes the cost O(log
+ * n). */
 struct bkt_xfer *bkt_delay_take(struct bkt_delay *d)
 {
     struct bkt_xfer *x = d->first, *pairs = NULL;

@@ -20,9 +20,9 @@ struct fault_store {
     struct rule      *rules;
     size_t            n;
     pthread_mutex_t   lock; /* guards what follows */
-    struct passage   *held; /* the last one first */
+    struct passage   *held; /* the most recent first */
     size_t            n_held;
-    bool              open; /* nothing is held any more */
+    bool              open; /* no request is held any more */
 };
 
 /* One request on its way through the inner store. */
@@ -66,7 +66,7 @@ static void spoil(struct bkt_req *o, const struct bkt_fault *f)
         (void)BKT_REQ_FAIL(o, BKT_EFORMAT, "%s: cut by a test", o->key);
 }
 
-/* Between the inner store and the outer request's sink: the byte to be flipped is. */
+/* The sink between the inner store and the outer request's sink: it flips the byte. */
 static void spoil_sink(void *arg, uint64_t at, const void *data, size_t n)
 {
     const struct passage *p    = arg;
@@ -138,7 +138,7 @@ void bkt_fault_release(struct bkt_store *base)
     }
 }
 
-/* False: it goes at once. */
+/* False: the request goes at once. */
 static bool hold(struct fault_store *st, struct passage *p)
 {
     if (!p->f || !p->f->hold)

@@ -1,4 +1,5 @@
-/* See http.h.  Everything but bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request on one at a time. */
+/* See http.h.  Everything except bkt_http_start() and bkt_http_submit() runs on I/O threads, for one request
+ * on one thread at a time. */
 #include "http.h"
 
 #include <inttypes.h>
@@ -79,7 +80,7 @@ static int add_conditions(struct bkt_http_op *op)
         size_t      n     = strlen(op->if_match);
         const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
         (void)snprintf(text, sizeof text, "%.*s", (int)n, match);
-        if (!n) /* a header without content isn't sent, and there would be no condition */
+        if (!n) /* libcurl does not send a header without content, and the condition would be lost */
             (void)snprintf(text, sizeof text, "%s", op->if_match);
         BKT_PASS(bkt_http_header(op, "If-Match", text));
     }
@@ -118,7 +119,7 @@ static void finish(struct bkt_http_op *op)
     report(h, req, own);
 }
 
-/* Since it was first begun; 0: it never was. */
+/* Time since the request first began; 0: it never began. */
 static uint64_t spent_ms(const struct bkt_http_op *op)
 {
     return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
@@ -129,7 +130,7 @@ static bool on_begin(struct bkt_xfer *x)
     struct bkt_http_op *op = (struct bkt_http_op *)x;
     struct bkt_http    *h  = op->http;
     if (!op->retry.started_ms)
-        op->retry.started_ms = bkt_engine_now(); /* the time that it waited for a connection does not count */
+        op->retry.started_ms = bkt_engine_now(); /* the time before the first connection does not count */
     if (op->req->cancel && atomic_load(op->req->cancel)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", x->method, op->req->key);
         finish(op);
@@ -195,7 +196,7 @@ static const char *begin_body(struct bkt_http_op *op)
     } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
         return "the server ignores ranges";
     }
-    if (op->x.status == 200) { /* it begins at the beginning, whatever was asked */
+    if (op->x.status == 200) { /* a 200 begins at the object's first byte, whatever range was requested */
         op->got = 0;
         if (in_body(req))
             bkt_buf_clear(&req->body);
@@ -209,7 +210,7 @@ static const char *begin_body(struct bkt_http_op *op)
     return NULL;
 }
 
-/* Body bytes [pos, pos+n) of the object: what lies in the range asked for goes to its place. */
+/* Copy body bytes [pos, pos+n) of the object: the part in the requested range goes to its place. */
 static const char *place(struct bkt_http_op *op, const unsigned char *p, size_t n)
 {
     struct bkt_req *req = op->req;
@@ -251,7 +252,8 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     op->n_first += k;
     if (!ours) {
         size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
-        int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* without it the message is poorer */
+        int    rc   = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* on failure only the message has less
+                                                                            detail */
         return rc == BKT_OK && (n <= room || op->reply.length < DRAIN_MAX);
     }
     if (!op->body_begun) {
@@ -263,7 +265,7 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     return op->refused == NULL;
 }
 
-/* With a strong ETag the rest of the same object can be asked for. */
+/* With a strong ETag the rest of the same object can be requested. */
 static bool can_resume(struct bkt_xfer *x)
 {
     const struct bkt_http_op *op   = (const struct bkt_http_op *)x;
@@ -312,7 +314,7 @@ void bkt_http_start_over(struct bkt_http_op *op)
         bkt_buf_clear(&op->req->body);
 }
 
-/* What has come can stay if the same object can be asked for the rest. */
+/* Keep the bytes received if the rest of the same object can be requested. */
 static void keep_or_start_over(struct bkt_http_op *op)
 {
     const char *etag = op->reply.etag;
@@ -344,7 +346,7 @@ int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
     return bkt_http_send_again(op, wait);
 }
 
-/* The server that was asked, where the store's name doesn't say it; "": it does. */
+/* The server of the request, if the store's name does not contain it; else "". */
 static void server_of(const struct bkt_http_op *op, char *to, size_t room)
 {
     const char *url = bkt_buf_str(&op->url), *host = strstr(url, "://");
@@ -352,11 +354,11 @@ static void server_of(const struct bkt_http_op *op, char *to, size_t room)
     if (!host || strncmp(op->http->base.uri, "http", 4) == 0)
         return;
     size_t scheme = (size_t)(host - url), n = strcspn(host + 3, "/?");
-    if (!memchr(host + 3, '@', n)) /* no user, no password */
+    if (!memchr(host + 3, '@', n)) /* without user and password */
         (void)snprintf(to, room, "%.*s%.*s", (int)scheme, url, (int)n + 3, host);
 }
 
-/* libcurl takes these as curl does; HTTP_PROXY is none of them. */
+/* The variables that libcurl reads, as curl does; HTTP_PROXY does not count. */
 static bool has_proxy(void)
 {
     static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
@@ -403,13 +405,14 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused ? op->refused : op->x.why;
     bool more = op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: but for the time left */
+    if (more || spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
         code = BKT_ETIME;
     char server[120];
     server_of(op, server, sizeof server);
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s", op->x.method,
                         op->http->base.uri, op->req->key, *server ? " at " : "", server, what[wire], why, op->retry.tries,
-                        spent_ms(op), op->retry.started_ms ? advice(wire, why, op->http->base.uri) : ""); /* "": it isn't the network */
+                        spent_ms(op), op->retry.started_ms ? advice(wire, why, op->http->base.uri) : ""); /* "": the network is not the
+                                                                                                             cause */
 }
 
 static int end_get(struct bkt_http_op *op)
@@ -418,19 +421,19 @@ static int end_get(struct bkt_http_op *op)
     struct bkt_http_reply *r     = &op->reply;
     uint64_t               total = op->x.status == 206 ? r->total : r->length != UINT64_MAX ? r->length : op->pos;
     if (op->complete && r->length == UINT64_MAX)
-        total = UINT64_MAX; /* we stopped before its end */
+        total = UINT64_MAX; /* this side stopped before the body's end */
     if (op->refused && !op->complete)
         return BKT_REQ_FAIL(req, strcmp(op->refused, "out of memory") == 0 ? BKT_ENOMEM : BKT_EFORMAT,
                             "%s %s/%.150s: HTTP %ld, %s", op->x.method, op->http->base.uri, req->key, op->x.status,
                             op->refused);
     if (op->x.status == 206 && (!op->body_begun || (op->etag[0] && strcmp(op->etag, r->etag) != 0))) {
-        bkt_http_start_over(op); /* no body at all, or another object's rest */
+        bkt_http_start_over(op); /* no body, or the rest of another object */
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->if_match && !op->query && !r->etag[0])
         return bkt_http_odd(op, "it has no ETag, but one was asked for");
     if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
-        if (op->http->ops->misfit && bkt_http_another(op)) /* S3 says 412 when that is so */
+        if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
             return BKT_HTTP_AGAIN;
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object has changed (and the server ignores If-Match)",
                             op->http->base.uri, req->key);
@@ -441,7 +444,7 @@ static int end_get(struct bkt_http_op *op)
     uint64_t want  = is_whole(op) ? total : req->len;
     if (total != UINT64_MAX && !op->query && bkt_req_span(req, total, &want) < 0)
         return req->rc;
-    bool broken = op->x.status == 206 && op->pos <= r->last; /* less than the answer itself said */
+    bool broken = op->x.status == 206 && op->pos <= r->last; /* fewer bytes than the answer announced */
     if (op->got < want && (total != UINT64_MAX || broken)) {
         (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes came", op->got, want);
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
@@ -486,7 +489,8 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_doubts(op))
         return BKT_HTTP_AGAIN;
     const char *what = op->odd ? op->refused : op->refused ? NULL : bkt_http_misfit(op);
-    bool conflict = status == 409 && wire == BKT_WIRE_OK; /* with a request beside it: neither done nor refused for good */
+    bool conflict = status == 409 && wire == BKT_WIRE_OK; /* a conflict with a concurrent request: neither
+                                                             done nor refused for good */
     if ((what || conflict) && op->req->op == BKT_DELETE && !op->query)
         return bkt_http_delete_judge(op, what);
     if (what)
@@ -498,7 +502,9 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);
-    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS says 204 then; our own first try's answer was lost */
+    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS answers 204 here; the answer to
+                                                                                  this request's first try was
+                                                                                  lost */
         bkt_err_clear(op->req->err);
         return BKT_OK;
     }

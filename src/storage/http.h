@@ -1,8 +1,8 @@
-/* Requests to an HTTP server: what S3 and plain HTTP have in common.
+/* Requests to an HTTP server: the parts that S3 and plain HTTP share.
  *
- * A struct bkt_http_op is one request with all its attempts: it is sent, its answer checked and put where the
- * caller wants it, and it is sent again as retry.h says.  A body that broke off goes on from where it broke when the
- * object has a strong ETag (If-Match guards it), else it starts over. */
+ * A struct bkt_http_op is one request with all its attempts.  It is sent, its answer is checked and put into
+ * the caller's place, and it is sent again as retry.h requires.  If the object has a strong ETag, a body that
+ * broke off continues where it broke (If-Match guards it).  Otherwise it starts over. */
 #ifndef BKT_HTTP_H
 #define BKT_HTTP_H
 
@@ -13,37 +13,42 @@
 #define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
 #define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op and calls bkt_http_submit() later */
 
-/** A PUT leaves its random id with the object, so that a writer whose answer was lost can tell whether it arrived. */
+/** A PUT stores its random id with the object, so that a writer whose answer was lost can see whether its PUT
+ *  arrived. */
 #define BKT_PUT_ID        20
-#define BKT_HTTP_FIRST    96 /* bytes: enough to tell a document, a page and elements from each other */
+#define BKT_HTTP_FIRST    96 /* bytes; enough to distinguish a document, a page and elements */
 #define BKT_PUT_ID_HEADER "x-amz-meta-h5bucket-put"
 
-/** And its bytes' CRC-32C, as eight hexadecimal digits (http_sum.c). */
+/** A PUT also stores its bytes' CRC-32C with the object, as eight hexadecimal digits (http_sum.c). */
 #define BKT_SUM_TEXT   9
 #define BKT_SUM_HEADER "x-amz-meta-h5bucket-crc32c"
 
 struct bkt_http;
 
-/** A request of the store's own: it ends by its batch or its done(), and is not the caller's to see. */
+/** A request that the store itself makes: it ends by its batch or its done(), and the caller does not see
+ *  it. */
 struct bkt_http_call {
     const char *method; /* NULL: the operation's own */
     const char *query;  /* NULL: the object itself */
-    bool        bucket; /* the bucket itself, whatever the key says (lists) */
-    const char *put_id; /* sent with a PUT, which is judged as a caller's is (http_put.c), or the begin of an upload; NULL: none */
-    const char *sum;    /* of the bytes that the begin of an upload is for, as BKT_SUM_HEADER has it; NULL: none */
-    char       *seen_id; /* gets the id of the PUT that the answer names, BKT_PUT_ID bytes; may be NULL */
-    const char *md5;    /* S3: the body's, as Content-MD5 says it; NULL: not said */
-    const void *body;   /* what a POST sends; its answer comes as a GET's does */
+    bool        bucket; /* the request is for the bucket itself, whatever the key is (lists) */
+    const char *put_id; /* sent with the begin of an upload, or with a PUT, which is then judged like a
+                           caller's PUT (http_put.c); NULL: not sent */
+    const char *sum;    /* the sum of the upload's bytes, in BKT_SUM_HEADER's form, sent with its begin; NULL:
+                           not sent */
+    char       *seen_id; /* gets the id of the PUT named in the answer, BKT_PUT_ID bytes; may be NULL */
+    const char *md5;    /* S3: the body's Content-MD5; NULL: not sent */
+    const void *body;   /* the body of a POST; its answer arrives like a GET's */
     size_t      len;
 };
 
 struct bkt_http_reply {
     uint64_t length;             /* Content-Length; UINT64_MAX: none */
-    uint64_t first, last, total; /* Content-Range; total UINT64_MAX: not said */
+    uint64_t first, last, total; /* Content-Range; total UINT64_MAX: unknown */
     bool     has_range, bad_range;
-    bool     is_s3; /* it bears a mark of S3's: a request's id, or an XML document announced, also where no body comes (HEAD) */
+    bool     is_s3; /* it has a mark of S3: a request's id, or the type of an XML document, also without a
+                       body (HEAD) */
     char     etag[BKT_ETAG_MAX], region[40], request_id[80], request_id2[120];
-    char     put_id[BKT_PUT_ID]; /* which PUT stored the object; "" unknown */
+    char     put_id[BKT_PUT_ID]; /* the PUT that stored the object; "": unknown */
     bool     has_sum;
     uint32_t sum; /* the stored bytes' CRC-32C */
     double   mtime;
@@ -55,66 +60,75 @@ struct bkt_http_op {
     struct bkt_http *http;
     struct bkt_req  *req;
     const char      *query; /* a list's page, a part of an upload; NULL: an object */
-    bool             own, bucket; /* the store's own request, see struct bkt_http_call */
+    bool             own, bucket; /* a request of the store itself, see struct bkt_http_call */
 
     struct bkt_retry      retry;
     struct bkt_http_reply reply;
     struct bkt_buf        url;
-    struct bkt_buf        trouble; /* the body of an answer that is none of ours, cut at some KiB */
-    uint64_t              pos;     /* where in the object the next body byte lies */
-    uint64_t              got;     /* bytes of the answer in place, from its start */
-    char                  etag[BKT_ETAG_MAX]; /* of the object that they are part of; "" unknown */
+    struct bkt_buf        trouble; /* the body of an answer that does not carry the object's bytes, cut at
+                                      some KiB */
+    uint64_t              pos;     /* position of the next body byte in the object */
+    uint64_t              got;     /* bytes of the answer that are in place, from its start */
+    char                  etag[BKT_ETAG_MAX]; /* ETag of the object that these bytes belong to; "": unknown */
     bool                  body_begun, complete;
-    const char           *refused; /* why we stopped the transfer ourselves */
-    bool                  odd;     /* and that as the answer is malformed (http_odd.c) */
-    bool                  doubt;   /* a HEAD's 404 is looked into by a GET */
-    unsigned char         first[BKT_HTTP_FIRST]; /* of the answer's body, for messages */
+    const char           *refused; /* the reason why this side stopped the transfer */
+    bool                  odd;     /* the reason is that the answer is malformed (http_odd.c) */
+    bool                  doubt;   /* a GET is examining a HEAD's 404 */
+    unsigned char         first[BKT_HTTP_FIRST]; /* first bytes of the answer's body, for messages */
     size_t                n_first;
     unsigned              detours; /* redirects, changes of region */
-    bool                  clock_set; /* by the server's, once */
-    char                 *location; /* where a redirect leads */
-    const char           *if_match, *if_none_match; /* what is sent: the site may want something else than the request says */
+    bool                  clock_set; /* the clock was set to the server's, once */
+    char                 *location; /* target of a redirect */
+    const char           *if_match, *if_none_match; /* the conditions that are sent; the site may change those
+                                                       of the request */
     bool                  bare;     /* If-Match without quotes */
     char                 *seen_id;  /* the call's */
     const char           *md5;      /* the call's */
-    struct {                        /* http_put.c's; of a DELETE `looking` and `failed` (http_odd.c) */
-        char id[BKT_PUT_ID];        /* "": none is sent */
-        char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": none is sent */
-        bool sum_said;              /* this attempt has it in S3's own header as well */
-        bool looking;               /* asking by HEAD what became of it */
-        bool bare;                  /* the answer was as S3's, but for an ETag */
-        bool unsure;                /* an attempt may have been carried out though its answer says nothing, or never came */
-        bool refused;               /* the last one was not */
-        int  failed;                /* what to report unless it arrived; its story is in the request */
+    struct {                        /* owned by http_put.c; a DELETE uses `looking` and `failed` (http_odd.c) */
+        char id[BKT_PUT_ID];        /* "": not sent */
+        char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
+        bool sum_said;              /* this attempt sends it in S3's own header as well */
+        bool looking;               /* a HEAD is finding out the result */
+        bool bare;                  /* the answer had S3's form, except for an ETag */
+        bool unsure;                /* an attempt may have been carried out, although its answer is unclear or
+                                       never came */
+        bool refused;               /* the last attempt was not carried out */
+        int  failed;                /* the code to report if the PUT did not arrive; its error is in the
+                                       request */
     } put;
-    struct {                        /* http_sum.c's */
+    struct {                        /* owned by http_sum.c */
         bool     on;                /* the answer is a whole object whose sum is known */
         uint32_t want, have;        /* have: of the first n bytes */
         uint64_t n;
     } sum;
-    char                  region[40], payload_hash[65]; /* S3: what this attempt was signed for */
-    struct {                        /* s3_auth.c's */
-        uint64_t fetch, same_as;    /* of the credentials that this attempt was signed with, as in struct bkt_creds; 0: none */
-        int      refused;           /* what to report if there are no others; its story is in the request */
-        bool     renewed;           /* others were tried */
+    char                  region[40], payload_hash[65]; /* S3: region and payload that this attempt was signed
+                                                           for */
+    struct {                        /* owned by s3_auth.c */
+        uint64_t fetch, same_as;    /* of the credentials that signed this attempt, as in struct bkt_creds; 0:
+                                       not signed */
+        int      refused;           /* the code to report if there are no other credentials; its error is in
+                                       the request */
+        bool     renewed;           /* other credentials were tried */
     } auth;
 };
 
 struct bkt_http_ops {
-    /** Work that needs no connection, on the thread that starts the request; may be NULL. */
+    /** Work that needs no connection.  Runs on the thread that starts the request.  May be NULL. */
     void (*init)(struct bkt_http *h, struct bkt_http_op *op);
-    /** Fill in op->url and op->x.headers (bkt_http_header()).  BKT_OK, BKT_HTTP_LATER, or a failure recorded in the
-     *  request. */
+    /** Fill in op->url and op->x.headers (bkt_http_header()).  Returns BKT_OK, BKT_HTTP_LATER, or a failure
+     *  recorded in the request. */
     int (*prepare)(struct bkt_http *h, struct bkt_http_op *op);
-    /** An answer that is neither 2xx nor 304, 412 or 416: BKT_HTTP_AGAIN, or the code that it means, with its story
-     *  recorded in the request.  Statuses to be retried come here only when retrying is over. */
+    /** Judge an answer other than 2xx, 304, 412 and 416.  Returns BKT_HTTP_AGAIN, or the code that the answer
+     *  means, with its error recorded in the request.  Statuses to be retried arrive here only when retrying
+     *  is over. */
     int (*judge)(struct bkt_http *h, struct bkt_http_op *op);
-    /** What is wrong with the form of an answer whose status may be right: 2xx, or a 404, 410 or 416 that would mean that something
-     *  isn't there.  NULL: nothing is.  May be NULL: there is no form to go by. */
+    /** Describe an error in the form of an answer whose status may be right: 2xx, or a 404, 410 or 416 that
+     *  would mean that something does not exist.  NULL: the form is right.  May be NULL: the store's answers
+     *  have no fixed form. */
     const char *(*misfit)(struct bkt_http *h, struct bkt_http_op *op);
 };
 
-/** First member of both stores. */
+/** First member of the S3 store and of the plain web store. */
 struct bkt_http {
     struct bkt_store           base;
     const struct bkt_http_ops *ops;
@@ -131,8 +145,9 @@ BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *
 /** Free what bkt_http_init() made; the uri is bkt_store_close()'s. */
 void bkt_http_fini(struct bkt_http *h);
 
-/** Begin @p req; @p call NULL: a caller's, whose end is reported by bkt_store_finish().  @p call's texts and bytes are
- *  borrowed until the end. */
+/** Begin @p req.
+ *  @param call  NULL: a caller's request, whose end bkt_store_finish() reports.  Else a request of the store
+ *      itself; texts and bytes of @p call are borrowed until its end */
 void bkt_http_start(struct bkt_http *h, struct bkt_req *req, const struct bkt_http_call *call);
 /** As bkt_store_ops.pace. */
 void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
@@ -140,61 +155,65 @@ void bkt_http_pace(struct bkt_store *st, double *first_byte_s, double *bytes_per
 int64_t bkt_http_ahead(struct bkt_store *st);
 /** As bkt_store_ops.start. */
 void bkt_http_start_object(struct bkt_store *st, struct bkt_req *req);
-/** For prepare() that answered BKT_HTTP_LATER. */
+/** Submit an op whose prepare() returned BKT_HTTP_LATER. */
 void bkt_http_submit(struct bkt_http_op *op);
-/** The same, when there is nothing to wait for any more: ends with @p err's story. */
+/** End such an op, when there is nothing to wait for any more, with @p code and the frames of @p err. */
 void bkt_http_give_up(struct bkt_http_op *op, int code, const struct bkt_err *err);
 
 /** Add a header to the attempt. */
 BKT_NODISCARD int bkt_http_header(struct bkt_http_op *op, const char *name, const char *value);
 
-/** Status → code, when there is nothing else to go by. */
+/** The error code of an HTTP status, if nothing else is known. */
 int bkt_http_code(long status);
 
 /** Percent-encode all but RFC 3986's unreserved characters and those in @p also. */
 BKT_NODISCARD int bkt_http_encode(struct bkt_buf *to, const char *text, const char *also);
 
 /** Record the failure as one line: "GET uri/key: HTTP 403 AccessDenied (message), request id X; hint".
- *  @p code_text, @p message, @p hint may be "" or NULL. */
+ * @param code_text, message, hint  may be "" or NULL */
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message, const char *hint);
 
-/** Parts of judging an answer.  BKT_HTTP_AGAIN: under way again. */
+/** Parts of judging an answer.  BKT_HTTP_AGAIN: the request has been sent again. */
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
-int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: not any more */
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: retrying is over */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
-/** Take ETag, time and size over from the answer's headers. */
+/** Copy ETag, time and size from the answer's headers to the request. */
 int bkt_http_take(struct bkt_http_op *op);
 
-/** The body that has come is void. */
+/** Discard the body received so far. */
 void bkt_http_start_over(struct bkt_http_op *op);
 
-/* http_odd.c: answers that aren't of the form that the request wants. */
+/* http_odd.c: answers that do not have the form that the request requires. */
 
-/** What is wrong with it, before its body is looked at further; NULL: nothing. */
+/** Describe an error in the answer's form, before its body is examined further; NULL: the form is right. */
 const char *bkt_http_misfit(struct bkt_http_op *op);
-/** Again, and when that is over a failure that says what came. */
+/** Send the request again.  When retrying is over, record a failure that describes the answer. */
 int bkt_http_odd(struct bkt_http_op *op, const char *what);
-/** The same for another object's answer, though this one's ETag was asked for; false: not any more. */
+/** Send the request again after an answer with another object, although If-Match asked for this one's ETag.
+ *  False: retrying is over. */
 bool bkt_http_another(struct bkt_http_op *op);
-/** 304, 412 and 416, which answer our own headers. */
+/** Judge 304, 412 and 416, which answer headers that this side sent. */
 int bkt_http_end_condition(struct bkt_http_op *op);
-/** The failure alone. */
+/** Record the failure only. */
 int bkt_http_say_odd(struct bkt_http_op *op, const char *what);
-/** A HEAD's 404 has no body: where no mark of S3's is on it, a GET is sent, whose 404 has.  True: it is under way. */
+/** A HEAD's 404 has no body.  If it has no mark of S3, a GET is sent, whose 404 has a body.  True: the GET is
+ *  under way. */
 bool bkt_http_doubts(struct bkt_http_op *op);
-/** A DELETE whose answer says nothing, and what is looked at then.  @p what NULL: a conflict (409) */
+/** Judge a DELETE whose answer is unclear, and the look at the object that follows.  @p what NULL: a conflict
+ *  (409) */
 int bkt_http_delete_judge(struct bkt_http_op *op, const char *what);
 
 /* http_sum.c: the sum of an object's bytes. */
 
-/** For a PUT. */
+/** The sum of a PUT's bytes as text. */
 void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
-/** A GET's answer begins; n bytes of the object have come, in order; all have: BKT_OK, BKT_HTTP_AGAIN or a failure. */
+/** In this order: a GET's answer begins; n bytes of the object have arrived, in order; all have arrived.  The
+ *  check returns BKT_OK, BKT_HTTP_AGAIN or a failure. */
 void bkt_http_sum_begin(struct bkt_http_op *op);
 void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
 int  bkt_http_sum_check(struct bkt_http_op *op);
 
-/** http_put.c: a PUT with an id, from its start, and after each answer. */
+/** http_put.c: begin a PUT with an id, and judge each answer to it. */
 void bkt_http_put_init(struct bkt_http_op *op);
 int  bkt_http_put_judge(struct bkt_http_op *op);
 

@@ -1,11 +1,13 @@
-/* Answers that aren't of the form that the request wants: from a gateway, a proxy or a cache in between, or from a server that is
- * none of its kind.
+/* Answers that do not have the form that the request requires.  They come from a gateway, a proxy or a cache
+ * in between, or from a server of another kind.
  *
- * What isn't of the form is never data, nor does it say that something isn't there, or that something was done.  A request that only
- * reads is sent again, and when that doesn't help the failure says what came: the status, the request's id, the first bytes.  Of a
- * request that changes something nobody knows the outcome: a HEAD tells (http_put.c; here of a DELETE).
+ * Such an answer is never used as data.  It does not prove either that an object is missing, or that a change
+ * was made.  A request that only reads is sent again.  If that does not help, the failure describes the
+ * answer: the status, the request's id, the first bytes.  The result of a request that changes something is
+ * unknown, so a HEAD finds it out (http_put.c; for a DELETE here).
  *
- * Which form a store's answers have, it says itself (bkt_http_ops.misfit).  A plain web server has none: its 404 is a page. */
+ * The store defines the form of its answers (bkt_http_ops.misfit).  A plain web server has no such form: its
+ * 404 is a page. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,7 @@
 
 static bool is_method(const struct bkt_http_op *op, const char *name) { return strcmp(op->x.method, name) == 0; }
 
-/* Whether this attempt said under which condition it is to be answered. */
+/* Whether this attempt sent a condition. */
 static bool has_condition(const struct bkt_http_op *op)
 {
     return !op->put.looking && !op->doubt && (op->got || op->if_match || op->if_none_match);
@@ -43,7 +45,7 @@ const char *bkt_http_misfit(struct bkt_http_op *op)
     if (reads && status >= 201 && status < 300 && status != 206)
         return "that answers no request to read";
     if (is_method(op, "POST") && status >= 300)
-        return NULL; /* its sender's to judge */
+        return NULL; /* judged by the code that sent it */
     if (status == 304 && !(reads && !op->put.looking && op->if_none_match))
         return "nothing was asked that this answers";
     if ((status == 412 || (status == 409 && !reads)) && !has_condition(op))
@@ -73,7 +75,8 @@ static void ask_as_before(struct bkt_http_op *op)
     op->doubt = false;
 }
 
-/* What looks like a page for whatever is asked stays one. */
+/* Send the request again if @p class allows it.  A server that answers every request with a page keeps doing
+ * so: then few tries are enough. */
 static bool again(struct bkt_http_op *op, enum bkt_retry_class class)
 {
     uint64_t wait = 0;
@@ -106,7 +109,7 @@ bool bkt_http_doubts(struct bkt_http_op *op)
 int bkt_http_end_condition(struct bkt_http_op *op)
 {
     struct bkt_req *req = op->req;
-    if (op->got && op->x.status != 304) { /* the object changed while we read it: read the new one */
+    if (op->got && op->x.status != 304) { /* the object changed between two parts: read the new one */
         bkt_http_start_over(op);
         return ++op->detours <= 3 ? bkt_http_send_again(op, 0)
                                   : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
@@ -143,7 +146,7 @@ static int delete_again(struct bkt_http_op *op)
     return bkt_http_send_again(op, 0);
 }
 
-/* The object is there still, or another one. */
+/* The object still exists, or another one under its key. */
 static int is_there(struct bkt_http_op *op)
 {
     const char *match = op->req->if_match;

@@ -1,16 +1,18 @@
-/* What became of a PUT.
+/* Finding out the result of a PUT.
  *
- * A GET can be sent again at will; a PUT whose answer says nothing (a broken connection, a server's own error, a 200 that isn't of
- * S3's form) may have been carried out, and doing it again could destroy what another writer has put there since.  So the object is
- * looked at first (HEAD): a PUT leaves a random id with its object, and where the server keeps none, the bytes' CRC-32C is compared
- * that it keeps, else the ETag with their MD5.  Where a server shows neither, ever, but answered 200 without a body, an object of that
- * length is ours.
- *     it is ours             it arrived: success, whatever the answer was
- *     the condition failed   another writer was first (radosgw says 409 or 500 then): BKT_EPRECOND
- *     otherwise              it did not arrive: it is sent again, under the same condition
- * A 412 after an unclear attempt may be that attempt's own doing and is looked into likewise.  What this cannot see: ours
- * arrived and was replaced by another writer, who read it, before we looked.  That reads as BKT_EPRECOND; who then
- * applies his change again must find it there already (store.h). */
+ * A GET can be repeated at will.  A PUT with an unclear answer (a broken connection, a server error, a 200
+ * without S3's form) may have been carried out.  Repeating it could destroy the data that another writer has
+ * put there since.  So the object is examined first (HEAD).  A PUT stores a random id with its object.  If
+ * the server does not keep the id, the bytes' CRC-32C that it keeps is compared, else the ETag with the
+ * bytes' MD5.  If a server never shows any of these, but answered 200 without a body, an object of the right
+ * length counts as this PUT's object.
+ *      this PUT's object      it arrived: success, whatever the answer was
+ *      the condition failed   another writer was first (radosgw answers 409 or 500 then): BKT_EPRECOND
+ *      otherwise              it did not arrive: it is sent again, under the same condition
+ * A 412 after an unclear attempt may be caused by that attempt itself, and is examined likewise.  One case
+ * cannot be recognised: the PUT arrived, and another writer read and replaced the object before the HEAD.
+ * That case is reported as BKT_EPRECOND.  A writer that then applies its change again must accept that the
+ * change is there already (store.h). */
 #include "http.h"
 
 #include <inttypes.h>
@@ -41,7 +43,8 @@ static int look(struct bkt_http_op *op, uint64_t wait)
 
 static int put_again(struct bkt_http_op *op)
 {
-    op->put.looking = op->put.refused = op->doubt = false; /* in doubt it would go without its condition */
+    op->put.looking = op->put.refused = op->doubt = false; /* in doubt, the PUT would be sent without its
+                                                              condition */
     op->x.method    = "PUT";
     op->x.put       = op->req->put;
     op->x.put_len   = op->req->put_len;
@@ -133,7 +136,7 @@ static int failure(struct bkt_http_op *op, const char *what)
     return op->http->ops->judge(op->http, op);
 }
 
-/* It may have been carried out: look, after the usual wait; once even if there is to be no further try. */
+/* The PUT may have been carried out: look after the usual wait, even if no further try is allowed. */
 static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const char *what)
 {
     uint64_t wait  = 0;
@@ -164,7 +167,7 @@ int bkt_http_put_judge(struct bkt_http_op *op)
     long                 status = wire == BKT_WIRE_OK || wire == BKT_WIRE_STOPPED ? op->x.status : 0;
     enum bkt_retry_class class  = bkt_retry_classify(wire, status);
     const char *what = status ? bkt_http_misfit(op) : NULL;
-    if (what) /* also a 200 that isn't S3's */
+    if (what) /* also a 200 without S3's form */
         return unclear(op, BKT_RETRY_YES, what);
     if (status >= 200 && status < 300)
         return bkt_http_take(op);
@@ -174,7 +177,7 @@ int bkt_http_put_judge(struct bkt_http_op *op)
         return unclear(op, BKT_RETRY_YES, NULL);
     if (class != BKT_RETRY_NO && wire != BKT_WIRE_CONNECT && wire != BKT_WIRE_CROWDED && status != 429 && status != 503)
         return unclear(op, class, NULL);
-    op->put.unsure |= status == 503; /* from a gateway that may have passed it on */
+    op->put.unsure |= status == 503; /* a gateway may have passed the PUT on */
     if (class != BKT_RETRY_NO && bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = failure(op, NULL);

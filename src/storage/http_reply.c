@@ -8,7 +8,7 @@
 
 #include "crc32c.h"
 
-/* Digits only: strtoull() would take signs and blanks. */
+/* Digits only: strtoull() would accept signs and blanks. */
 static bool take_number(const char **p, uint64_t *out)
 {
     uint64_t v = 0;

@@ -1,9 +1,10 @@
 /* Whether the bytes of an object are those that were stored.
  *
- * A PUT leaves the CRC-32C of its bytes with the object, as metadata of ours, which every server gives back with each answer.  Where a
- * GET's answer has it and is the whole object, the bytes are summed while they come, in order and still in the processor's cache.  What
- * went to the caller's memory is wrong then, too, but the request is sent again, and fails if that doesn't help.  Objects that others
- * wrote have no such sum: they cost nothing, and are read as they are. */
+ * A PUT stores the CRC-32C of its bytes with the object, as metadata that servers return with each answer.
+ * If the answer to a GET has the sum and is the whole object, the bytes are summed while they arrive: in
+ * order, and still in the processor's cache.  If the sum is wrong, the bytes in the caller's memory are
+ * wrong, too.  Then the request is sent again, and fails if that does not help.  Objects of other writers
+ * have no such sum: they cost nothing, and are read as they are. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT])
     (void)snprintf(text, BKT_SUM_TEXT, "%08" PRIx32, bkt_crc32c(0, p, n));
 }
 
-/* Whether the answer is all of the object, as far as its headers say. */
+/* Whether the answer is the whole object, according to its headers. */
 static bool is_all(const struct bkt_http_op *op)
 {
     const struct bkt_req        *req = op->req;
@@ -27,7 +28,7 @@ static bool is_all(const struct bkt_http_op *op)
 
 void bkt_http_sum_begin(struct bkt_http_op *op)
 {
-    if (op->got) /* the rest of a body: the object's ETag is the first part's */
+    if (op->got) /* the rest of a body: the ETag is that of the first part */
         return;
     op->sum.on   = op->reply.has_sum && is_all(op);
     op->sum.want = op->reply.sum;

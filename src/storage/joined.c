@@ -14,18 +14,18 @@ struct part {
 };
 struct joined {
     struct bkt_store base;
-    struct part     *parts; /* those of no bytes left out */
+    struct part     *parts; /* without empty parts */
     size_t           n;
     uint64_t         size;
 };
-/* One request on its way: the last part to arrive ends it. */
+/* One request under way.  The last part to arrive ends it. */
 struct gather {
     struct bkt_store *st;
     struct bkt_req   *outer;
     struct bkt_req   *inner;
     size_t            n;
     atomic_size_t     left;
-    unsigned char    *pour; /* for a sink: what is poured at the end */
+    unsigned char    *pour; /* for a sink: the bytes, passed on at the end */
     uint64_t          len;
 };
 
@@ -74,7 +74,7 @@ static size_t parts_touched(const struct joined *j, uint64_t off, uint64_t len)
     return len ? part_at(j, off + len - 1) - part_at(j, off) + 1 : 0;
 }
 
-/* Ranges of the parts; zeros are written at once. */
+/* Split the request into ranges of the parts.  Zeros are written at once. */
 static void split(const struct joined *j, struct gather *g, uint64_t off, unsigned char *to)
 {
     uint64_t len = g->len;
@@ -116,7 +116,8 @@ static void joined_get(struct joined *j, struct bkt_req *req)
         return;
     }
     atomic_store(&g->left, n);
-    for (size_t i = 0, at = part_at(j, req->off); i < n; at++) /* g may be gone after the last one is started */
+    for (size_t i = 0, at = part_at(j, req->off); i < n; at++) /* g may have been freed when the last request
+                                                                  has started */
         if (j->parts[at].store) {
             bkt_store_start(j->parts[at].store, &reqs[i]);
             i++;
@@ -149,7 +150,7 @@ static void joined_close(struct bkt_store *base)
 
 static const struct bkt_store_ops remote_ops = {
     .name = "joined", .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
-/* One of the parts is, and then a thread that waits must help. */
+/* For joined stores with a local part: a waiting thread must help the pool. */
 static const struct bkt_store_ops local_ops = {
     .name = "joined", .local = true, .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
 

@@ -1,7 +1,7 @@
 /* Stores in general: choice of the backend, argument checks, counting, tracing.
  *
- * A completion that arrives while another completion of the same thread is running is put off until that one
- * returns: a done() that starts the next request never nests, however long the chain. */
+ * A completion that arrives while the same thread runs another completion is deferred until that one returns.
+ * So a done() that starts the next request never nests, however long the chain. */
 #include "store.h"
 
 #include <inttypes.h>
@@ -76,7 +76,8 @@ static void after_fork_child(void)
 static void hook(void)
 {
     (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-    /* A program that just exits has its files flushed by HDF5's exit handler, which runs after OpenSSL's, if that has one. */
+    /* HDF5's exit handler flushes the files of a program that just exits.  It runs after OpenSSL's handler,
+     * if there is one. */
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
@@ -186,7 +187,7 @@ static int check(struct bkt_store *st, struct bkt_req *req)
     return BKT_OK;
 }
 
-/* What the parent had under way at fork() never ends in the child. */
+/* Requests that the parent had under way at fork() never end in the child. */
 void bkt_store_enter(struct bkt_store *st)
 {
     if (st->generation != bkt_fork_generation()) {
@@ -212,7 +213,7 @@ void bkt_store_leave(struct bkt_store *st)
     (void)pthread_mutex_unlock(&st->lock);
 }
 
-/* Outputs are reset and arguments checked; false: that was its end, and the request may be gone. */
+/* Reset outputs and check arguments.  False: the request has ended, and may have been freed. */
 static bool begin(struct bkt_store *st, struct bkt_req *req)
 {
     bkt_store_enter(st);
@@ -311,13 +312,14 @@ void bkt_version_forget(struct bkt_version *v)
     bkt_state_unlock();
 }
 
-/* An ETag says it all.  Where there is none, a change shows in size and time, if the server tells these. */
+/* ETags alone decide, if both are known.  Otherwise a change shows in size and time, if the server sends
+ * these. */
 static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
 {
     bool told = v->size != UINT64_MAX && req->size != UINT64_MAX && v->mtime != 0 && req->mtime != 0;
     if (v->etag[0] && req->etag[0])
         return bkt_etag_same(v->etag, req->etag);
-    if (v->etag[0] && !told) /* this answer lacks what others have */
+    if (v->etag[0] && !told) /* this answer lacks the ETag that others have */
         return false;
     return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
            (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);

@@ -1,4 +1,4 @@
-/* What a backend or a decorator is made of; for src/storage and tests only. */
+/* The parts of a backend or a decorator; for src/storage and tests only. */
 #ifndef BKT_STORE_IMPL_H
 #define BKT_STORE_IMPL_H
 
@@ -11,37 +11,38 @@ struct bkt_store_ops {
     const char *name;
     bool        local;    /* no round trips */
     bool        readonly;
-    bool        decorator; /* passes requests on: they are counted below */
-    /** Begin @p req, whose arguments are checked and whose outputs are reset.  Ends with bkt_store_finish(),
-     *  on any thread, also before start() returns.  Never blocks on the network. */
+    bool        decorator; /* passes requests on to another store, which counts them */
+    /** Begin @p req, whose arguments are checked and whose outputs are reset.  It ends with
+     *  bkt_store_finish(), on any thread, also before start() returns.  Never blocks on the network. */
     void (*start)(struct bkt_store *st, struct bkt_req *req);
-    /** Begin DELETEs without conditions that were asked for together, at least two; each ends as under start(), by itself.  They are
-     *  counted here.  @p reqs is borrowed for the call.  NULL: one by one. */
+    /** Begin DELETEs without conditions that belong together, at least two.  Each ends by itself, as under
+     *  start().  The backend counts them.  @p reqs is borrowed for the call.  NULL: they are begun one by
+     *  one. */
     void (*delete_many)(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
     /** As bkt_store_list(); blocks.  NULL: not supported. */
     int (*list)(struct bkt_store *st, const char *prefix, const char *delimiter,
                 int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
-    /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: all in one list. */
+    /** As bkt_store_list_parts(), n_cuts > 0; blocks.  NULL: one list for all. */
     int (*list_parts)(struct bkt_store *st, const char *prefix, const char *const *cuts, size_t n_cuts,
                       int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
     /** As bkt_store_list_each(), n > 1; blocks.  NULL: one list after the other. */
     int (*list_each)(struct bkt_store *st, const char *const *prefixes, size_t n,
                      int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
-    /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: it has none. */
+    /** As bkt_store_uploads() and bkt_store_abort(); block.  NULL: the store has no uploads. */
     int (*uploads)(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
     /** As bkt_store_may_put(), for a store that isn't read-only; NULL: not known. */
     int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
-    /** As bkt_store_turn(); NULL: there are none. */
+    /** As bkt_store_turn(); NULL: the store has no turns. */
     int (*turn)(struct bkt_store *st, const char *key);
-    /** As bkt_store_will_write(); NULL: there is nothing to be found out. */
+    /** As bkt_store_will_write(); NULL: nothing to prepare. */
     void (*will_write)(struct bkt_store *st, const char *key);
     /** As bkt_store_pace().  NULL: nothing is known. */
     void (*pace)(struct bkt_store *st, double *first_byte_s, double *bytes_per_s);
-    /** As bkt_store_ahead().  NULL: it has our clock. */
+    /** As bkt_store_ahead().  NULL: the store uses the local clock. */
     int64_t (*ahead)(struct bkt_store *st);
-    /** Free all but what bkt_store_init() made; nothing is under way. */
+    /** Free everything except the common part, which bkt_store_init() made.  No request is under way. */
     void (*close)(struct bkt_store *st);
 };
 
@@ -55,18 +56,19 @@ struct bkt_store {
     atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
 };
 
-/** A backend's own work, which bkt_store_close() waits for: from .. to.  The last may be the end of the store. */
+/** Begin and end of a backend's own work, for which bkt_store_close() waits.  The store may be freed after
+ *  the last bkt_store_leave(). */
 void bkt_store_enter(struct bkt_store *st);
 void bkt_store_leave(struct bkt_store *st);
 
-/** One call of bkt_store_run(), or of a backend that waits for requests of its own. */
+/** Requests that one thread waits for: a call of bkt_store_run(), or a backend's own requests. */
 struct bkt_batch {
     pthread_mutex_t lock;
     pthread_cond_t  done;
     size_t          n, left;
 };
-/** Waiting for @p n requests, each of which ends with bkt_batch_end_one() from any thread.  @p help_pool: do jobs of the pool
- *  meanwhile, for whoever is a worker. */
+/** Wait for @p n requests, each of which ends with bkt_batch_end_one() on any thread.
+ *  @param help_pool  run jobs of the pool meanwhile, since the caller may be one of the pool's threads */
 void bkt_batch_init(struct bkt_batch *b, size_t n);
 void bkt_batch_end_one(struct bkt_batch *b);
 void bkt_batch_wait(struct bkt_batch *b, bool help_pool);
@@ -81,21 +83,23 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
                    struct bkt_err *err);
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err);
-/** What is left of them in the process after all stores are closed. */
+/** Free the contents of closed memory stores. */
 void bkt_mem_shutdown(void);
 
-/** Fill in the common part; on failure (out of memory) nothing is left to free. */
+/** Fill in the common part.  On failure (out of memory) there is nothing to free. */
 BKT_NODISCARD int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *ops, const char *uri,
                                  struct bkt_err *err);
 
-/** Begin @p n requests that somebody waits for together: DELETEs without conditions as one, where the backend can. */
+/** Begin @p n requests that a caller waits for together.  DELETEs without conditions become one call of
+ *  delete_many(), if the backend has it. */
 void bkt_store_start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n);
 
-/** The request is over: req->rc and all outputs are set.  The request may be gone afterwards. */
+/** End a request: req->rc and all outputs are set.  The request may have been freed afterwards. */
 void bkt_store_finish(struct bkt_store *st, struct bkt_req *req);
 
-/** Record the request's failure; gives back @p code. */
-struct bkt_err *bkt_req_err(struct bkt_req *req); /* allocated on first use; NULL when memory is short */
+/** The request's error, allocated on first use.  BKT_REQ_FAIL() records a failure in it and has the failure's
+ *  code as its value. */
+struct bkt_err *bkt_req_err(struct bkt_req *req); /* NULL: memory is short */
 /* The whole name of a request's object in a message: BKT_REQ_NAME in the format, BKT_REQ_NAMED() among the arguments. */
 #define BKT_REQ_NAME       "%s%s%s"
 #define BKT_REQ_NAMED(req) (req)->uri ? (req)->uri : "", bkt_req_slash(req), (req)->key
@@ -109,19 +113,20 @@ static inline const char *bkt_req_slash(const struct bkt_req *req)
 /** The name of an operation: GET, HEAD, PUT, DELETE. */
 const char *bkt_op_name(enum bkt_op op);
 
-/** Which part of an object of @p size bytes a GET asks for: checks the start, cuts at the end when the request
- *  allows it.  Sets req->rc and the error otherwise. */
+/** The part of an object of @p size bytes that a GET asks for.  Checks the start, and cuts at the object's
+ *  end if the request allows it.  Otherwise sets req->rc and the error. */
 BKT_NODISCARD int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len);
 
-/** Where @p len bytes of a GET's answer go: req->dst, or the end of req->body made long enough.  NULL: out of memory,
- *  recorded. */
+/** Memory for @p len bytes of a GET's answer: req->dst, or the end of req->body, which is made long enough.
+ *  NULL: out of memory, recorded in the request. */
 void *bkt_req_room(struct bkt_req *req, uint64_t len);
 
-/** Whether conditions hold for an object with this ETag (NULL: there is none): BKT_OK, BKT_EPRECOND, BKT_ENOTMOD;
- *  recorded in the request. */
+/** Whether conditions hold for an object with this ETag (NULL: there is no object): BKT_OK, BKT_EPRECOND,
+ *  BKT_ENOTMOD; recorded in the request. */
 int bkt_req_condition(struct bkt_req *req, const char *etag);
 
-/** Guards small process-wide and store state; held across fork() so that a child finds it whole. */
+/** Guards small state of the process and of stores.  It is held across fork(), so that a child finds the
+ *  state whole. */
 void bkt_state_lock(void);
 void bkt_state_unlock(void);
 

@@ -1,4 +1,4 @@
-/* Calls of a store that wait for their end: batches of requests, one request, lists. */
+/* Blocking calls of a store: batches of requests, one request, lists. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void
     bkt_store_start_all(st, reqs, n);
     if (meanwhile)
         meanwhile(arg);
-    /* local work waits in the pool: this thread takes part, so that a pool thread may wait here, too */
+    /* local work waits in the pool: this thread helps, so that a pool thread may wait here, too */
     bkt_batch_wait(&b, st->ops->local);
     bkt_batch_fini(&b);
     for (size_t i = 0; i < n; i++)
