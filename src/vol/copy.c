@@ -1,5 +1,6 @@
-/* H5Ocopy: within a domain, from one to another, and between a domain and a plain HDF5 file that was opened through this
- * connector.  All by HDF5's public calls on ids of either kind, so each end does what it does for any program. */
+/* H5Ocopy: within a domain, from one to another, and between a domain and a plain HDF5 file that was
+ * opened through this connector.  All work is done by HDF5's public calls on ids of either kind, so each
+ * end behaves as for any program. */
 #include "copy_impl.h"
 
 #include <stdlib.h>
@@ -11,10 +12,10 @@
 #include "object.h"
 #include "spot.h"
 
-/* Where the copy of an object is */
+/* The place of the copy of an object */
 struct bkt_copy_place {
-    hid_t base; /* held: the copy of what the call began with, of what a reference leads to, or of a committed type */
-    char *path; /* from there; ".": that one itself */
+    hid_t base; /* held: the copy of the call's object, of a reference's target, or of a committed type */
+    char *path; /* from base; ".": base itself */
 };
 
 static void place_free(void *arg)
@@ -38,12 +39,12 @@ static int no_memory(const struct copy *c) { return BKT_ERR(c->err, BKT_ENOMEM, 
 
 static struct bkt_copy_place *place_of(struct copy *c, hid_t from, struct bkt_copied *what, int *rc)
 {
-    memset(what, 0, sizeof *what); /* it is compared as bytes */
+    memset(what, 0, sizeof *what); /* the map compares it as bytes */
     *rc = bkt_object_identify(from, &what->fileno, &what->token, c->err);
     return *rc < 0 ? NULL : bkt_map_get(c->places, what, sizeof *what);
 }
 
-/* @p self: the copy, to which no link leads yet; H5I_INVALID_HID: it is at the present path */
+/* @p self: the copy, if no link leads to it yet; H5I_INVALID_HID: it is at the present path. */
 static int remember(struct copy *c, const struct bkt_copied *what, hid_t self)
 {
     struct bkt_copy_place *p    = calloc(1, sizeof *p);
@@ -97,7 +98,8 @@ static int copy_committed(struct copy *c, hid_t from, const struct bkt_copied *w
         BKT_PASS(commit(c, from, dst, name, lcpl, &to));
     else if (name && H5Olink(to, dst, name, lcpl, H5P_DEFAULT) < 0)
         return bkt_copy_failed(c, "H5Olink");
-    BKT_PASS(remember(c, what, name ? H5I_INVALID_HID : to)); /* before its attributes: one may be of this very type */
+    BKT_PASS(remember(c, what, name ? H5I_INVALID_HID : to)); /* before its attributes: an attribute may
+                                                                 have this very type */
     tcpl = H5Tget_create_plist(from);
     if (fresh) {
         copy_comment(from, to);
@@ -137,7 +139,8 @@ int bkt_copy_find(struct copy *c, hid_t from, struct bkt_copied *what, hid_t *lo
     return rc;
 }
 
-/* H5Dcreate refuses chunks that are longer than the dataset can get, unless a dimension is 0 at first; such a dataset is made so. */
+/* H5Dcreate refuses chunks that are longer than the dataset can get, unless a dimension is 0 at first.
+ * Such a dataset is created with a dimension of 0. */
 static hid_t space_to_begin_with(hid_t space, hid_t dcpl, bool *grows)
 {
     hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
@@ -159,8 +162,8 @@ static herr_t grow(hid_t dset, hid_t space)
     return H5Sget_simple_extent_dims(space, dims, NULL) < 0 ? -1 : H5Dset_extent(dset, dims);
 }
 
-/* The copy of a dataset with external files has the same files, as HDF5 has it; where they can't be reached from the destination, it
- * gets the elements. */
+/* As in HDF5, the copy of a dataset with external files has the same files.  If these can't be reached
+ * from the destination, the copy gets the elements. */
 static hid_t create_copy(hid_t from, hid_t dst, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl)
 {
     const struct bkt_vobj *o    = bkt_copy_ours(dst);
@@ -276,7 +279,7 @@ struct bkt_copy_later {
     struct bkt_copy_later *next;
     hid_t                  from, to, gcpl;
     unsigned               depth;
-    bool                   members; /* else its attributes only */
+    bool                   members; /* false: only the attributes are left to copy */
     char                  *path;
 };
 
@@ -303,7 +306,8 @@ static int put_off(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned de
     return l->from < 0 || l->to < 0 || l->gcpl < 0 ? bkt_copy_failed(c, "holding a group") : BKT_OK;
 }
 
-/* Its attributes last, as in HDF5: of what references of theirs lead to, members aren't copied a second time. */
+/* Attributes come last, as in HDF5: so if their references lead to members, the members aren't copied a
+ * second time. */
 static int fill_now(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned depth, bool members)
 {
     struct bkt_copy_later **last = c->last;
@@ -321,7 +325,8 @@ static int fill_group(struct copy *c, hid_t from, hid_t to, hid_t gcpl, unsigned
     return c->nested >= NESTED ? put_off(c, from, to, gcpl, depth, members) : fill_now(c, from, to, gcpl, depth, members);
 }
 
-/* What was put off, each followed by what it puts off itself.  After a failure all goes. */
+/* Fill the postponed groups; groups that one postpones itself follow it at once.  After a failure the list
+ * is only freed. */
 static int fill_rest(struct copy *c, int rc)
 {
     unsigned depth = c->depth;
@@ -401,7 +406,7 @@ int bkt_copy_object(struct copy *c, hid_t from, hid_t dst, const char *name, hid
 
 /* ---- the call ---- */
 
-/* An id for an object of either kind, the caller's */
+/* An id for an object of either kind; the caller's. */
 static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     if (o->native_id >= 0) {
@@ -416,8 +421,8 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
 }
 
-/* HDF5 looks first.  Groups that are missing on the way are made afterwards: they are no part of what is copied, even where they lie
- * above it, and no link leads there yet. */
+/* HDF5 checks the name first.  Missing groups on the way are made afterwards: they are not part of the
+ * copy, even if they lie above it, and no link leads there yet. */
 static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_spot s;
@@ -434,7 +439,8 @@ static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, str
     return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
 }
 
-/* Nothing leads to the copy until it is complete, so that it is no part of what is copied, and goes when something fails. */
+/* No link leads to the copy until it is complete.  So the copy is not part of what is copied, and vanishes
+ * on failure. */
 int bkt_copy_as(struct copy *c, hid_t from, const char *name)
 {
     struct bkt_copied            what;

@@ -55,7 +55,8 @@ static herr_t keep_fields(hid_t to, hid_t type, int *kept)
     return 0;
 }
 
-/* What can be copied into another file: fields that are references stay null.  Negative: nothing. */
+/* A type with the fields that can be copied into another file; reference fields stay null.  Negative:
+ * there are none. */
 static hid_t without_references(hid_t type)
 {
     int kept = 0;
@@ -69,7 +70,7 @@ static hid_t without_references(hid_t type)
     return bkt_hid_take(&out);
 }
 
-/* The same file: references are what they are.  *out negative: no value is copied. */
+/* Within the same file references keep their meaning.  *out negative: no value is copied. */
 static hid_t memory_type(const struct copy *c, hid_t type)
 {
     return c->same_file || bkt_copy_expands(c, type) ? H5Tcopy(type) : without_references(type);
@@ -77,7 +78,7 @@ static hid_t memory_type(const struct copy *c, hid_t type)
 
 /* ---- chunks ---- */
 
-/* Those of a chunked dataset that are stored: of each its size, and where in the dataset it begins. */
+/* The stored chunks of a chunked dataset: for each its size, and its beginning in the dataset. */
 struct chunks {
     unsigned       rank;
     hsize_t        dims[H5S_MAX_RANK], shape[H5S_MAX_RANK];
@@ -115,7 +116,7 @@ static int on_plain(void *arg, const struct bkt_file_chunk *c)
     return keep(k, offset, c->size);
 }
 
-/* The object of ours behind an id; NULL: HDF5's connector answers for it. */
+/* Our object behind an id; NULL: HDF5's connector answers for the id. */
 const struct bkt_vobj *bkt_copy_ours(hid_t id)
 {
     char name[16] = "";
@@ -132,7 +133,7 @@ static int list_chunks(const struct copy *c, hid_t from, hid_t dcpl, hid_t space
     if (rank <= 0 || H5Pget_chunk(dcpl, H5S_MAX_RANK, k->shape) != rank)
         return bkt_copy_failed(c, "asking for the chunks of a dataset");
     k->rank = (unsigned)rank;
-    if (!o) /* H5Dchunk_iter() is wrong about some of them (file_chunks.c) */
+    if (!o) /* H5Dchunk_iter() reports some of them wrong (file_chunks.c) */
         return bkt_file_chunks(from, on_plain, k, c->err);
     for (unsigned d = 0; d < k->rank; d++)
         k->shape[d] = bkt_dataset_chunk_shown(o)[d];
@@ -148,7 +149,7 @@ static int on_object(const uint64_t *coord, const struct bkt_chunk_info *info, v
     return keep(k, offset, info->size);
 }
 
-/* Of a contiguous dataset in a domain, whose elements lie in chunk objects: those that are stored. */
+/* The stored chunks of a contiguous dataset in a domain, whose elements lie in chunk objects. */
 static int list_objects(const struct copy *c, hid_t from, hid_t space, struct chunks *k)
 {
     struct bkt_vobj   *o = (struct bkt_vobj *)(uintptr_t)bkt_copy_ours(from);
@@ -171,7 +172,7 @@ static bool are_all(const struct chunks *k)
     return k->n >= all;
 }
 
-/* As it is stored.  0: it has no form that HDF5 knows. */
+/* Copy a chunk as it is stored.  0: its form is unknown to HDF5. */
 static int move_chunk(struct copy *c, hid_t from, hid_t to, const hsize_t *chunk, bool first, struct bkt_buf *buf)
 {
     uint32_t mask = 0;
@@ -190,7 +191,7 @@ static int move_chunk(struct copy *c, hid_t from, hid_t to, const hsize_t *chunk
     return H5Dwrite_chunk(to, H5P_DEFAULT, mask, chunk + 1, (size_t)chunk[0], buf->ptr) < 0 ? bkt_copy_failed(c, "H5Dwrite_chunk") : 1;
 }
 
-/* 1: done; 0: they have to be read and written */
+/* 1: done; 0: the chunks have to be read and written */
 static int move_chunks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t dcpl, const struct chunks *k)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf buf = {0};
@@ -231,14 +232,14 @@ static int move_elements(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t
     else if (H5Dread(from, type, mem, space, H5P_DEFAULT, v.buf) < 0)
         rc = bkt_copy_failed(c, "H5Dread");
     else if (bkt_copy_expands(c, type) && (rc = bkt_copy_expand(c, from, type, v.buf, (size_t)n)) < 0)
-        ; /* said already */
+        ; /* already reported */
     else if (H5Dwrite(to, type, mem, space, H5P_DEFAULT, v.buf) < 0)
         rc = bkt_copy_failed(c, "H5Dwrite");
     values_fini(&v);
     return rc;
 }
 
-/* All of it.  @p k: the chunks, of rank 0 where there are none */
+/* Copy the whole dataset.  @p k: the chunks, of rank 0 if there are none. */
 static int copy_blocks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, unsigned rank, const hsize_t *dims,
                        const struct chunks *k)
 {
@@ -256,7 +257,7 @@ static int copy_blocks(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t s
 /* Chunks read and written at once; more are not faster.  Their selection is a union of boxes. */
 #define TOGETHER 256
 
-/* Where not all chunks are stored: those that are. */
+/* If only some chunks are stored: copy these. */
 static int copy_boxes(struct copy *c, hid_t from, hid_t to, hid_t type, hid_t space, const struct chunks *k)
 {
     hsize_t n = 0, count[H5S_MAX_RANK];
@@ -298,7 +299,7 @@ int bkt_copy_data(struct copy *c, hid_t from, hid_t to, hid_t dcpl)
     int      rank = H5Sget_simple_extent_dims(space, dims, NULL);
     bool     none = H5Pget_external_count(dcpl) == 0 && H5Pget_layout(dcpl) != H5D_VIRTUAL &&
                 H5Dget_space_status(from, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
-    if (bkt_copy_is_outside(from, dcpl) && bkt_copy_is_outside(to, dcpl)) /* both have the same files */
+    if (bkt_copy_is_outside(from, dcpl) && bkt_copy_is_outside(to, dcpl)) /* both refer to the same files */
         return BKT_OK;
     if (mem < 0 || n <= 0 || none || H5Pget_layout(dcpl) == H5D_VIRTUAL)
         return BKT_OK;

@@ -1,6 +1,7 @@
-/* H5Ocopy with H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: a committed type that the destination has already takes the place of a copy.
- * As in HDF5: first among the paths that H5Padd_merge_committed_dtype_path() suggests, then, if the program's callback
- * (H5Pset_mcdt_search_cb) agrees, among all that hard links lead to: types, and those of datasets and attributes. */
+/* H5Ocopy with H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: an existing committed type of the destination takes
+ * the place of a copy.  As in HDF5, the search begins with the paths that
+ * H5Padd_merge_committed_dtype_path() suggests.  If the program's callback (H5Pset_mcdt_search_cb) agrees,
+ * it goes on with all objects that hard links lead to: types, and those of datasets and attributes. */
 #include <string.h>
 
 #include "copy_impl.h"
@@ -9,7 +10,7 @@ struct search {
     hid_t like, found;
 };
 
-/* Takes the id. */
+/* Takes over the id. */
 static bool is_it(struct search *s, hid_t type)
 {
     if (type >= 0 && H5Iget_type(type) == H5I_DATATYPE && H5Tcommitted(type) > 0 && H5Tequal(type, s->like) > 0) {
@@ -40,7 +41,7 @@ static herr_t of_object(hid_t start, const char *name, const H5O_info2_t *info, 
     return H5Aiterate2(obj, H5_INDEX_NAME, H5_ITER_INC, NULL, of_attr, s);
 }
 
-/* The suggested paths; there is no other way to ask for them than the list's encoded form. */
+/* The suggested paths.  Only the list's encoded form contains them. */
 static int among_suggested(struct copy *c, hid_t top, struct search *s)
 {
     static const char name[] = "merge committed dtype list"; /* HDF5's own, H5Opkg's H5O_CPY_MERGE_COMM_DT_LIST_NAME */
@@ -57,7 +58,7 @@ static int among_suggested(struct copy *c, hid_t top, struct search *s)
         H5O_info2_t info;
         H5E_BEGIN_TRY
         {
-            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0) /* else it isn't there: no matter */
+            if (H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0) /* a missing path is ignored */
                 (void)of_object(top, p, &info, s);
         }
         H5E_END_TRY

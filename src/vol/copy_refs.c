@@ -1,6 +1,7 @@
-/* H5Ocopy with H5O_COPY_EXPAND_REFERENCE_FLAG: what references lead to is copied too, and the copies' references lead to that.
- * As in HDF5: for datasets and attributes whose type is a reference; an object that wasn't copied yet is linked in the
- * destination's root as "~obj_pointed_by_" and a number. */
+/* H5Ocopy with H5O_COPY_EXPAND_REFERENCE_FLAG: the targets of references are copied too, and the copies'
+ * references lead to the copied targets.  As in HDF5, this holds for datasets and attributes whose type is
+ * a reference.  An object that wasn't copied yet is linked in the destination's root as "~obj_pointed_by_"
+ * and a number. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static bool is_null(const void *ref, size_t n)
     return true;
 }
 
-/* Where the copy of @p obj is: a location and a name for calls that want one. */
+/* The place of the copy of @p obj: a location and a name, for calls that need both. */
 static int copy_of(struct copy *c, hid_t obj, hid_t *loc, const char **name)
 {
     char        new_name[64];
@@ -40,7 +41,7 @@ static int expand_object(struct copy *c, hid_t from, void *ref)
     const char   *name = NULL;
     H5O_token_t   token = {{0}};
     unsigned long fileno;
-    memcpy(&token, ref, sizeof(hobj_ref_t)); /* a reference is the part of a token that all kinds of files have */
+    memcpy(&token, ref, sizeof(hobj_ref_t)); /* a reference is the part of a token that files of all kinds have */
     BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5Oopen_by_token(from, token);
     if (obj < 0)
         return bkt_copy_failed(c, "following a reference");

@@ -1,5 +1,5 @@
-/* Datasets: opening, asking, closing.  Creating is in dataset_create.c, reading in dataset_read.c, writing in dataset_write.c,
- * chunks in dataset_chunks.c. */
+/* Datasets: opening, queries, closing.  For creating see dataset_create.c, for reading dataset_read.c, for
+ * writing dataset_write.c, for chunks dataset_chunks.c. */
 #include "dataset.h"
 
 #include "change.h"
@@ -64,7 +64,7 @@ static int locate(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *
         BKT_PASS(bkt_path_locate(o, loc, &base, err));
         o = base;
     }
-    return bkt_path_open(o, name, dapl, out, err); /* such a list is a link access list too */
+    return bkt_path_open(o, name, dapl, out, err); /* a dataset access list is a link access list too */
 }
 
 static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, const char *name, hid_t dapl,
@@ -99,11 +99,12 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
 
 /* ---- reading ---- */
 
-/* Datasets that are read and written one by one, by others: those of plain HDF5 files, virtual ones, and those in external files. */
+/* Datasets that are read and written one by one, by other code: datasets of plain HDF5 files, virtual
+ * datasets, and datasets in external files. */
 static bool goes_alone(const struct bkt_vobj *o) { return o->native_id >= 0 || bkt_is_virtual(o) || bkt_is_external(o); }
 
-/* H5S_PLIST stands for a selection inside the transfer list (H5Pset_dataset_io_hyperslab_selection), which only HDF5's own code gets
- * out of it. */
+/* H5S_PLIST stands for a selection inside the transfer list (H5Pset_dataset_io_hyperslab_selection).  Only
+ * HDF5's own code can read that selection. */
 static int check_spaces(size_t n, const hid_t *file_space, struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -123,7 +124,7 @@ static bool selects_nothing(const struct bkt_vobj *o, hid_t file_space)
     return none;
 }
 
-/* No fill value, where elements that were never written would get one. */
+/* Whether elements that were never written would get a fill value, but none is defined. */
 static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 {
     const struct bkt_dset            *d    = &o->obj->dset;
@@ -146,7 +147,8 @@ static int find_space_status(struct bkt_vobj *o, H5D_space_status_t *out, struct
     return get_space_status(o, &get, err);
 }
 
-/* What was never written, has no fill value and would get one can't be read, as HDF5 has it, unless nothing is to be read. */
+/* As in HDF5, elements that were never written can't be read if their fill value is undefined, unless the
+ * selection is empty. */
 static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *err)
 {
     H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
@@ -171,7 +173,7 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
     BKT_PASS(has_no_fill(o, &none, err));
     struct bkt_err why = {.n = 0};
     int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
-    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* it may not be asked for: then it may have been */
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* the question is not permitted: assume that the dataset was written */
         status = H5D_SPACE_STATUS_ALLOCATED;
     else if (rc < 0)
         return bkt_err_copy(err, rc, &why);
@@ -199,7 +201,7 @@ static int read_domain(size_t n, struct bkt_vobj *dsets[], const hid_t *mem_type
     return bkt_dataset_read(n, dsets, mem_type, mem_space, file_space, dxpl, buf, err);
 }
 
-/* All others are read together. */
+/* Datasets that don't go alone are read together. */
 static int read_all(size_t count, void *obj[], hid_t mem_type[], hid_t mem_space[], hid_t file_space[], hid_t dxpl, void *buf[],
                     struct bkt_err *err)
 {
@@ -239,7 +241,7 @@ herr_t bkt_vol_dataset_read(size_t count, void *obj[], hid_t mem_type[], hid_t m
 
 /* ---- writing ---- */
 
-/* Elements that lie in other datasets, or in external files; @p buf is only read. */
+/* Write elements that lie in other datasets, or in external files.  @p buf is only read. */
 static int write_elsewhere(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, const void *buf,
                            struct bkt_err *err)
 {
@@ -289,8 +291,8 @@ herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t 
 
 typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 
-/* H5Pget_chunk_cache() must tell of a chunked dataset what it has: what its own list says, else the file's.  The numbers have no
- * other use here (chunk_cache, write_cache). */
+/* H5Pget_chunk_cache() must report the values of a chunked dataset: those of its own list, else the
+ * file's.  The numbers have no other use here (chunk_cache, write_cache). */
 static herr_t fill_chunk_cache(const struct bkt_vobj *o, hid_t dapl)
 {
     size_t slots, bytes, file_slots, file_bytes;
@@ -333,7 +335,7 @@ static int get_type(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bk
     return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
 }
 
-/* What is stored is counted, so all is stored first. */
+/* The count covers stored chunks only, so the dataset is stored first. */
 static int stored_io(struct bkt_vobj *o, struct bkt_dsetio **io, struct bkt_err *err)
 {
     BKT_PASS(bkt_dataset_io(o, io, err));
@@ -345,7 +347,7 @@ static int get_storage_size(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     struct bkt_dsetio *io;
     uint64_t           bytes = 0, n = 0;
     *args->args.get_storage_size.storage_size = 0;
-    if (bkt_is_virtual(o)) /* what its sources take is theirs, as HDF5 has it */
+    if (bkt_is_virtual(o)) /* as in HDF5, the storage of its sources counts as theirs */
         return BKT_OK;
     if (bkt_is_external(o))
         return bkt_external_get(o, args, err);
@@ -362,7 +364,7 @@ static int get_space_status(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, s
     uint64_t               bytes = 0, n = 0, all = d->space.cls == BKT_S_NULL ? 0 : 1;
 
     *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
-    if (bkt_is_virtual(o)) /* its mappings are there */
+    if (bkt_is_virtual(o)) /* its mappings exist */
         return BKT_OK;
     if (bkt_is_external(o))
         return bkt_external_get(o, args, err);

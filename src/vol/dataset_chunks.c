@@ -1,8 +1,10 @@
-/* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk and the like, as far as they mean something here.
+/* Chunks one by one: H5Dget_chunk_info, H5Dchunk_iter, H5Dread_chunk and the like, as far as they have a
+ * meaning here.
  *
- * Where chunk objects hold several whole chunks of the shape that was asked for (layout_choose.h, and HSDS does so too) it is
- * those that are shown; the size of one is then that of the bytes which H5Dread_chunk gives.  So it is of partial chunks that HDF5
- * leaves the filters out of.  Else chunks are shown as they are stored. */
+ * A chunk object may hold several whole chunks of the requested shape (layout_choose.h; HSDS makes such
+ * objects too).  Then those chunks are shown, and the size of each is the number of bytes that
+ * H5Dread_chunk returns.  The same holds for partial chunks without filters, as HDF5 makes them.  All
+ * other chunks are shown as they are stored. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
@@ -61,7 +63,7 @@ static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, uint64_t 
         offset[i] = coord[i] * shown_dims(o)[i];
 }
 
-/* Of one that isn't shown as it is stored: what H5Dread_chunk gives. */
+/* The size of a chunk that isn't shown as it is stored: the number of bytes that H5Dread_chunk returns. */
 static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
@@ -86,8 +88,9 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
 
 /* ---- what the program was told ---- */
 
-/* H5Dread_chunk() has no argument for the room that there is.  The program goes by the size it was told, and the store, or another
- * writer, may give another chunk by the time that it is read. */
+/* Remember a reported size.  H5Dread_chunk() has no argument for the size of the buffer, so the program
+ * relies on the reported size.  By the time of the read, the store or another writer may have another
+ * chunk. */
 static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct bkt_err *err)
 {
     uintptr_t n = size < UINTPTR_MAX ? (uintptr_t)size + 1 : UINTPTR_MAX; /* in place of a pointer, never NULL */
@@ -97,7 +100,7 @@ static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct
     return BKT_OK;
 }
 
-/* Without filters, which is what a program has room for that didn't ask. */
+/* The size without filters: a program that didn't ask for the size has that much room. */
 static uint64_t plain_size(const struct bkt_vobj *o)
 {
     uint64_t n = o->obj->dset.type->size;
@@ -128,7 +131,7 @@ static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *
     return bkt_buf_add(&o->chunks, info, sizeof *info);
 }
 
-/* The chunks of a larger object, as far as they lie in the extent. */
+/* The chunks of a larger object that lie in the extent. */
 static int keep_parts(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
     struct bkt_vobj         *o = arg;
@@ -172,7 +175,8 @@ static unsigned long changes; /* of any dataset's chunks, in this process */
 
 void bkt_dataset_chunks_changed(void) { changes++; }
 
-/* Asked for once per open dataset, until something is written: H5Dget_chunk_info() comes for each index in turn. */
+/* Chunks are listed once per open dataset, until a write: H5Dget_chunk_info() is called for each index in
+ * turn. */
 static int list_chunks(struct bkt_vobj *o, size_t *n, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
@@ -200,7 +204,8 @@ static int chunk_at(struct bkt_vobj *o, size_t i, struct chunk *out, struct bkt_
     return measure(o, out, err);
 }
 
-/* Where in the object or file that holds it.  HADDR_UNDEF says to programs (h5py) that there is no chunk. */
+/* The chunk's place in the object or file that holds it.  For programs (h5py), HADDR_UNDEF means a missing
+ * chunk. */
 static haddr_t address_of(const struct bkt_chunk_info *info)
 {
     if (!info->exists)
@@ -314,15 +319,15 @@ static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_a
     return BKT_OK;
 }
 
-/* Plain elements of ours, which are shuffled for the program: the chunk has the same length. */
+/* Whether elements are stored plain, and shuffled only for the program: the chunk has the same length. */
 static bool only_shuffled(const struct bkt_vobj *o)
 {
     const struct bkt_dset *d = &o->obj->dset;
     return d->layout.cls == BKT_D_CHUNKED && !d->layout.hdf5_chunks && !d->type->is_var && bkt_only_shuffled(d) && d->filters[0].aside;
 }
 
-/* What a program does with the bytes rests on the property list, and how many there are on H5Dget_chunk_storage_size(): the
- * chunk must be the one that both tell of. */
+/* A program interprets the bytes by the property list, and their number by H5Dget_chunk_storage_size().
+ * The chunk must match both. */
 static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
 {
     const struct bkt_dset   *d = &o->obj->dset;
@@ -336,7 +341,8 @@ static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A chunk as HDF5 has it holds elements of HDF5's size: padded compounds and references are stored in another. */
+/* A chunk in HDF5's form holds elements of HDF5's size.  Padded compounds and references are stored with
+ * another size. */
 static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
 {
     hid_t type;
@@ -364,7 +370,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
         BKT_PASS(bkt_dataset_read_chunk(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));
-    size_t room = SIZE_MAX; /* the older call doesn't tell */
+    size_t room = SIZE_MAX; /* the older call has no argument for it */
 #if H5_VERSION_GE(2, 0, 0)
     if (a->chunk_read.buf_size) {
         room                    = *a->chunk_read.buf_size;
@@ -373,7 +379,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
 #endif
     if (room == SIZE_MAX)
         BKT_PASS(check_room(o, coord, raw.len, err));
-    if (raw.len && raw.len <= room) /* H5Dread_chunk2 that has too little room tells how much it takes */
+    if (raw.len && raw.len <= room) /* H5Dread_chunk2 with too small a buffer reports the required size */
         memcpy(a->chunk_read.buf, raw.ptr, raw.len);
     return BKT_OK;
 }
@@ -391,7 +397,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
         offset[i] = w->offset[i];
     bkt_dataset_chunks_changed();
     BKT_PASS(bkt_dataset_write_chunk(io, offset, w->filters, w->buf, w->size, err));
-    if (is_split(o) || only_shuffled(o)) /* it is encoded anew */
+    if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         offset[i] /= shown_dims(o)[i];
@@ -400,7 +406,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
 
 /* ---- others ---- */
 
-/* The data lie in other files or in none. */
+/* The data lie in other files or in none, so there is no offset. */
 static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
 {
     (void)o, (void)dxpl, (void)err;
@@ -414,7 +420,7 @@ static void *count_alloc(size_t size, void *sum)
     return malloc(size);
 }
 
-/* Reads and counts what reading allocates: only the values know. */
+/* Only the values show their size, so this reads them and counts the allocations. */
 static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)
 {
     H5VL_native_dataset_get_vlen_buf_size_t *q = &a->get_vlen_buf_size;

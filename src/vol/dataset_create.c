@@ -9,7 +9,8 @@
 #include "virtual.h"
 #include "write.h"
 
-/* What the program asks for, in the model's terms.  HDF5 itself says whether it makes sense (convert_from_plist.c). */
+/* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
+ * (convert_from_plist.c). */
 static int describe(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
@@ -33,7 +34,7 @@ static int new_dataset(struct bkt_vobj *in_file, hid_t type, hid_t space, hid_t 
     return rc;
 }
 
-/* A new object that HDF5 is to get: what it was opened with, and that nothing of it is stored. */
+/* Complete a new object for HDF5: its access list, and the fact that none of it is stored. */
 static int begin(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err)
 {
     struct bkt_dsetio *io = NULL;
@@ -98,7 +99,7 @@ static bool is_smaller(const struct bkt_space *s, const hsize_t *dims)
     return false;
 }
 
-/* HDF5 lets chunked datasets change, and those with external files. */
+/* HDF5 allows a change for chunked datasets and for datasets with external files. */
 static int may_change(struct bkt_vobj *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
@@ -119,7 +120,7 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
     if (d->space.cls != BKT_S_SIMPLE)
         BKT_FAIL(err, BKT_EINVAL, "a dataset without dimensions can't be extended");
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
-    if (is_same(&d->space, dims)) /* HDF5 refuses even that where nothing else would be possible */
+    if (is_same(&d->space, dims)) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
     if (d->layout.cls != BKT_D_CHUNKED)
         BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data lie in other files can't be changed");

@@ -1,7 +1,8 @@
 /* H5Dread and H5Dread_multi: one plan for all datasets of a call.
  *
- * Each dataset goes one of three ways: straight into the program's buffer, as stored or recast on the way (recast.h); there, and
- * then converted where it is; or into memory of our own, converted and spread, in pieces where there is much of it. */
+ * Each dataset goes one of three ways.  STRAIGHT: into the program's buffer, as stored or recast on the
+ * way (recast.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into memory of
+ * our own, then converted and spread, in pieces if it is large. */
 #include "dataset.h"
 
 #include <stdlib.h>
@@ -32,11 +33,12 @@ struct job {
     enum way         way;
     bool             transform; /* H5Pset_data_transform */
     bool             unchecked; /* H5Pset_edc_check */
-    bool             unwritten; /* nothing was ever written, and there is no fill value: zeros, not what they become */
+    bool             unwritten; /* never written, and without a fill value: zeros, even after conversion */
     struct bkt_conv  conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
     struct bkt_dsel  sel;
-    hid_t            iter, back_iter; /* STAGED, not flat: where in memory the next elements go, and come from */
+    hid_t            iter, back_iter; /* STAGED, not flat: places in memory of the next elements, and of
+                                         their old values */
 };
 
 static void job_fini(struct job *j)
@@ -56,11 +58,11 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 
     j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
-    if (j->sel.file.n_elems == 0 && t->is_var) /* what is in sequences HDF5 looks at when it converts them */
+    if (j->sel.file.n_elems == 0 && t->is_var) /* HDF5 checks the content of sequences when it converts them */
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
     BKT_PASS(bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
-    if (j->sel.file.n_elems == 0) /* then, too, the types have to fit */
+    if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
@@ -91,7 +93,7 @@ static int open_iters(struct job *j, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Whether what is made of an element is to be freed: then all elements are delivered, or none. */
+/* Whether converted elements own memory to be freed: then either all elements are delivered, or none. */
 static bool gives(const struct bkt_conv *c)
 {
     bool any = !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
@@ -102,8 +104,9 @@ static bool gives(const struct bkt_conv *c)
 
 static bool is_zero(const unsigned char *p, size_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
 
-/* As long as nothing was written HDF5 gives zeros for a fill value that isn't set, and doesn't convert them: an enum without such a
- * member, a string that is padded with spaces would be something else.  @p raw: n bytes as they are stored */
+/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting
+ * them.  Conversion would change them for an enum without such a member, or a string that is padded with
+ * spaces.  @p raw: n bytes as they are stored */
 static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *one = NULL;
@@ -122,7 +125,7 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
     return BKT_OK;
 }
 
-/* The next n elements, by way of @p packed, to where the selection has them. */
+/* Deliver the next n elements, through @p packed, to their places in the selection. */
 static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed, struct bkt_err *err)
 {
     if (j->unwritten) {
@@ -137,7 +140,7 @@ static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, u
     return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
 }
 
-/* n elements of the selection from number `first` on, read into col, go to the program. */
+/* Deliver n elements of the selection from number `first` on, which were read into col, to the program. */
 static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
 {
     if (j->sel.flat) {
@@ -241,7 +244,7 @@ static int add_read(struct job *j, struct bkt_read *read, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* After the bytes have come */
+/* Called after the bytes have arrived. */
 static int finish(struct job *j, struct bkt_read *read, struct bkt_err *err)
 {
     if (j->way == STRAIGHT)

@@ -1,4 +1,5 @@
-/* The selections of a read or a write, in the file and in memory, and moving elements between selected memory and our own. */
+/* The selections of a read or a write, in the file and in memory.  Also moves elements between selected
+ * memory and our own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ void bkt_dsel_fini(struct bkt_dsel *s)
     free(s->mem_runs);
 }
 
-/* Whether a selection is one stretch of memory, and where it begins. */
+/* Whether a selection is one stretch of memory, and its beginning. */
 static bool is_flat(const struct bkt_sel *s, uint64_t *at)
 {
     uint64_t size = 1;
@@ -101,7 +102,7 @@ static hid_t dataset_in_memory(hid_t file, hid_t type, size_t n)
     return space < 0 ? space : H5Dcreate_anon(file, type, space, H5P_DEFAULT, H5P_DEFAULT);
 }
 
-/* There is no public call that evaluates the expression, so HDF5 writes the elements with it to a file in memory. */
+/* No public call evaluates the expression, so HDF5 writes the elements with it to a file in memory. */
 int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;

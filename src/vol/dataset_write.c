@@ -1,7 +1,7 @@
 /* H5Dwrite and H5Dwrite_multi: one plan for all datasets of a call.
  *
- * Where the program's elements are in stored form already they go straight from its memory; else they are gathered and
- * converted in memory of our own, in pieces where there is much of it. */
+ * If the program's elements are in stored form already, they go straight from its memory.  Else they are
+ * gathered and converted in memory of our own, in pieces if there are many. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +26,10 @@ struct job {
     bool                 straight, transform;
     struct bkt_conv      conv;
     struct bkt_dsel      sel;
-    hid_t                iter;     /* not straight and not flat: where the next elements come from */
+    hid_t                iter;     /* neither straight nor flat: place of the next elements */
 };
 
-/* Elements in stored form, as the chunk layer takes them. */
+/* Elements in stored form, for the chunk layer. */
 struct staged {
     unsigned char    *packed; /* fixed-size types */
     struct bkt_stored stored; /* others */
@@ -50,7 +50,7 @@ static void job_fini(struct job *j)
     bkt_dsel_fini(&j->sel);
 }
 
-/* Most programs have zeros behind a string's NUL: then all is as it is stored. */
+/* Most programs have zeros behind a string's NUL, and then all bytes are as they are stored. */
 static bool has_tails(const struct job *j)
 {
     const struct bkt_type *t = j->o->obj->dset.type;
@@ -65,14 +65,15 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     BKT_PASS(bkt_change_may(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
-    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* what is in sequences HDF5 looks at when it converts them */
+    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* HDF5 checks the content of sequences
+                                                                     when it converts them */
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);
     if (!j->mem_size)
         return bkt_h5err_capture(err, "asking for a type's size");
     BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
-    if (j->sel.file.n_elems == 0) /* then, too, the types have to fit */
+    if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     if (!j->buf)
         BKT_FAIL(err, BKT_EINVAL, "no buffer given");
@@ -82,7 +83,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 
 /* ---- through memory of our own ---- */
 
-/* n elements of the selection, from number `first` on, one behind the other; *ours is what to free. */
+/* n elements of the selection, from number `first` on, in a row; *ours is memory to free. */
 static int gather(struct job *j, uint64_t first, size_t n, const unsigned char **out, unsigned char **ours, struct bkt_err *err)
 {
     size_t bytes;
@@ -100,7 +101,7 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
     if (j->sel.flat)
         memcpy(*ours, *out, bytes);
     else
-        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err)); /* reads it only */
+        BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false, err)); /* only reads the program's buffer */
     *out = *ours;
     return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, *ours, n, err) : BKT_OK;
 }
@@ -115,7 +116,7 @@ static int slice(size_t n, struct staged *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* With fields that the program's type lacks: what is stored of them stays. */
+/* For stored fields that the program's type lacks: their stored values stay. */
 static int with_old(struct job *j, const struct bkt_sel *file, const unsigned char *from, struct staged *s, struct bkt_err *err)
 {
     size_t size = j->o->obj->dset.type->size, n = (size_t)file->n_elems;
@@ -213,7 +214,7 @@ static int run_together(struct job *jobs, size_t n, struct bkt_err *err)
     return rc;
 }
 
-/* Whether a dataset is written twice. */
+/* Whether a dataset occurs twice in one call. */
 static bool has_twice(const struct job *jobs, size_t n)
 {
     struct bkt_map *seen  = n > 1 ? bkt_map_new() : NULL;
@@ -239,7 +240,7 @@ static int run_jobs(struct job *jobs, size_t n, struct bkt_err *err)
 {
     if (!has_twice(jobs, n))
         return run_some(jobs, n, err);
-    for (size_t i = 0; i < n; i++) /* as if by one call after the other */
+    for (size_t i = 0; i < n; i++) /* as if by one call after another */
         BKT_PASS(run_some(&jobs[i], 1, err));
     return BKT_OK;
 }

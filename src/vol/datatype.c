@@ -18,7 +18,7 @@ static int type_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return o->file_type < 0 ? bkt_h5err_capture(err, "copying a type") : BKT_OK;
 }
 
-/* HDF5 leaves this to the connector. */
+/* HDF5 leaves this check to the connector. */
 static int check_list(hid_t tapl, struct bkt_err *err)
 {
     if (tapl == H5P_DEFAULT || (tapl > 0 && H5Pisa_class(tapl, H5P_DATATYPE_ACCESS) > 0))

@@ -13,7 +13,7 @@
 
 #define ORIGIN "${ORIGIN}"
 
-/* One raw file as the creation list has it, and where it is. */
+/* One raw file: its name in the creation list, and its place. */
 struct raw {
     char   *name; /* a path or a URI */
     off_t   off;
@@ -25,7 +25,7 @@ struct raws {
     bool        local; /* all are paths of this machine */
 };
 
-/* Raw files elsewhere: the dataset as one that refers to their pieces. */
+/* Raw files elsewhere: the dataset in the form of one that refers to their pieces. */
 struct pieces {
     struct bkt_object *obj;
     struct bkt_dsetio *io;
@@ -55,7 +55,7 @@ static bool has_scheme(const char *name)
     return at && !memchr(name, '/', (size_t)(at - name));
 }
 
-/* The domain's folder, with a slash behind it: a path for one of this machine, else a URI. */
+/* The domain's folder, with a trailing slash: a path if it is on this machine, else a URI. */
 static int folder_of(struct bkt_domain *dom, bool local, struct bkt_buf *out)
 {
     const char *self  = bkt_domain_name(dom);
@@ -65,7 +65,7 @@ static int folder_of(struct bkt_domain *dom, bool local, struct bkt_buf *out)
     return bkt_buf_add(out, self, slash && slash >= self ? (size_t)(slash - self) + 1 : 0);
 }
 
-/* What goes before names, in HDF5's order of preference; "" for nothing. */
+/* The prefix of names, in HDF5's order of preference; "": none. */
 static void prefix_of(hid_t dapl, char *out, size_t n)
 {
     const char *env = getenv("HDF5_EXTFILE_PREFIX");
@@ -89,7 +89,7 @@ static int add_prefix(struct bkt_domain *dom, bool local, const char *prefix, st
     return out->len && ((const char *)out->ptr)[out->len - 1] != '/' ? bkt_buf_add_str(out, "/") : BKT_OK;
 }
 
-/* From the working folder, as HDF5 would; absolute, so that it puts no prefix before it. */
+/* The name counted from the working folder, as in HDF5; absolute, so that HDF5 puts no prefix before it. */
 static int local_name(struct bkt_domain *dom, const char *prefix, const char *name, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
@@ -105,7 +105,8 @@ static int local_name(struct bkt_domain *dom, const char *prefix, const char *na
     return cwd ? bkt_buf_addf(out, "%s/%s", cwd, s) : BKT_EIO;
 }
 
-/* "a/./b/../c" -> "a/c"; what would lead out of the bucket stays, and is refused when it is resolved. */
+/* "a/./b/../c" -> "a/c".  Steps that lead out of the bucket stay, and are refused when the name is
+ * resolved. */
 static void tidy(char *path)
 {
     char *to = path, *floor = path;
@@ -125,7 +126,8 @@ static void tidy(char *path)
     *to = '\0';
 }
 
-/* In the bucket: from its root, or from the domain's folder.  A prefix counts as the name itself would. */
+/* The name in the bucket: from its root, or from the domain's folder.  A prefix follows the same rule as a
+ * name. */
 static int remote_name(struct bkt_domain *dom, const char *prefix, const char *name, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
@@ -153,8 +155,8 @@ static int remote_name(struct bkt_domain *dom, const char *prefix, const char *n
     return bkt_buf_add_str(out, uri);
 }
 
-/* The files of the creation list @p dcpl, for an object of the domain that is accessed with @p dapl; a list with a URI in it is no
- * longer HDF5's. */
+/* The files of the creation list @p dcpl, for an object of the domain that is accessed with @p dapl.  A
+ * list with a URI in it is not left to HDF5. */
 static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, struct bkt_err *err)
 {
     char prefix[1024], name[4096];
@@ -199,7 +201,7 @@ static hid_t twin_list(const struct raws *r)
     return bkt_hid_take(&dcpl);
 }
 
-/* HDF5's own dataset over the same raw files. */
+/* A dataset of HDF5's own over the same raw files. */
 static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *dset, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
@@ -215,7 +217,7 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
     return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), "opening external files");
 }
 
-/* HDF5 doesn't say which one it is. */
+/* HDF5 doesn't report which file failed. */
 static int blame(const struct raws *r, bool write, int rc, struct bkt_err *err)
 {
     for (size_t i = 0; rc < 0 && i < r->n; i++)
@@ -247,7 +249,7 @@ static int transfer_local(struct bkt_vobj *o, const struct raws *r, const struct
 struct at {
     struct bkt_store   *st;
     char               *key;
-    struct bkt_version *known; /* what the file was when it was looked at last; NULL: one of this machine */
+    struct bkt_version *known; /* state of the file when it was last checked; NULL: on this machine */
     bool                ask;
     struct bkt_req      req;
 };
@@ -272,7 +274,8 @@ static int add_segment(struct bkt_layout *l, const char *uri, const char *etag, 
     return (uri && !s->file_uri) || (etag && *etag && !s->etag) ? BKT_ENOMEM : BKT_OK;
 }
 
-/* What a file has, and zeros behind its end, as HDF5 reads it.  A file that isn't there is an error of who reads from it. */
+/* The file's bytes, and zeros behind its end, as HDF5 reads it.  If a file is missing, reading from it is
+ * the error. */
 static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *a, uint64_t want, struct bkt_err *err)
 {
     uint64_t off = (uint64_t)r->off, there = want;
@@ -280,14 +283,15 @@ static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *
         return bkt_err_copy(err, a->req.rc, a->req.err);
     if (a->req.rc == BKT_OK && a->req.size != UINT64_MAX)
         there = a->req.size > off ? bkt_min_u64(a->req.size - off, want) : 0;
-    const char *etag = bkt_store_is_local(a->st) ? NULL : a->req.etag; /* one of this machine may be written meanwhile */
+    const char *etag = bkt_store_is_local(a->st) ? NULL : a->req.etag; /* a file of this machine may be
+                                                                          written meanwhile */
     int         rc   = add_segment(l, r->name, etag, off, there);
     rc               = rc < 0 ? rc : add_segment(l, NULL, NULL, 0, want - there);
     return rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK;
 }
 
-/* Where a file is, and what is remembered of it: apart from what is known of it as a file that references name, of which all is of
- * one version. */
+/* The place of a file, and its remembered state.  That state is kept apart from the state of a file that
+ * references name, since all reads of such a file must see one version. */
 static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at *a, struct bkt_err *err)
 {
     struct bkt_version             was;
@@ -297,7 +301,7 @@ static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at
     a->req = (struct bkt_req){.op = BKT_HEAD, .key = a->key};
     if (bkt_store_is_local(a->st))
         return BKT_OK;
-    if (asprintf(&name, "/%s", a->key) < 0) { /* no key begins so */
+    if (asprintf(&name, "/%s", a->key) < 0) { /* no key begins with a slash */
         name = NULL;
         BKT_NOMEM(err);
     }
@@ -313,7 +317,7 @@ static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at
     return BKT_OK;
 }
 
-/* All that are in the store of the first. */
+/* Ask for all files in the store of the first one. */
 static int ask_store(struct at *a, size_t n, struct bkt_err *err)
 {
     const struct bkt_store                *st   = a->st;
@@ -333,8 +337,8 @@ static int ask_store(struct at *a, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What the files are: as they were when they were first looked at since the domain was opened, unless they are of this machine, have
- * no ETag, or are wanted `anew`. */
+/* The states of the files, as of the first check since the domain was opened.  They are checked again if
+ * they are on this machine, have no ETag, or are wanted `anew`. */
 static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew, struct at *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -362,7 +366,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool ane
     return rc;
 }
 
-/* The same dataset, as one that refers to pieces of files. */
+/* The same dataset in the form of one that refers to pieces of files. */
 static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_object *obj, struct bkt_err *err)
 {
     struct bkt_dset   *d = &obj->dset;
@@ -390,7 +394,7 @@ static void pieces_fini(struct pieces *p)
 
 static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p, struct bkt_err *err)
 {
-    static double version; /* what is cached of joined pieces is known by it */
+    static double version; /* identifies the cached data of joined pieces */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     hid_t                                    type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
@@ -403,7 +407,8 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
 }
 
-/* No request for what lies beyond a file's end would show that there is more by now. */
+/* Whether a file ends before its part of the extent does: no request beyond its end would show that it has
+ * grown. */
 static bool ends_early(const struct bkt_layout *l)
 {
     for (size_t i = 0; i < l->n_segments; i++)
@@ -418,14 +423,15 @@ static int read_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, cons
     BKT_PASS(open_pieces(o, r, anew, &p, err));
     if (!anew && ends_early(&p.obj->dset.layout))
         return BKT_EPRECOND;
-    struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that nothing new is left in the copy */
+    struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that the copy gets no new id */
     void           *buf = t->buf;
     as.obj              = p.obj;
     as.io               = p.io;
     return bkt_dataset_read(1, &one, &t->mem_type, &t->mem_space, &t->file_space, t->dxpl, &buf, err);
 }
 
-/* Others may have written the files since they were looked at, and HDF5 would see that: then they are looked at anew. */
+/* Other programs may have written the files since the last check, and HDF5 would see that.  Then they are
+ * checked anew. */
 static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const struct transfer *t, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -439,11 +445,12 @@ static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const st
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
-/* Raw files in a bucket can't be written, so that a program which means to make them would have no place for its elements. */
+/* Raw files in a bucket can't be written, so a program that means to create them would have no place for
+ * its elements. */
 static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
 {
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
-    struct bkt_err                     err = {.n = 0}; /* whatever it is, a read will tell it */
+    struct bkt_err                     err = {.n = 0}; /* ignored: a read will report it */
     if (list(at->file->dom, dapl, dcpl, &r, &err) < 0 || r.local)
         return false;
     struct at *a    = calloc(r.n + 1, sizeof *a);
@@ -498,7 +505,7 @@ int bkt_external_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct b
 {
     hid_t    type = H5I_INVALID_HID;
     uint64_t n    = 0;
-    if (args->op_type == H5VL_DATASET_GET_SPACE_STATUS) { /* whatever the files hold */
+    if (args->op_type == H5VL_DATASET_GET_SPACE_STATUS) { /* whatever the files contain */
         *args->args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED;
         return BKT_OK;
     }

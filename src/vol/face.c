@@ -8,20 +8,22 @@
 #include "shadow.h"
 #include "trace.h"
 
-/* How many bytes of each kind of native object hold where its file is found; never more than the object has. */
+/* The number of bytes of each kind of native object that hold the place of its file; never more than the
+ * object has. */
 static const struct {
     H5I_type_t type;
     size_t     bytes;
-    size_t     whole; /* of an object of a plain file.  HDF5 looks among all open attributes, those of ours with a face of its file too,
-                         for one of the name that is to be opened, and shares what it finds: that must be all there. */
+    size_t     whole; /* of an object of a plain file.  Among all open attributes, HDF5 looks for one of
+                         the name that is to be opened, and shares it.  Attributes of ours with a face of
+                         that file are searched too: they must be complete. */
 } kinds[] = {{H5I_FILE, 64, 64}, {H5I_GROUP, 32, 32}, {H5I_DATASET, 24, 24}, {H5I_DATATYPE, 72, 0}, {H5I_ATTR, 64, 104}};
 _Static_assert(BKT_FACE_BYTES >= 104, "a whole attribute has room");
 
-/* The file stays open while one of ours is: old region references lie in its heap (shadow.h). */
+/* The file stays open while one of our files is: old region references lie in its heap (shadow.h). */
 static struct {
     unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
     void               *file;
-    void               *type; /* stays open: whoever looks at a datatype follows a pointer of its, to see whether it is committed */
+    void               *type; /* stays open: code that checks whether a datatype is committed follows a pointer of it */
     const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
 } face; /* HDF5's global lock guards it */
@@ -94,7 +96,8 @@ static void close_file(void)
     face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
-/* Where it was tried: 1.14 and 2.2; the layout is the same in between.  Others only when asked for. */
+/* "auto" is limited to versions where it was tried: 1.14 and 2.2; the layout is the same in between.
+ * Other versions need "yes". */
 bool bkt_face_is_wanted(const char *wanted)
 {
     unsigned major = 0, minor = 0, release = 0;
@@ -127,12 +130,13 @@ void bkt_face_release(void)
 
 void *bkt_face_file(void) { return face.cls ? face.file : NULL; }
 
-/* H5Ddebug (h5ls -a calls it) prints the addresses of any dataset's storage without asking what connector it belongs to:
- * it follows the pointer behind a native dataset's location and name.  Let that lead to a blank description, which is that
- * of a compact dataset (H5D_COMPACT is 0): nothing to print. */
+/* H5Ddebug (h5ls -a calls it) prints the addresses of any dataset's storage without asking for its
+ * connector: it follows the pointer behind a native dataset's location and name.  Here that pointer leads
+ * to a blank description.  It describes a compact dataset (H5D_COMPACT is 0), for which nothing is
+ * printed. */
 #define SHARED_AT 48
-/* Flushing a native file goes through all datasets that lie in it, those with a copied face too, and asks the description
- * whether the dataset is being closed, which it then leaves alone. */
+/* Flushing a native file visits all datasets that lie in it, including those with a copied face.  It
+ * leaves a dataset alone whose description says that it is being closed. */
 #define CLOSING_AT 8
 static const unsigned char blank[16384] = {[CLOSING_AT] = 1};
 
