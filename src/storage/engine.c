@@ -127,7 +127,7 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 
 /* ---- the loop ---- */
 
-/* It is to begin: its time has come. */
+/* Queue an exchange whose time has come. */
 static void enqueue(struct bkt_xfer *x)
 {
     struct host *h = x->host;
@@ -135,7 +135,7 @@ static void enqueue(struct bkt_xfer *x)
     bkt_engine_fail_all(bkt_host_dispatch(h), BKT_NO_THREAD);
 }
 
-/* What came, and whether something did. */
+/* Take the exchanges from the inbox.  True: there were some. */
 static bool take_inbox(struct engine *e)
 {
     (void)pthread_mutex_lock(&e->lock);
@@ -155,7 +155,7 @@ static bool take_inbox(struct engine *e)
 
 static bool is_cancelled(const struct bkt_xfer *x) { return x->cancel && atomic_load(x->cancel); }
 
-/* Queued ones of a host: begin() tells them. */
+/* Drop cancelled exchanges in a host's queue: begin() ends them. */
 static void drop_queued(struct host *h)
 {
     for (struct bkt_xfer *x = bkt_host_cancelled(h), *next; x; x = next) {
@@ -165,8 +165,9 @@ static void drop_queued(struct host *h)
     }
 }
 
-/* What nobody waits for any more.  A connection in the middle of a body is lost with it; to read on would take as long as the
- * body does, up to stall_ms where the server hangs.  What changes something on the server is left to end by itself. */
+/* Drop the exchanges that were cancelled.  A connection in the middle of a body is lost with its exchange.
+ * Reading on would take as long as the body does, up to stall_ms if the server hangs.  Requests that change
+ * something on the server are left to end by themselves. */
 static void drop_cancelled(struct engine *e)
 {
     if (!atomic_exchange(&e->cancelled, false))
@@ -181,7 +182,8 @@ static void drop_cancelled(struct engine *e)
     }
 }
 
-/* Somebody may set `cancel` and not say so: all are looked through now and then. */
+/* A caller may set `cancel` without bkt_engine_cancelled(), so all delayed exchanges are checked now and
+ * then. */
 static void wake_cancelled(struct engine *e)
 {
     struct bkt_delay left = {.steps = e->delayed.steps};
@@ -233,8 +235,8 @@ static void collect(struct engine *e)
     }
 }
 
-/* Libcurl ran out of memory and has lost track of a connection; 7.88 even divides by zero when it meets that one again.  So all that
- * are in use are closed. */
+/* libcurl ran out of memory and has lost track of a connection; 7.88 even divides by zero when it meets that
+ * connection again.  So all connections in use are closed. */
 static void start_over(struct engine *e)
 {
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
@@ -251,7 +253,8 @@ static void act(struct engine *e, curl_socket_t fd, int what)
         start_over(e);
 }
 
-/* A body goes on as long as its socket takes it: its buffer, which can be small then, stays in the processor's cache. */
+/* Sending a body continues as long as its socket accepts bytes.  Then a small buffer is enough, which stays
+ * in the processor's cache. */
 static void act_on(struct engine *e, const struct epoll_event *ev)
 {
     unsigned v    = ev->events;
@@ -274,10 +277,12 @@ static int wait_ms(const struct engine *e)
         until = bkt_min_u64(until, bkt_min_u64(e->scan_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
-    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; a look a minute costs nothing */
+    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; one check a minute costs
+                                                                             nothing */
 }
 
-/* Begin what may.  Whatever frees a connection here is followed by a look at what waits for one. */
+/* Begin the exchanges that may begin.  Each step that frees a connection is followed by a check of the
+ * queues. */
 static void begin_all(struct engine *e)
 {
     bool some = take_inbox(e);

@@ -17,7 +17,8 @@
 /* Bytes that libcurl sends at once.  Larger buffers are fresh memory, which costs more than a copy. */
 #define UPLOAD_BUFFER  (64L * 1024)
 
-/* The first leg to answer is the exchange from now on; the other is given up as soon as libcurl's callbacks have returned. */
+/* The first leg that answers is the exchange from now on.  The other leg is given up as soon as libcurl's
+ * callbacks have returned. */
 static void decide(struct bkt_leg *leg)
 {
     struct bkt_xfer *x = leg->x;
@@ -43,12 +44,13 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     if (leg->easy != x->easy)
         return 0;
     bkt_whole_line(&x->whole, x->easy, p, total);
-    if (total > 5 && memcmp(p, "HTTP/", 5) == 0) { /* whatever its length: a reason may repeat all that was sent */
+    if (total > 5 && memcmp(p, "HTTP/", 5) == 0) { /* of any length: a reason phrase may repeat all that was
+                                                      sent */
         (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->status);
         return total;
     }
     char line[2048];
-    if (total >= sizeof line) /* no header that we read is as long */
+    if (total >= sizeof line) /* longer than any header that is used */
         return total;
     memcpy(line, p, total);
     line[total] = 0;
@@ -100,7 +102,8 @@ static int on_seek(void *arg, curl_off_t off, int origin)
     struct bkt_xfer *x = arg;
     if (origin != SEEK_SET || off < 0 || (uint64_t)off > x->put_len)
         return CURL_SEEKFUNC_CANTSEEK;
-    /* libcurl would send it again by itself when a kept connection breaks: a PUT that may have arrived is ours to judge */
+    /* libcurl would repeat the request by itself when a kept connection breaks.  But a PUT that may have
+     * arrived is judged by http_put.c */
     if (x->put_at)
         return CURL_SEEKFUNC_FAIL;
     x->put_at = (size_t)off;
@@ -112,7 +115,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     (void)purpose;
     atomic_store(&x->host->known, true);
-    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has a limit of its own */
+    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has its own limit */
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     if (fd >= 0) {
         bkt_engine_track(fd, true);
@@ -125,7 +128,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
 
 static int on_close_socket(void *arg, curl_socket_t fd)
 {
-    _Atomic unsigned *kept = arg; /* its exchange is long gone */
+    _Atomic unsigned *kept = arg; /* its exchange has long ended */
     atomic_fetch_sub(kept, 1);
     bkt_engine_track(fd, false);
     return close(fd);
@@ -137,7 +140,8 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
     (void)ip, (void)local, (void)port, (void)local_port;
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     x->last_ms         = bkt_engine_now();
-    atomic_store(&x->host->known, true); /* what waits for the first look-up needn't wait for its answer too */
+    atomic_store(&x->host->known, true); /* exchanges that wait for the first look-up need not wait for its
+                                            answer too */
     return CURL_PREREQFUNC_OK;
 }
 #endif
@@ -161,7 +165,7 @@ int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void
         return 0;
     if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 && errno == EEXIST)
         (void)epoll_ctl(e->epoll, EPOLL_CTL_MOD, fd, &ev);
-    (void)curl_multi_assign(e->multi, fd, e); /* known from now on, until libcurl has it removed */
+    (void)curl_multi_assign(e->multi, fd, e); /* the socket is known from now on, until libcurl removes it */
     return 0;
 }
 
@@ -181,7 +185,7 @@ static const struct {
 } wires[] = {
     {CURLE_OK, BKT_WIRE_OK},
     {CURLE_COULDNT_CONNECT, BKT_WIRE_CONNECT},
-    {CURLE_OPERATION_TIMEDOUT, BKT_WIRE_CONNECT}, /* its other clocks aren't used */
+    {CURLE_OPERATION_TIMEDOUT, BKT_WIRE_CONNECT}, /* libcurl's other time limits are not used */
     {CURLE_COULDNT_RESOLVE_HOST, BKT_WIRE_CONNECT},
     {CURLE_COULDNT_RESOLVE_PROXY, BKT_WIRE_CONNECT},
     {CURLE_SSL_CONNECT_ERROR, BKT_WIRE_CONNECT},

@@ -1,6 +1,7 @@
-/* A late exchange is sent a second time; the first leg that answers is the exchange from then on, so that only one body is
- * ever received.  Of one whose body gets stuck or crawls the rest is asked for again, over another connection.  engine_pace.c
- * says which is late, or slow.  See engine_impl.h; all of it runs on the exchange's I/O thread. */
+/* A late exchange is sent a second time.  The first leg that answers is the exchange from then on, so only
+ * one body is ever received.  If a body gets stuck or crawls, its rest is requested again over another
+ * connection.  engine_pace.c decides which exchanges are late or slow.  See engine_impl.h; all functions run
+ * on the exchange's I/O thread. */
 #include "engine_impl.h"
 #include "num.h"
 #include "stats.h"
@@ -35,7 +36,7 @@ static void resume(struct engine *e, struct bkt_xfer *x)
     bkt_engine_end(e, x, BKT_WIRE_SLOW);
 }
 
-/* When something may be late next; UINT64_MAX: no need to look. */
+/* The next time when an exchange may be late; UINT64_MAX: no check is needed. */
 static uint64_t look_at(const struct engine *e)
 {
     uint64_t at = UINT64_MAX;
@@ -49,7 +50,7 @@ void bkt_hedge_late(struct engine *e)
     if (!e->active || (e->hedge_at != UINT64_MAX && e->hedge_at > e->now))
         return;
     if (e->hedge_at == UINT64_MAX && (e->hedge_at = look_at(e)) == UINT64_MAX)
-        return; /* nothing is known of how long answers take, or nothing may be spent */
+        return; /* the time of answers is not known, or no hedge may be spent */
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
         if (bkt_pace_is_late(x->host, x, e->now))
@@ -81,7 +82,7 @@ bool bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg)
     struct bkt_xfer *x = leg->x;
     if (!x->twin)
         return leg->easy == x->easy;
-    if (!x->decided && leg->easy == x->easy) { /* it failed without an answer: the other one is left */
+    if (!x->decided && leg->easy == x->easy) { /* this leg failed without an answer: the other leg is left */
         x->easy = x->twin;
         x->twin = leg->easy;
     }

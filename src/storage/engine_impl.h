@@ -1,8 +1,9 @@
 /* The I/O threads' own parts; for engine*.c only.
  *
- * A struct engine is one thread's, with a multi handle and connections of its own, and all of it belongs to that thread unless it
- * says otherwise.  A struct host is what all threads know of a server: what waits, how many requests are under way, how its
- * answers have been.  Its lock is held for a moment only: never while something of a caller's runs. */
+ * A struct engine belongs to one thread, with its own multi handle and connections.  Only that thread uses
+ * it, unless a comment says otherwise.  A struct host is the knowledge that all threads share about a server:
+ * waiting exchanges, requests under way, the speed of its answers.  Its lock is held for a moment only, never
+ * while code of a caller runs. */
 #ifndef BKT_ENGINE_IMPL_H
 #define BKT_ENGINE_IMPL_H
 
@@ -17,11 +18,12 @@
 #define BKT_IO_MAX       16  /* threads */
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
 
-/* How the answers to one kind of request have been lately; engine_pace.c */
+/* The recent speed of answers to one kind of request; engine_pace.c */
 struct lane {
-    double   first_ms, body_ms; /* until the first byte of an answer; of bodies */
-    double   before;            /* what is to stay about the same, when the limit was last raised; 0: it wasn't, or was lowered */
-    unsigned rounds;            /* answers since */
+    double   first_ms, body_ms; /* time until the first byte of an answer; time of bodies */
+    double   before;            /* the cost when the limit was last raised, which must stay about the same; 0:
+                                   not raised, or lowered since */
+    unsigned rounds;            /* answers since the last check */
 };
 
 struct host {
@@ -29,138 +31,148 @@ struct host {
     char            *origin;
     struct engines  *all;
     bool             tls;      /* https */
-    atomic_bool      known;    /* its name was looked up: until then one exchange goes first, so that one look-up serves all */
-    atomic_bool      answered; /* once: a session of TLS, if it gives any, is there */
-    atomic_bool      queued;   /* something waits */
-    pthread_mutex_t  lock;     /* guards all that follows, but for what is atomic */
-    struct bkt_xfer *head, *tail; /* what waits */
-    unsigned         n_waiting;   /* of them */
-    uint64_t         moved_ms;    /* when an exchange ended last, or began after none was active */
+    atomic_bool      known;    /* its name was looked up; until then only one exchange goes first, so that one
+                                  look-up serves all */
+    atomic_bool      answered; /* it has answered once: a TLS session is there, if the server gives any */
+    atomic_bool      queued;   /* an exchange waits */
+    pthread_mutex_t  lock;     /* guards the members below that are not atomic */
+    struct bkt_xfer *head, *tail; /* waiting exchanges */
+    unsigned         n_waiting;   /* waiting exchanges */
+    uint64_t         moved_ms;    /* time when an exchange last ended, or began after none was active */
     struct {
         unsigned         active; /* exchanges of that thread */
         _Atomic unsigned kept;   /* its connections, in use and idle */
     } at[BKT_IO_MAX];
-    unsigned         active, twins;     /* exchanges, and those of them that were sent a second time */
+    unsigned         active, twins;     /* active exchanges, and those with a second transfer */
     /* engine_pace.c */
     unsigned         limit, most;       /* connections now, and at most */
-    unsigned         reading, waiting;  /* of the active ones, those that are no uploads; of these, those without a first byte */
-    struct lane      gets, puts;        /* what has no body to send; what has */
+    unsigned         reading, waiting;  /* active exchanges other than uploads; those of them without a first
+                                           byte */
+    struct lane      gets, puts;        /* requests without a body; requests with a body */
     double           rate;              /* bytes per second of one connection; 0: not known */
     bool             wanted;            /* more connections would help */
-    double           window;            /* requests at once that the server bears, since it said "slow down"; 0: it hasn't */
+    double           window;            /* requests at once that the server can take, since it asked to slow
+                                           down; 0: it has not */
     uint32_t         samples[BKT_PACE_SAMPLES]; /* first bytes, ms */
     size_t           n_samples;
     uint64_t         late_ms;           /* 0: not known yet */
     uint32_t         body_samples[BKT_PACE_SAMPLES]; /* bodies, us per 256 KiB */
     size_t           n_body_samples;
-    uint64_t         slow_us;           /* what few bodies take longer than, per 256 KiB; 0: not known yet */
+    uint64_t         slow_us;           /* few bodies take longer than this, per 256 KiB; 0: not known yet */
     double           tokens;            /* hedges that may be spent */
 };
 
 struct engine {
     struct engines  *all;
     unsigned         index;    /* in all->at */
-    pthread_mutex_t  lock;     /* guards what follows up to `in_tail` */
+    pthread_mutex_t  lock;     /* guards the members up to `in_tail` */
     bool             running, stop;
     struct bkt_xfer *in_head, *in_tail;
     pthread_t        thread;
     int              epoll, wake;
-    atomic_bool      cancelled; /* exchanges were: look through them */
-    bool             more;      /* of the body that libcurl asked for last something is left */
+    atomic_bool      cancelled; /* some exchanges were cancelled: check all */
+    bool             more;      /* a part of the body that libcurl read last is left */
 
     CURLM           *multi;
     uint64_t         now, timer_at, scan_at, scan_ms, hedge_at;
-    struct bkt_xfer *decided; /* by next_decided: exchanges whose other leg is to be given up */
+    struct bkt_xfer *decided; /* exchanges whose other leg is to be given up, linked by next_decided */
     struct bkt_xfer *active;  /* doubly linked */
     struct bkt_delay delayed;
-    uint64_t         look_at; /* the next time to look for cancelled ones among the delayed */
+    uint64_t         look_at; /* next check for cancelled exchanges among the delayed ones */
 };
 
 /* All threads of the process; each starts with its first exchange. */
 struct engines {
     struct engine          at[BKT_IO_MAX];
-    _Atomic(struct host *) hosts; /* it only grows, at its head */
-    pthread_mutex_t        lock;  /* who makes it grow */
-    CURLSH                *share; /* names that were looked up, and sessions where tls.h keeps none */
+    _Atomic(struct host *) hosts; /* grows at its head only */
+    pthread_mutex_t        lock;  /* held while `hosts` grows */
+    CURLSH                *share; /* looked-up names, and TLS sessions if tls.h keeps none */
     pthread_mutex_t        share_locks[CURL_LOCK_DATA_LAST];
 };
 
 /* ---- engine.c: one thread's exchanges and its loop ---- */
-/** The thread's function; @p arg is its engine.  Whatever was under way has ended when it returns. */
+/** The thread's function; @p arg is its engine.  All exchanges have ended when it returns. */
 void *bkt_engine_run(void *arg);
-/** The exchange is over. */
+/** End an exchange. */
 void  bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
-/** It ends before it was begun. */
+/** End an exchange that has not begun. */
 void  bkt_engine_fail(struct bkt_xfer *x, const char *why);
-/** The same for all of a list, by next; done() may submit, so the caller holds no lock. */
+/** The same for all exchanges of a list, linked by next.  done() may submit, so the caller must not hold a
+ *  lock. */
 void  bkt_engine_fail_all(struct bkt_xfer *x, const char *why);
 #define BKT_NO_THREAD "the I/O thread cannot be started"
 #define BKT_ENDING    "storage is shutting down"
 
-/* ---- engine_queue.c: what waits, and which thread gets it; any thread ---- */
-/** The server's; NULL: out of memory. */
+/* ---- engine_queue.c: waiting exchanges, and the choice of a thread; any thread ---- */
+/** The struct host of a server, created if needed; NULL: out of memory. */
 struct host *bkt_host_of(struct engines *all, const struct bkt_net *net);
-/** Let it wait for its turn. */
+/** Queue the exchange. */
 void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
-/** Give what may begin to threads.  @return what no thread could be started for, by next: the caller's to fail; NULL: nothing */
+/** Give the exchanges that may begin to threads.
+ * @return exchanges for which no thread could be started, linked by next; the caller has to fail them.  NULL:
+ *     none */
 BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct host *h);
-/** An exchange that was given to the thread is over, or never began. */
+/** Note that an exchange given to the thread is over, or never began. */
 void bkt_host_release(struct host *h, const struct engine *e);
-/** Take out what nobody waits for any more; by next. */
+/** Remove and return the cancelled exchanges of the queue, linked by next. */
 struct bkt_xfer *bkt_host_cancelled(struct host *h);
-/** Take all out, the same way; no thread runs. */
+/** Remove and return all exchanges of the queue, linked by next.  No thread is running. */
 struct bkt_xfer *bkt_host_empty(struct host *h);
 
 /* ---- engine_threads.c ---- */
-/** The engine whose thread this is; NULL: none's. */
+/** The engine whose thread this is; NULL: this is not an I/O thread. */
 struct engine *bkt_engine_current(void);
-/** Note it: at the thread's start. */
+/** Note the engine of this thread, at the thread's start. */
 void           bkt_engine_is_current(struct engine *e);
-/** Into its inbox; the thread starts if it has to.  Any thread.  False: it can't be started. */
+/** Put an exchange into the engine's inbox, and start its thread if needed.  Any thread.  False: it cannot be
+ *  started. */
 bool           bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x);
-/** Note an open socket, or that it is closed: a forked child closes its copies.  Any thread. */
+/** Note that a socket is open, or closed: a forked child closes its copies.  Any thread. */
 void           bkt_engine_track(int fd, bool open);
 
 /* ---- engine_curl.c ---- */
 /** Set up one leg of the exchange: callbacks, limits, method and body.  False: out of memory. */
 bool bkt_engine_options(struct engine *e, struct bkt_leg *leg);
-/** How libcurl's result reads. */
+/** Translate libcurl's result. */
 enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
-/** Callbacks of the multi handle: sockets are watched by e->epoll, its timer is e->timer_at; @p arg is the engine. */
+/** Callbacks of the multi handle; @p arg is the engine.  e->epoll watches the sockets, e->timer_at is its
+ *  timer. */
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 
 /* ---- engine_watch.c ---- */
-/** End what doesn't move, and what takes too long. */
+/** End the exchanges that do not move, and those that take too long. */
 void bkt_engine_watch(struct engine *e);
-/** Note what has moved. */
+/** Update the count of bytes that have moved. */
 void bkt_engine_moved(struct bkt_xfer *x);
 
 /* ---- engine_pace.c ---- */
-/** About one server and an exchange with it; any thread.  It knows nothing of the server yet. */
+/** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
+ *  server. */
 void     bkt_pace_init(struct host *h);
-/** Whether there is a connection for it now, or may be one more.  The host is locked. */
+/** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
 bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
-/** What has happened to the exchange; its times are what is learned from. */
+/** Record an event of the exchange; its times are the source of all estimates. */
 void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
 void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
-/** Whether to send it a second time, or to ask for the rest of its body anew; @p now as bkt_engine_now(). */
+/** Whether to send the exchange a second time, or to request the rest of its body again; @p now is
+ *  bkt_engine_now(). */
 bool     bkt_pace_is_late(struct host *h, const struct bkt_xfer *x, uint64_t now);
 bool     bkt_pace_is_slow(struct host *h, const struct bkt_xfer *x, uint64_t now);
-/** Spend one hedge of those that the budget has for all threads.  @p twin: and count the second leg, until bkt_pace_untwin(), if
- *  there is a connection for it.  False: there is none left. */
+/** Spend one hedge of the budget that all threads share.  With @p twin also count the second leg, until
+ *  bkt_pace_untwin(), if a connection is allowed for it.  False: no hedge or connection is left. */
 bool     bkt_pace_spend(struct host *h, const struct bkt_xfer *x, bool twin);
 void     bkt_pace_untwin(struct host *h);
-/** When something may be late next, ms; UINT64_MAX: no need to look. */
+/** The next time when an exchange may be late, in ms; UINT64_MAX: no check is needed. */
 uint64_t bkt_pace_look_at(struct host *h, uint64_t now);
 
 /* ---- engine_hedge.c ---- */
-/** Send a second time what is late. */
+/** Send late exchanges a second time, and resume slow ones. */
 void  bkt_hedge_late(struct engine *e);
-/** End the leg that isn't the exchange (any more); none: nothing happens. */
+/** End the leg that is not, or no longer, the exchange; without such a leg nothing happens. */
 void  bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x);
-/** libcurl is done with one leg.  True: and with that the exchange is over. */
+/** Note that libcurl has finished one leg.  True: the exchange is over, too. */
 bool  bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg);
 
 #endif

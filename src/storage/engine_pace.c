@@ -7,10 +7,10 @@
  * long afterwards, the number is halved again, for good.  Requests that are known to be small (JSON) have
  * twice as many connections from the start, until more are seen not to help.
  *
- * Uploads are treated likewise, by the time in which their bodies go out.  But the system accepts bytes long
- * before they are sent, and on a full line twice the connections wait twice as long.  So the number for
- * uploads is halved again when a whole PUT takes 1.6 times as long.  Uploaded chunks also have twice as many
- * connections from the start: their bodies go out while the server delays its first answers.  Setting
+ * Uploads are treated likewise, by the time in which their bodies are sent.  But the system accepts bytes
+ * long before they are sent, and on a full line twice the connections wait twice as long.  So for uploads the
+ * number is halved again when a whole PUT takes 1.6 times as long.  Uploaded chunks also have twice as many
+ * connections from the start: their bodies are sent while the server delays its first answers.  Setting
  * in_flight bounds their bytes.
  *
  * Over https a connection is opened only if it saves more time than its handshake takes of this processor.
@@ -21,7 +21,7 @@
  *
  * Hedging: about one answer in a hundred of an object store is late by a second or more.  A GET whose first
  * byte is later than 1.5 times the 95th percentile of recent ones is sent a second time.  The first answer is
- * used, the other request is cancelled.  A server with uneven answer times gets some requests twice in vain,
+ * used, the other request is given up.  A server with uneven answer times gets some requests twice in vain,
  * but never more than the budget allows.
  *
  * A body is slow if it takes longer than twice the time that 95 of 100 bodies of that size take, plus a late
@@ -56,8 +56,8 @@ void bkt_pace_init(struct host *h)
     h->most  = UINT_MAX / 2;
 }
 
-/* The others under way are what it bears, or even fewer: their refusals count too.  Nothing takes the place of one refused at
- * once, which would be refused as quickly. */
+/* The server can take the other requests under way, or even fewer: their refusals count too.  Nothing
+ * replaces a refused request at once, since that would be refused as quickly. */
 static void slow_down(struct host *h)
 {
     double others = h->active > 2 ? h->active - 1 : 1;
@@ -65,7 +65,7 @@ static void slow_down(struct host *h)
         h->window = others;
 }
 
-/* Connections that small requests and chunks have. */
+/* The limit of connections for small requests and chunks. */
 static uint64_t highest(const struct host *h) { return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit; }
 
 static void speed_up(struct host *h)
@@ -124,7 +124,7 @@ static void go_back(struct host *h)
     h->gets.before = h->puts.before = 0;
 }
 
-/* What is compared with how it was before there were more connections. */
+/* The time that is compared with its value before the connections were doubled. */
 static double cost(const struct host *h, const struct lane *l)
 {
     return l == &h->gets ? l->first_ms : l->first_ms + l->body_ms;
@@ -143,7 +143,7 @@ static void adapt(struct host *h, struct lane *l)
         h->wanted = h->limit < h->most && l->body_ms < l->first_ms / 2;
 }
 
-/* An upload and its answer, which has no body to speak of.  Connecting isn't counted. */
+/* Record an upload and its answer, which has hardly a body.  Connecting is not counted. */
 static void sent(struct host *h, const struct bkt_xfer *x)
 {
     if (!x->upload_ms || !x->sent_ms || !x->first_ms)
@@ -184,7 +184,8 @@ static void ended(struct host *h, struct bkt_xfer *x)
     speed_up(h);
     if (!x->put_len)
         received(h, x);
-    else if (strcmp(x->method, "PUT") == 0) /* a POST takes as long as the server works on it: 250 objects deleted, parts joined */
+    else if (strcmp(x->method, "PUT") == 0) /* not a POST: it takes as long as the server works, e.g. deletes
+                                               250 objects or joins parts */
         sent(h, x);
 }
 
@@ -195,7 +196,7 @@ void bkt_pace_end(struct host *h, struct bkt_xfer *x)
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* Connections for such a request. */
+/* The limit of connections for such a request. */
 static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
 {
     bool more = x->small || x->put_len >= SHORT_BODY;
@@ -210,8 +211,8 @@ static bool has_idle(const struct host *h)
     return kept > h->active + h->twins;
 }
 
-/* All requests on a connections take n * T / a; one connection more saves n * T / (a * (a + 1)), and costs a handshake.  Where
- * none has ended for longer than T, the server is slower by now. */
+/* With a connections, n requests of time T take n * T / a.  One more connection saves n * T / (a * (a + 1)),
+ * and costs a handshake.  If no request has ended for longer than T, the server has become slower. */
 static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
 {
     const struct lane *l    = x->put_len ? &h->puts : &h->gets;
@@ -265,7 +266,7 @@ static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now
            strcmp(x->method, "GET") == 0 && x->waiting && now >= x->begun_ms + h->late_ms;
 }
 
-/* Its body gets stuck, or crawls: what is left would come sooner if it were asked for anew. */
+/* Whether the body is stuck or crawls, so that its rest would arrive sooner after a new request. */
 static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
     curl_off_t all = -1;

@@ -1,4 +1,5 @@
-/* What waits for a connection to a server, and which thread gets it.  See engine_impl.h. */
+/* Exchanges that wait for a connection to a server, and the choice of a thread for them.  See
+ * engine_impl.h. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct host *bkt_host_of(struct engines *all, const struct bkt_net *net)
     (void)pthread_mutex_unlock(&all->lock);
     if (!h)
         return made;
-    (void)pthread_mutex_destroy(&made->lock); /* another thread was first */
+    (void)pthread_mutex_destroy(&made->lock); /* another thread created it first */
     free(made->origin);
     free(made);
     return h;
@@ -56,8 +57,8 @@ void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* Until a server's name was looked up one exchange goes first, and until it has answered once few go over
- * TLS: then all others resume a session of theirs. */
+/* One exchange goes first until the server's name has been looked up.  Over TLS only few go until the server
+ * has answered once; then all others resume a session of theirs. */
 static bool may_begin(struct host *h, const struct bkt_xfer *x)
 {
     bool known = atomic_load(&h->known);
@@ -67,8 +68,8 @@ static bool may_begin(struct host *h, const struct bkt_xfer *x)
     return h->active < first && (!known || bkt_pace_may_begin(h, x));
 }
 
-/* A thread with an idle connection before one without; then the one that has the least to do, this one first.
- */
+/* Prefer threads with an idle connection.  Among these, take the thread with the fewest exchanges, and this
+ * thread first. */
 static unsigned choose(const struct host *h, const struct bkt_xfer *x)
 {
     const struct engine *self = bkt_engine_current();
@@ -85,7 +86,8 @@ static unsigned choose(const struct host *h, const struct bkt_xfer *x)
     return best;
 }
 
-/* The first one that may begin, given to a thread; NULL: none.  Host locked. */
+/* Assign the first exchange to a thread, if it may begin; NULL: it may not, or none waits.  The host is
+ * locked. */
 static struct bkt_xfer *take(struct host *h)
 {
     struct bkt_xfer *x = h->head;

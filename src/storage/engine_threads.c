@@ -1,5 +1,4 @@
-/* The I/O threads of the process: when they start, who hands exchanges to them, how they end.  See engine.h
- * and engine_impl.h. */
+/* The I/O threads of the process: how they start, get exchanges and end.  See engine.h and engine_impl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +14,17 @@
 #include "thread.h"
 
 #define MAX_CONNECTS                                                                                         \
-    1024L /* the highest value of setting connections; so many idle ones are kept by a thread, of all        \
-             servers together */
+    1024L /* the highest value of setting connections; each thread keeps at most this many idle connections,
+             to all servers together */
 
-/* Held for reading by whoever uses `engines`, which is only made and taken away by who holds it for writing.
- */
+/* Held for reading while `engines` is used.  Held for writing while `engines` is created or removed. */
 static pthread_rwlock_t life = PTHREAD_RWLOCK_INITIALIZER;
 static struct engines *engines;
-static bool ending; /* bkt_engine_shutdown() is under way: no others are made, whatever done() callbacks submit */
-static struct engines *abandoned; /* the parent's, in a forked child: kept reachable, never touched */
+static bool ending; /* bkt_engine_shutdown() is under way: `engines` is not created again, even if done()
+                       callbacks submit */
+static struct engines *abandoned; /* in a forked child, those of the parent: kept reachable, never touched */
 static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the table of sockets */
-static int sockets[2048]; /* a forked child keeps its copies of more than these open */
+static int sockets[2048]; /* further sockets stay open in a forked child */
 static size_t n_sockets, most_sockets;
 static _Thread_local struct engine *current;
 
@@ -65,7 +64,8 @@ static unsigned n_threads(const struct bkt_settings *set)
 
 int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set, struct bkt_err *err)
 {
-    struct stat sb; /* libcurl would wait for a FIFO, on the thread that all wait for, and never come to the end of /dev/zero */
+    struct stat sb; /* libcurl would wait for a FIFO and block the I/O thread, and would never reach the end
+                       of /dev/zero */
     *net = (struct bkt_net){0};
     if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
         BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: it is not a file; name a file of CA certificates", set->ca_bundle);
@@ -171,7 +171,7 @@ bool bkt_engine_hand_over(struct engine *e, struct bkt_xfer *x)
     x->next = x->prev = NULL;
     (void)pthread_mutex_lock(&e->lock);
     e->running = e->running || (!e->stop && start(e));
-    bool ok = e->running || e->stop; /* stopped: what is found in there then fails */
+    bool ok = e->running || e->stop; /* stopped: exchanges found in the inbox then fail */
     bool first = !e->in_head;
     if (ok && first)
         e->in_head = x;
@@ -226,7 +226,7 @@ static struct engines *make(void)
     return all;
 }
 
-/* No thread runs any more: what still waits fails on this one. */
+/* Fail the exchanges that still wait, on this thread.  No I/O thread runs any more. */
 static void fail_waiting(struct engines *all)
 {
     for (unsigned i = 0; i < BKT_IO_MAX; i++) {
@@ -258,7 +258,7 @@ static void free_all(struct engines *all)
     free(all);
 }
 
-/* `life` is held for reading when it returns, and there are engines, unless memory is short or storage ends. */
+/* Take `life` for reading, and create the engines, unless memory is short or storage ends. */
 static void enter(void)
 {
     (void)pthread_rwlock_rdlock(&life);
@@ -280,7 +280,7 @@ void bkt_engine_submit(struct bkt_xfer *x)
     const char *why = h ? BKT_NO_THREAD : ending ? BKT_ENDING : "out of memory";
     x->host = h;
     x->assigned = false;
-    if (h && x->not_before_ms) { /* it waits with a thread */
+    if (h && x->not_before_ms) { /* a delayed exchange waits with a thread */
         ok = bkt_engine_hand_over(current && current->all == engines ? current : &engines->at[0], x);
     } else if (h) {
         bkt_host_enqueue(h, x);
@@ -347,8 +347,8 @@ void bkt_engine_after_fork_parent(void)
     (void)pthread_rwlock_unlock(&life);
 }
 
-/* The child has none of the parent's threads.  Closing its copies of the descriptors leaves the parent's
- * connections alone, as no byte is sent. */
+/* The child has none of the parent's threads.  Closing its copies of the descriptors does not disturb the
+ * parent's connections, as no byte is sent. */
 void bkt_engine_after_fork_child(void)
 {
     for (size_t i = 0; i < n_sockets; i++)

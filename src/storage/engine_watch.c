@@ -1,8 +1,8 @@
-/* What is under way and doesn't move, or takes too long.  See engine_impl.h; all of it runs on the I/O thread.
+/* Exchanges that do not move, or take too long.  See engine_impl.h; all functions run on the I/O thread.
  *
- * An upload's bytes go to libcurl in pieces of 256 KiB and to the system in pieces of megabytes, long before they are on a slow
- * line.  What counts as moved is what libcurl has sent, less what the system still has in the socket's queue: that is what the
- * other side has confirmed. */
+ * An upload's bytes go to libcurl in pieces of 256 KiB and to the system in pieces of megabytes, long before
+ * they are on a slow line.  The bytes that count as moved are those that libcurl has sent, less those still
+ * in the socket's queue: the other side has confirmed these. */
 #include <stdio.h>
 #include <sys/ioctl.h>
 
