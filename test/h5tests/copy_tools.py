@@ -80,6 +80,8 @@ def members(tools, path):
 def copy_all(t, files, work):
     """Every object of each file, one after the other: file to domain, domain to domain, domain to file."""
     for name in ("h5copytst.h5", "h5copytst_new.h5", "h5copy_ref.h5", "h5copy_extlinks_src.h5"):
+        if t.args.bucket and not sample.takes(name, 2):
+            continue
         source = os.path.join(files, "h5copy", name)
         folder = os.path.join(work, name)
         os.makedirs(folder)
@@ -105,7 +107,7 @@ def copy_flags(t, files, work):
     for flag in ("shallow", "soft", "ext", "ref", "noattr", "allflags", "nullmsg"):
         for name, member in (("h5copytst.h5", "grp_nested"), ("h5copytst.h5", "grp_attr"), ("h5copy_ref.h5", "Dset_OBJREF"),
                              ("h5copy_ref.h5", "Dset_REGREF"), ("h5copy_extlinks_src.h5", "group_ext")):
-            if not sample.takes(f"{flag} {member}", 4 if t.args.bucket else 2):
+            if not sample.takes(f"{flag} {member}", 6 if t.args.bucket else 2):
                 continue
             source = os.path.join(files, "h5copy", name)
             folder = os.path.join(work, f"{flag}-{member}")
