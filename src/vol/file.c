@@ -1,4 +1,4 @@
-/* H5F: open files, and everything one of them keeps open (mounts, files behind external links). */
+/* H5F: open files, and everything that an open file keeps open (mounts, files behind external links). */
 #include "file.h"
 
 #include <H5VLconnector.h>
@@ -109,7 +109,7 @@ static int file_new(struct bkt_domain *dom, const char *name, unsigned flags, hi
     return BKT_OK;
 }
 
-/* The ACL must let some kind of it.  What each call does is asked for again then. */
+/* The ACL must permit some kind of change.  Each call is checked again by its own kind. */
 static int may_change_something(struct bkt_domain *dom, struct bkt_err *err)
 {
     static const unsigned kinds[] = {BKT_ACL_UPDATE, BKT_ACL_CREATE, BKT_ACL_DELETE};
@@ -120,8 +120,8 @@ static int may_change_something(struct bkt_domain *dom, struct bkt_err *err)
     return bkt_err_copy(err, first.code, &first);
 }
 
-/* Opened for writing: what is known to be refused later is refused now.  What only a PUT tells, a bucket's policy, comes with the
- * first flush. */
+/* Opened for writing: refusals that can be foreseen are reported now.  A bucket's policy shows only at a
+ * PUT, so its refusal is reported by the first flush. */
 static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *err)
 {
     int rc = may_change_something(dom, err);
@@ -187,7 +187,7 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
     return bkt_trace_set(set->trace, err);
 }
 
-/* With HDF5_VOL_CONNECTOR=bucket every file comes to us, a program's plain HDF5 files too. */
+/* With HDF5_VOL_CONNECTOR=bucket this connector gets every file, including a program's plain HDF5 files. */
 static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
@@ -222,7 +222,8 @@ static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_er
     BKT_NOMEM(err);
 }
 
-/* Collective calls come to us once per process, which know nothing of each other: each would make every object, and a domain, anew. */
+/* A collective call arrives once per process, and the processes know nothing of each other: each would
+ * create every object, and a domain, anew. */
 static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
 {
     if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
@@ -263,7 +264,7 @@ void *bkt_vol_file_open(const char *name, unsigned flags, hid_t fapl, hid_t dxpl
     return o;
 }
 
-/* Takes over what @p how holds. */
+/* Takes over the members of @p how. */
 static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set, struct bkt_new_domain *how, hsize_t user_block,
                       struct bkt_domain **dom, struct bkt_err *err)
 {
@@ -280,7 +281,8 @@ static int new_domain(const char *name, unsigned flags, const struct bkt_setting
     return rc;
 }
 
-/* What the root group gets of the file's creation list, and the size of the user block, which stands elsewhere (userblock.h). */
+/* The root group gets the file's creation list, without the user block, which is stored elsewhere
+ * (userblock.h). */
 static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_block, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t list = fcpl == H5P_DEFAULT ? H5Pcreate(H5P_FILE_CREATE) : H5Pcopy(fcpl);
@@ -313,7 +315,7 @@ static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fap
     return hand_out(f, out, err);
 }
 
-/* A new file is a domain, but for names that say "native:". */
+/* A new file becomes a domain, unless its name begins with "native:". */
 static int file_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
@@ -356,7 +358,8 @@ static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct 
     (void)o, (void)err;
     args->args.get_cont_info.info->version       = H5VL_CONTAINER_INFO_VERSION;
     args->args.get_cont_info.info->feature_flags = 0;
-    args->args.get_cont_info.info->token_size    = 8; /* what references and old calls keep of a token, see token.c */
+    args->args.get_cont_info.info->token_size    = 8; /* the part of a token that references and old calls
+                                                         keep, see token.c */
     args->args.get_cont_info.info->blob_id_size  = 0;
     return BKT_OK;
 }
@@ -440,8 +443,9 @@ bool bkt_file_fapl_is_ours(hid_t fapl)
     return cmp == 0;
 }
 
-/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that plain HDF5 files come to us as well.  Where HDF5 asks us
- * because its own connector could not open a file, saying yes to that file would only send it round. */
+/* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that this connector gets plain HDF5 files as
+ * well.  If HDF5 asks only because its own connector could not open a file, a yes would send the file back
+ * to HDF5. */
 static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
 
 static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
@@ -459,8 +463,8 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* HDF5 asks after its own connector failed, and has on its stack what it will say if we say no.  That is "no such file" of an
- * s3:// name, whatever the server said: so our reason is put to it. */
+/* HDF5 asks after its own connector failed, and holds an error on its stack for the case that we say no.
+ * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
 static int is_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     hid_t told = bkt_h5err_hold();
@@ -481,7 +485,7 @@ static int reopen(struct bkt_vobj *o, H5VL_file_specific_args_t *args, struct bk
     return BKT_OK;
 }
 
-/* With scope H5F_SCOPE_GLOBAL all that is mounted together. */
+/* With scope H5F_SCOPE_GLOBAL, flush all files that are mounted together. */
 static int flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
     if (o->native_id >= 0)

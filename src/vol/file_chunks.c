@@ -10,8 +10,8 @@ struct listing {
     unsigned rank;
     hsize_t  dims[H5S_MAX_RANK], max[H5S_MAX_RANK], cdims[H5S_MAX_RANK];
     uint64_t grid[H5S_MAX_RANK];     /* chunks per dimension of the extent */
-    uint64_t max_grid[H5S_MAX_RANK]; /* that there can be; of an unlimited one: any */
-    unsigned unlimited;              /* the dimension that the index has in front; 0: the coordinates are right */
+    uint64_t max_grid[H5S_MAX_RANK]; /* the largest possible; for an unlimited dimension: any */
+    unsigned unlimited;              /* the dimension that the index puts first; 0: the coordinates are right */
     bool     plain_edges;            /* partial chunks skip the filters */
     unsigned n_filters;
     int (*each)(void *arg, const struct bkt_file_chunk *c);
@@ -19,8 +19,9 @@ struct listing {
     int   rc; /* of each() */
 };
 
-/* HDF5 1.14's extensible array lists its chunks in the order of its index, in which the unlimited dimension is the slowest, but
- * counts coordinates as if the last one were the fastest.  Back to the place in the index, and from there to the chunk. */
+/* HDF5 1.14's extensible array lists its chunks in the order of its index, in which the unlimited
+ * dimension is the slowest.  But it counts coordinates as if the last dimension were the fastest.  This
+ * computes the place in the index, and from it the chunk. */
 static void unswizzle(const struct listing *l, uint64_t *coord)
 {
     uint64_t place = 0, others = 1;
@@ -37,7 +38,7 @@ static void unswizzle(const struct listing *l, uint64_t *coord)
         }
 }
 
-/* Whether the chunk reaches over the extent. */
+/* Whether the chunk extends beyond the extent. */
 static bool is_partial(const struct listing *l, const uint64_t *coord)
 {
     for (unsigned d = 0; d < l->rank; d++)
@@ -51,14 +52,14 @@ static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
     struct listing       *l = arg;
     uint64_t              coord[H5S_MAX_RANK];
     struct bkt_file_chunk c = {.index = 0, .addr = addr, .size = size, .mask = mask};
-    if (addr == HADDR_UNDEF || size == 0) /* an index lists places of chunks that aren't there */
+    if (addr == HADDR_UNDEF || size == 0) /* an index also lists places of missing chunks */
         return H5_ITER_CONT;
     for (unsigned d = 0; d < l->rank; d++)
         coord[d] = offset[d] / l->cdims[d];
     if (l->unlimited)
         unswizzle(l, coord);
     for (unsigned d = 0; d < l->rank; d++) {
-        if (coord[d] >= l->grid[d]) /* left from before the dataset shrank */
+        if (coord[d] >= l->grid[d]) /* remains from before the dataset shrank */
             return H5_ITER_CONT;
         c.index = c.index * l->grid[d] + coord[d];
     }
@@ -77,7 +78,8 @@ static int see_coord(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
     return H5_ITER_CONT;
 }
 
-/* One chunk, at 0, 1, of a file in memory whose second dimension has no end: where does HDF5 say that it is? */
+/* Write one chunk, at 0, 1, to a file in memory whose second dimension is unlimited, and look where HDF5
+ * reports it. */
 static int try_it(bool *wrong)
 {
     static const char       value   = 0;

@@ -1,4 +1,5 @@
-/* Ids of open objects: how many, which, and closing them with their file.  HDF5 knows the ids, we know which objects are ours. */
+/* Ids of open objects: their number, the list of them, and closing them with their file.  HDF5 knows the
+ * ids, and we know which objects are ours. */
 #include "file.h"
 
 #include <H5VLconnector.h>
@@ -8,9 +9,9 @@
 #include "native.h"
 
 struct listing {
-    const struct bkt_file *file;  /* NULL: a plain file, that of native */
+    const struct bkt_file *file;  /* NULL: a plain file, the one of native */
     hid_t                  native;
-    bool                   local; /* only what was opened through this handle of the file */
+    bool                   local; /* only objects that were opened through this handle of the file */
     hid_t                 *ids;
     size_t                 max, n;
 };
@@ -53,7 +54,7 @@ struct bkt_vobj *bkt_file_of_native(hid_t native)
 
 /* ---- lists ---- */
 
-/* Whether two ids of HDF5's native connector lie in one file: opened at once, or (not local) at all. */
+/* Whether two ids of HDF5's native connector lie in one file; with @p local, in the same open of it. */
 static bool is_one_file(hid_t a, hid_t b, bool local)
 {
     hid_t         fa = H5Iget_file_id(a), fb = H5Iget_file_id(b);
@@ -126,8 +127,8 @@ int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err)
     return PASS_ON(err, H5Pset_fclose_degree(f->fapl, want), "H5Pset_fclose_degree");
 }
 
-/* H5Pset_fclose_degree is the connector's to honour.  Objects still open keep the file open (weak, the default), or are an
- * error (semi), or are closed with it (strong). */
+/* H5Pset_fclose_degree is left to the connector.  Objects still open keep the file open (weak, the
+ * default), or are an error (semi), or are closed with it (strong). */
 int bkt_file_close_others(struct bkt_vobj *o, struct bkt_err *err)
 {
     H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;

@@ -1,4 +1,4 @@
-/* What one open file keeps open besides itself: files that its external links led to, and files mounted on it. */
+/* Files that an open file keeps open: files that its external links led to, and files mounted on it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 
 struct bkt_ext {
     char            *name;   /* as stored in the link */
-    char            *where;  /* the prefixes that it was looked for under */
-    hid_t            fapl;   /* the list that the program gave for it, or H5I_INVALID_HID */
+    char            *where;  /* the prefixes under which it was searched */
+    hid_t            fapl;   /* the program's list for it, or H5I_INVALID_HID */
     struct bkt_file *domain; /* one reference, or NULL */
     hid_t            native; /* or a plain HDF5 file */
-    unsigned         flags;  /* H5F_ACC_RDWR: may be written, if it can be */
+    unsigned         flags;  /* H5F_ACC_RDWR: opened for writing, if possible */
     struct bkt_ext  *next;
 };
 
@@ -29,14 +29,14 @@ static void ext_free(struct bkt_ext *e)
     free(e);
 }
 
-/* What lies below @p path, or (@p or_it) is it */
+/* Whether @p name lies below @p path, or (@p or_it) is equal to it. */
 static bool is_below(const char *name, const char *path, bool or_it)
 {
     size_t n = path && strcmp(path, "/") != 0 ? strlen(path) : 0;
     return name && path && strncmp(name, path, n) == 0 && (name[n] == '/' ? n || name[1] : or_it && !name[n]);
 }
 
-/* What was opened below the mount point before has no name while something is mounted there. */
+/* Objects that were opened below the mount point before have no name while a file is mounted there. */
 static void hide(const struct bkt_file *parent, const struct bkt_mount *m, bool hidden)
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
@@ -45,7 +45,7 @@ static void hide(const struct bkt_file *parent, const struct bkt_mount *m, bool 
                 o->hidden = hidden ? o->hidden + 1 : o->hidden - 1;
 }
 
-/* What was opened through the mount is called then what it is in its own file. */
+/* Objects that were opened through the mount get their names in their own file. */
 static void rename_child(const struct bkt_mount *m)
 {
     for (struct bkt_vobj *o = m->child->objects; o; o = o->next)
@@ -103,7 +103,7 @@ void bkt_file_drop_unused(void)
         struct bkt_ext *e = *p;
         *p                = e->next;
         ext_free(e);
-        f = bkt_file_next(NULL); /* other files may have gone with it */
+        f = bkt_file_next(NULL); /* closing it may have closed other files */
     }
 }
 
@@ -124,7 +124,7 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
     return rc;
 }
 
-/* Takes over what was found, and the list. */
+/* Takes over the found file, and the list. */
 static int ext_add(struct bkt_file *f, const char *name, char *where, struct bkt_ext_how *how, const struct bkt_ext_found *found,
                    struct bkt_err *err)
 {
@@ -155,7 +155,8 @@ static bool is_same(const struct bkt_ext *e, const char *name, const char *where
     return (e->fapl < 0 && how->fapl < 0) || (e->fapl >= 0 && how->fapl >= 0 && H5Pequal(e->fapl, how->fapl) > 0);
 }
 
-/* HDF5 gives a plain file that is open already as it was opened first: what nobody uses is closed before it is opened otherwise. */
+/* If a plain file is open already, HDF5 returns it as it was opened first.  So an unused one is closed
+ * before it is opened in another way. */
 static void close_plain(struct bkt_file *f, const char *name)
 {
     for (struct bkt_ext **p = &f->exts; *p;) {
@@ -178,7 +179,7 @@ static int find(struct bkt_file *f, const char *name, struct bkt_ext_how *how, s
         BKT_NOMEM(err);
     while (e && !is_same(e, name, where, how))
         e = e->next;
-    if (e) { /* the last one used is the first */
+    if (e) { /* move it to the front: the list begins with the last one used */
         struct bkt_ext **p = &f->exts;
         while (*p != e)
             p = &(*p)->next;

@@ -1,4 +1,5 @@
-/* H5F: what HDF5 has beyond the calls of every connector (H5VL_NATIVE_FILE_*), as far as it means something for a domain. */
+/* H5F: HDF5's operations beyond those of every connector (H5VL_NATIVE_FILE_*), as far as they have a
+ * meaning for a domain. */
 #include <string.h>
 
 #include "change.h"
@@ -6,7 +7,7 @@
 #include "native.h"
 #include "native_data.h"
 
-/* One for all who have the domain open. */
+/* The hint is shared by all handles of the domain. */
 static void set_no_attrs_hint(const struct bkt_file *f, bool on)
 {
     for (struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other))
@@ -14,8 +15,8 @@ static void set_no_attrs_hint(const struct bkt_file *f, bool on)
             other->no_attrs_hint = on;
 }
 
-/* Versions of a file format: told again by the access lists of all who have the domain open.  HDF5 takes what makes no sense, too, which
- * a list doesn't. */
+/* Versions of a file format: kept in the access lists of all handles of the domain, which report them
+ * again.  HDF5 also accepts senseless values, which a list refuses. */
 static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_set_libver_bounds_t *a, struct bkt_err *err)
 {
     if (a->low > a->high || a->high == H5F_LIBVER_EARLIEST)
@@ -26,9 +27,9 @@ static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_se
     return BKT_OK;
 }
 
-/* What SWMR promises holds for every domain: who reads beside the writer finds what H5Dflush() stored, after
- * H5Drefresh().  As in HDF5 the call itself flushes: readers that open the file after it find all that was
- * there before. */
+/* SWMR's promise holds for every domain: a reader finds what the writer's H5Dflush() stored, after its own
+ * H5Drefresh().  As in HDF5, the call itself flushes, so that readers which open the file later find all
+ * earlier data. */
 static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
     if (!(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE)
@@ -58,8 +59,9 @@ static void fill_mdc_image(const H5VL_native_file_get_mdc_image_info_t *a)
         *a->len = 0;
 }
 
-/* Programs tune the cache in which HDF5 keeps metadata of its own files.  A domain has no such cache: what is set is checked and told
- * again, and nothing was ever in it.  1: it is none of these. */
+/* Programs tune the cache in which HDF5 keeps metadata of its own files.  A domain has no such cache:
+ * settings are checked and reported again, and the cache is always empty.  1: the operation is none of
+ * these. */
 static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
     hid_t fapl = o->file->fapl;
@@ -97,13 +99,15 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
     }
 }
 
-/* h5stat and H5Fget_info ask for what only a file has: sizes of its superblock, its free space.  A bucket has none of it. */
+/* h5stat and H5Fget_info ask for properties that only a file has, such as the size of its superblock and
+ * its free space.  A bucket has none of them. */
 static int file_optional(const struct bkt_vobj *o, int op, H5VL_native_file_optional_args_t *a, struct bkt_err *err)
 {
     int rc;
     switch (op) {
         case H5VL_NATIVE_FILE_GET_SIZE:
-            *a->get_size.size = 1; /* what it is only a list of all keys would tell; h5stat of HDF5 2.x wants some */
+            *a->get_size.size = 1; /* the real size would take a list of all keys; h5stat of HDF5 2.x needs
+                                      a size > 0 */
             return BKT_OK;
         case H5VL_NATIVE_FILE_GET_INFO:
             memset(a->get_info.finfo, 0, sizeof *a->get_info.finfo);

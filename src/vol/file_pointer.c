@@ -7,7 +7,7 @@
 #include "trace.h"
 #include "userblock.h"
 
-/* Where there is no default bucket, a plain name is the domain's own folder. */
+/* Without a default bucket, a plain name is the domain's own folder. */
 static bool is_wanted(const char *name, const struct bkt_settings *set)
 {
     return set->pointers && set->bucket && *set->bucket && !bkt_name_has_scheme(name);
@@ -24,7 +24,7 @@ int bkt_file_pointer_leave(const char *name, const struct bkt_settings *set, str
                            struct bkt_err *err)
 {
     const struct bkt_pointer_block blank = {.size = user_block};
-    if (bkt_pointer_is(name)) /* one without stays as it is */
+    if (bkt_pointer_is(name)) /* a pointer without a user block stays as it is */
         return user_block || bkt_pointer_userblock(name) ? bkt_pointer_reblock(name, &blank, err) : BKT_OK;
     if (!is_wanted(name, set))
         return BKT_OK;

@@ -1,5 +1,5 @@
-/* Where the file behind an external link is: HDF5's own search (H5F_prefix_open_file), in terms of stores, and what the link access
- * list says about it (H5Pset_elink_prefix, _acc_flags, _fapl, _cb). */
+/* The search for the file behind an external link: HDF5's own search (H5F_prefix_open_file) in terms of
+ * stores, and the settings of the link access list (H5Pset_elink_prefix, _acc_flags, _fapl, _cb). */
 #include "file_search.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "edit.h"
 #include "native.h"
 
-/* One file is looked for. */
+/* The search for one file. */
 struct search {
     struct bkt_file          *f; /* holds the link */
     const struct bkt_ext_how *how;
@@ -25,7 +25,8 @@ static bool has_scheme(const char *name)
 
 /* ---- one name ---- */
 
-/* The settings of a domain: those of the program's list (H5Pset_elink_fapl) where it is one for us, else as f's. */
+/* The settings of a domain: those of the program's list (H5Pset_elink_fapl) if it is one for this
+ * connector, else f's. */
 static int open_with(const struct search *s, const char *as, unsigned flags, struct bkt_err *err)
 {
     struct bkt_settings        own;
@@ -41,8 +42,8 @@ static int open_with(const struct search *s, const char *as, unsigned flags, str
     return rc;
 }
 
-/* What the parent may be, the child may be; where it can't be written after all (a read-only folder, another's bucket) it can
- * still be read, unless the program said how. */
+/* A child is opened with the parent's access.  If it can't be written (a read-only folder, another owner's
+ * bucket), it is opened for reading, unless the program set the access itself. */
 static int open_domain(const struct search *s, const char *as, struct bkt_err *err)
 {
     int rc = open_with(s, as, s->how->flags, err);
@@ -62,8 +63,8 @@ static int open_plain(const struct search *s, const char *as, struct bkt_err *er
     return rc == BKT_OK || rc == BKT_ENOENT ? rc : bkt_native_file(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
 }
 
-/* A local domain's link may name a plain HDF5 file, too (beside it, or anywhere on this machine, as in HDF5); a remote domain never
- * makes us open a local file. */
+/* A local domain's link may also name a plain HDF5 file (beside it, or anywhere on this machine, as in
+ * HDF5).  A remote domain never makes us open a local file. */
 static int try_name(const struct search *s, const char *as, struct bkt_err *err)
 {
     struct bkt_err quiet = {.n = 0};
@@ -107,7 +108,8 @@ static int try_beside(const struct search *s, const char *name, struct bkt_err *
     return try_name(s, bkt_buf_str(&b), err);
 }
 
-/* A prefix is the program's: as HDF5 takes it for a domain in a folder, and elsewhere as the link itself would be. */
+/* A prefix comes from the program.  For a domain in a folder it is treated as in HDF5; elsewhere, like the
+ * link itself. */
 static int try_prefix(const struct search *s, const char *prefix, size_t n, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf both = {0}, as = {0};
@@ -126,7 +128,7 @@ static int try_prefix(const struct search *s, const char *prefix, size_t n, cons
     return rc < 0 ? BKT_ENOENT : try_name(s, bkt_buf_str(&as), err);
 }
 
-/* $HDF5_EXT_PREFIX: several, with colons between them; s3://bucket is one. */
+/* $HDF5_EXT_PREFIX: several prefixes, with colons between them; s3://bucket counts as one. */
 static int try_prefixes(const struct search *s, const char *list, const char *name, struct bkt_err *err)
 {
     int rc = BKT_ENOENT;
@@ -140,7 +142,7 @@ static int try_prefixes(const struct search *s, const char *list, const char *na
     return rc;
 }
 
-/* Where the domain's folder is a symbolic link: beside what it leads to. */
+/* If the domain's folder is a symbolic link, search beside its target. */
 static int try_resolved(const struct search *s, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as    = {0};
@@ -155,7 +157,7 @@ static int try_resolved(const struct search *s, const char *name, struct bkt_err
     return try_name(s, bkt_buf_str(&as), err);
 }
 
-/* As it stands; HDF5 then goes on with the last component, as if that were all. */
+/* Try the name itself.  HDF5 then goes on with the last component, as if it were the whole name. */
 static int try_absolute(const struct search *s, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
@@ -187,7 +189,7 @@ int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_ho
         name += 6;
     else if (strncmp(name, "hdf5:/", 6) == 0)
         name += 5;
-    if (has_scheme(name)) { /* what a domain's author wrote decides nothing about other stores [I2] */
+    if (has_scheme(name)) { /* the text of a domain's author decides nothing about other stores [I2] */
         BKT_PASS(bkt_domain_may_link(f->dom, name, err));
         return try_name(&s, name, err);
     }
@@ -203,7 +205,8 @@ int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_ho
 
 static bool is_link_list(hid_t lapl) { return lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0; }
 
-/* The program may look at each link that is followed, refuse it, and change how its file is opened. */
+/* The program's callback may check each link that is followed, refuse it, and change how its file is
+ * opened. */
 static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_ext_how *how, struct bkt_err *err)
 {
     H5L_elink_traverse_t fn    = NULL;

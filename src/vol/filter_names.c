@@ -1,7 +1,7 @@
-/* No call of HDF5's names a filter, and its decoder of lists drops names: they only come with the filter message of a dataset in
- * a file.  (H5Pcopy_prop() of 1.14 loses a property that the list has.)  So HDF5 makes a file in memory with room for such a message,
- * the message is put there, and HDF5 reads it.  The message is made here of a list that HDF5 has, and of names that end within their
- * room. */
+/* No call of HDF5 names a filter, and its decoder of lists drops names: they come only with the filter
+ * message of a dataset in a file.  (H5Pcopy_prop() of 1.14 loses a property that the list has.)  So HDF5
+ * makes a file in memory with room for such a message, the message is put there, and HDF5 reads it.  The
+ * message is made here from a list that HDF5 has, and from names that end within their room. */
 #include "filter_names.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static size_t aligned(size_t n) { return (n + 7) / 8 * 8; }
 struct message {
     struct bkt_buf bytes;
     bool           differs;  /* the list has other names */
-    bool           unusable; /* the list has other filters, or more than there is room for */
+    bool           unusable; /* the list has other filters, or too many for the room */
 };
 
 static void message_fini(struct message *m) { bkt_buf_fini(&m->bytes); }
@@ -80,11 +80,11 @@ static int make_message(hid_t dcpl, const struct bkt_dset *d, struct message *m,
 
 /* ---- the file ---- */
 
-/* Checksums take no parameters, and no notice of those that they are given; they fill the room. */
+/* The checksum filter ignores parameters, so they can fill the room. */
 static const char *const room_name = "fletcher32";
 enum { ROOM_NAME = 16, ROOM = HEAD + FILTER_HEAD + ROOM_NAME };
 
-/* In a file of the oldest form no checksum covers the message. */
+/* A file of the oldest format has no checksum over the message. */
 static hid_t access_list(void)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -125,7 +125,7 @@ static herr_t make_image(size_t n, struct bkt_buf *image)
     return file < 0 || add_dataset(file, n) < 0 ? -1 : image_of(file, image);
 }
 
-/* Over the one that is there, which is as long; false: it isn't where it should be */
+/* Replace the message in the file, which is as long; false: it isn't at the expected place. */
 static bool put_message(struct bkt_buf *image, const struct bkt_buf *m)
 {
     unsigned char was[ROOM] = {1, 1};
@@ -159,7 +159,7 @@ static hid_t list_of(const struct bkt_buf *m)
 
 /* ---- both ---- */
 
-/* As many bytes as the message in the file has at least */
+/* Extend the message to the least length of the message in the file. */
 static int fill_room(struct bkt_buf *m, struct bkt_err *err)
 {
     size_t n = m->len;

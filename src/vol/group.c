@@ -141,7 +141,7 @@ static int mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, s
     return rc;
 }
 
-/* @p name leads to the root group of what is mounted there */
+/* @p name leads to the root group of the mounted file. */
 static int unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
 {
     struct bkt_vobj *at = NULL;

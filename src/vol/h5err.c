@@ -45,7 +45,7 @@ void bkt_h5err_term(void)
     cls = major = H5I_INVALID_HID;
 }
 
-#define ERRNO ", errno = " /* HDF5's file drivers write it so */
+#define ERRNO ", errno = " /* the form that HDF5's file drivers use */
 
 static void push(const struct bkt_frame *f, int code, int number)
 {
@@ -57,7 +57,8 @@ static void push(const struct bkt_frame *f, int code, int number)
 
 #define OTHERS 4 /* entries */
 
-/* A filter of the program's tells of each chunk that it can't encode, and HDF5's stack has 32 places: ours and HDF5's need some. */
+/* A program's filter reports each chunk that it can't encode.  HDF5's stack has 32 places, and our entries
+ * and HDF5's need some of them. */
 static void keep_first(void)
 {
     ssize_t n = H5Eget_num(H5E_DEFAULT);
@@ -68,7 +69,7 @@ static void keep_first(void)
 static herr_t publish(const struct bkt_err *err, int number)
 {
     keep_first();
-    /* HDF5's tools clear its stack before they say that a file can't be opened */
+    /* HDF5's tools clear its stack before they report that a file can't be opened */
     bkt_trace(BKT_TRACE_VOL, "error: %s", err->n ? err->frame[0].msg : bkt_err_text(err->code));
     if (err->n == 0)
         (void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, cls, major, minor_of(err->code), "%s",

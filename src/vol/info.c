@@ -6,11 +6,11 @@
 #include "h5err.h"
 #include "settings.h"
 
-/* Texts of which there are copies, for when there is no memory for one more; HDF5's global lock guards them.  Programs have one or
- * two. */
+/* Texts that have copies, for the case that there is no memory for one more; HDF5's global lock guards
+ * them.  Programs have one or two. */
 static struct held {
     struct held *next;
-    size_t       n; /* copies; those that a program gave to free() stay among them */
+    size_t       n; /* copies, including those that a program passed to free() */
     char         text[];
 } *all;
 

@@ -1,5 +1,5 @@
-/* Iteration over links and objects.  The program's callback may do anything, even open and close files: everything
- * used across a call is held by a reference.
+/* Iteration over links and objects.  The program's callback may do anything, even open and close files.
+ * So everything that is used across a call is held by a reference.
  *
  * Members are fetched ahead in batches, so that a traversal waits once per batch and not once per object. */
 #include "iterate.h"
@@ -42,7 +42,8 @@ void bkt_iterate_link_info(const struct bkt_object *group, const struct bkt_link
                                        [BKT_L_USER]     = H5L_TYPE_MAX,
                                        [BKT_L_OTHER]    = H5L_TYPE_MAX};
     memset(out, 0, sizeof *out);
-    if (group->track_order & 1) { /* numbers are right in a settled list; settling moves links, but not their names */
+    if (group->track_order & 1) { /* numbers are right in a settled list only; settling moves links, but
+                                     not their names */
         const char *name = l->name;
         l                = bkt_links_find(bkt_links_settle(&group->group.links), name);
         if (!l)
@@ -146,7 +147,7 @@ static herr_t tour_member(struct tour *t, struct bkt_vobj *group, const struct b
     return ret;
 }
 
-/* The program's callback may change the group, so nothing of the link is used after it but copies. */
+/* The program's callback may change the group, so only copies of the link's data are used after it. */
 static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt_link *l)
 {
     size_t        keep = t->path.len;
@@ -167,7 +168,8 @@ static herr_t tour_link(struct tour *t, struct bkt_vobj *group, const struct bkt
     return ret;
 }
 
-/* The names of a group in the order of the walk, one NUL-ended behind the other; only where they may change on the way. */
+/* The names of a group in the order of the walk, in a row, each with a NUL; used only if the names may
+ * change on the way. */
 static int names_now(const struct tour *t, const struct bkt_vobj *group, struct bkt_buf *out)
 {
     const struct bkt_links *l = bkt_links_settle(&group->obj->group.links);
@@ -213,8 +215,8 @@ static herr_t tour_links(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p,
 static herr_t tour_group(struct tour *t, struct bkt_vobj *group, hsize_t *idx_p)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf names = {0};
-    /* group cycles end at `entered`; this bounds the stack for absurdly deep trees: with 8 MiB of it HDF5 crashes at 20,000 levels of
-     * its own files */
+    /* group cycles end at `entered`; this limit bounds the stack for absurdly deep trees: with 8 MiB of
+     * stack HDF5 crashes at 20,000 levels of its own files */
     if (++t->depth > 10000)
         return BKT_ERR(t->err, BKT_EFORMAT, "%s: groups nested more than 10000 deep", group->file->name);
     herr_t ret = tour_links(t, group, idx_p, &names);
@@ -240,19 +242,19 @@ static herr_t tour_run(struct tour *t, struct bkt_vobj *start, hsize_t *idx_p)
         if (t->recursive)
             bkt_domain_follow(mine->file->dom, mine->obj);
         (void)first_time(t->entered, &start->obj->id);
-        /* H5Ovisit takes note of the start only if more than one link leads to it */
+        /* H5Ovisit remembers the start only if more than one link leads to it */
         if (t->object_op && (bkt_domain_link_count(start->file->dom, &start->obj->id, &links, NULL) < 0 || links > 1))
             (void)first_time(t->reported, &start->obj->id);
         ret = t->object_op ? report_object(t, start, ".") : 0;
         if (ret == 0 && start->obj->kind == BKT_GROUP)
             ret = tour_group(t, start, idx_p);
         if (t->recursive)
-            bkt_domain_unfollow(mine->file->dom); /* the program may have closed its own */
+            bkt_domain_unfollow(mine->file->dom); /* the program may have closed its own handle */
     }
     bkt_map_free(t->entered, NULL);
     bkt_map_free(t->reported, NULL);
     bkt_buf_fini(&t->path);
-    /* what the program's callback said of its own failure must outlast the next call */
+    /* the error of the program's own callback must outlast the next call */
     hid_t said = ret < 0 && t->err->n == 0 ? H5Eget_current_stack() : H5I_INVALID_HID;
     (void)H5Idec_ref(t->start_id);
     if (said >= 0)

@@ -10,7 +10,7 @@
 #include "copy_impl.h"
 #include "plugin.h"
 
-#define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own are below, and can't be registered anew */
+#define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own ids are below, and can't be registered anew */
 
 /* ---- HDF5's table of filters ---- */
 
@@ -26,7 +26,7 @@ static H5Z_filter_t id_of(hid_t dcpl, int i)
     return H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, NULL, 0, NULL, &config);
 }
 
-/* Whether the filter has a say when a dataset is made, and the class that says so.  A plugin is loaded by the first call. */
+/* Whether the filter takes part in making a dataset, and its class.  The first call loads a plugin. */
 static bool interferes(H5Z_filter_t id, H5Z_class2_t *cls)
 {
     return id >= OWN_IDS && H5Zfilter_avail(id) > 0 && bkt_plugin_class(id, cls) && (cls->set_local || cls->can_apply);
@@ -61,7 +61,7 @@ void bkt_filters_release(struct bkt_filters_held *h)
 #define MARK "h5bucket filters" /* a property of the list; HDF5 copies it with the list, and doesn't encode it */
 
 struct mark {
-    uint64_t               sum; /* of all that the parameters may depend on */
+    uint64_t               sum; /* of everything that the parameters may depend on */
     const struct bkt_dset *source;
 };
 
@@ -74,7 +74,7 @@ static void add(uint64_t *sum, const void *p, size_t n) /* FNV-1a */
 static bool add_type(uint64_t *sum, hid_t type)
 {
     size_t                            n    = 0;
-    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Tcopy(type); /* of a committed one what it is */
+    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Tcopy(type); /* turns a committed type into a plain one */
     if (copy < 0 || H5Tencode(copy, NULL, &n) < 0)
         return false;
     BKT_CLEANUP(bkt_freep) void *bytes = calloc(1, n + 1);
@@ -203,7 +203,7 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl)
     return 0;
 }
 
-/* Also a plain file under our connector, which is handed the list before HDF5 is. */
+/* True also for a plain file under our connector, which gets the list before HDF5 does. */
 static bool is_ours(hid_t id)
 {
     char name[16] = "";
@@ -215,7 +215,7 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
     const struct bkt_vobj            *from = source >= 0 ? bkt_copy_ours(source) : NULL;
     const bool                        ours = is_ours(loc);
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl);
-    /* in a domain the flags stay what they are, too */
+    /* in a domain the flags stay unchanged, too */
     if (list < 0 || (!bkt_copy_ours(loc) && bkt_filters_relax(list) < 0))
         return H5I_INVALID_HID;
     if (ours)
@@ -232,7 +232,7 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
 struct filters {
     const struct bkt_filter_desc *v;
     size_t                        n;
-    struct bkt_filter_desc       *own; /* v, where it isn't the model's */
+    struct bkt_filter_desc       *own; /* v, if it isn't the model's */
 };
 
 static void filters_fini(struct filters *l)
@@ -262,7 +262,7 @@ static bool filters_of(hid_t dset, struct filters *l)
     return true;
 }
 
-/* HSDS's lists seldom have parameters; who reads them computes what HDF5 would. */
+/* HSDS's lists seldom have parameters; readers compute the same values as HDF5. */
 static bool is_open(const struct bkt_filter_desc *f) { return f->flags < 0 && f->n_cd == 0; }
 
 bool bkt_filters_agree(hid_t a, hid_t b)

@@ -1,4 +1,4 @@
-/* H5L: asking; link_change.c has the rest */
+/* H5L: queries; for the rest see link_change.c. */
 #include "link.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static int get_val(const struct bkt_link *l, void *buf, size_t size, struct bkt_
         (void)snprintf(to, size, "%s", path);
         return BKT_OK;
     }
-    /* external: version and flags 0, file name, object path; cut like HDF5 does when the buffer is short */
+    /* external: version and flags 0, file name, object path; cut as in HDF5 if the buffer is short */
     size_t nf = strlen(file) + 1, np = strlen(path) + 1;
     *to++     = 0;
     size--;
@@ -110,7 +110,7 @@ herr_t bkt_vol_link_get(void *obj, const H5VL_loc_params_t *loc, H5VL_link_get_a
 
 /* ---- specific ---- */
 
-/* Absence of the link is an answer; absence of a group on the way is an error, as in HDF5. */
+/* A missing link is an answer; a missing group on the way is an error, as in HDF5. */
 static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *exists, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
@@ -121,7 +121,7 @@ static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool
     bool itself = !p.name[0] || strcmp(p.name, ".") == 0;
     if (p.group->obj->kind != BKT_GROUP && !itself)
         BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked for in what is no group", p.group->file->name, p.name);
-    /* "/" exists, "//" and "." are no links: as HDF5 has it */
+    /* as in HDF5, "/" exists, while "//" and "." are not links */
     *exists = p.link || (loc->type == H5VL_OBJECT_BY_NAME && strcmp(loc->loc_data.loc_by_name.name, "/") == 0);
     return BKT_OK;
 }
@@ -153,6 +153,6 @@ herr_t bkt_vol_link_specific(void *obj, const H5VL_loc_params_t *loc, H5VL_link_
         default:
             ret = BKT_ERR(&err, BKT_EUNSUP, "link operation %d", (int)args->op_type);
     }
-    /* a callback of the program's that failed has left its own message; nothing of ours then */
+    /* a failed callback of the program has left its own message, and ours is not added */
     return ret < 0 && err.n ? bkt_h5err_publish(&err) : ret < 0 ? -1 : ret;
 }

@@ -11,7 +11,7 @@
 
 /* ---- values ---- */
 
-/* As HDF5 keeps the paths in links: single slashes, none at the end. */
+/* The form of paths in HDF5's links: single slashes, none at the end. */
 static char *tidy_path(const char *path)
 {
     char  *out = strdup(path);
@@ -34,7 +34,8 @@ static int soft_value(struct bkt_link *l, const char *target, struct bkt_err *er
     return l->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-/* An external link's value as H5Lcreate_external() and H5Lget_val() have it: version and flags (0), file, object. */
+/* An external link's value in the form of H5Lcreate_external() and H5Lget_val(): version and flags (0),
+ * file, object. */
 static int external_value(struct bkt_link *l, const char *value, size_t n, struct bkt_err *err)
 {
     const char *file = value + 1;
@@ -99,7 +100,7 @@ static int hard_at(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, stru
 
 static const struct bkt_domain *dom_of(const struct bkt_vobj *o) { return o->native_id >= 0 ? NULL : o->file->dom; }
 
-/* What had no name has that of its first link from then on (H5Iget_name). */
+/* An object without a name gets the name of its first link (H5Iget_name). */
 static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
@@ -114,7 +115,7 @@ static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s      = {NULL, NULL, false};
     struct bkt_vobj                           *from   = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
     struct bkt_vobj                           *target = NULL;
-    if (args->args.hard.curr_loc_params.type == H5VL_OBJECT_BY_NAME && dom_of(from) != dom_of(at)) /* before groups are made on the way */
+    if (args->args.hard.curr_loc_params.type == H5VL_OBJECT_BY_NAME && dom_of(from) != dom_of(at)) /* checked before groups are made on the way */
         BKT_FAIL(err, BKT_EINVAL, "a hard link can't lead from one file into another");
     bkt_change_relieve(at->file);
     BKT_PASS(bkt_path_locate(from, &args->args.hard.curr_loc_params, &target, err));
@@ -144,7 +145,7 @@ static int create_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, cons
 static int link_create(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hid_t lcpl, hid_t lapl,
                        struct bkt_err *err)
 {
-    /* for a hard link the location may be left to the object that is linked */
+    /* for a hard link the caller may leave the location to the linked object */
     if (!obj && args->op_type == H5VL_LINK_CREATE_HARD)
         obj = args->args.hard.curr_obj;
     if (!obj || loc->type != H5VL_OBJECT_BY_NAME)
@@ -165,7 +166,8 @@ herr_t bkt_vol_link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_
 
 /* ---- copying ---- */
 
-/* Into a plain file; h5repack copies soft and external links so.  A hard link can't lead out of its file. */
+/* Copy into a plain file; h5repack copies soft and external links this way.  A hard link can't lead out of
+ * its file. */
 static int copy_out(const struct bkt_link *l, const struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
 {
     const char *path = l->path ? l->path : "", *file = l->file ? l->file : "";
@@ -215,7 +217,7 @@ static int copy(struct bkt_link_place *p, struct bkt_vobj *dst, const H5VL_loc_p
         BKT_PASS(PASS_ON(err, H5Lget_info2(p->group->native_id, p->name ? p->name : ".", &info, H5P_DEFAULT), "H5Lget_info"));
     BKT_PASS(bkt_spot_find(dst, dloc->loc_data.loc_by_name.name, lcpl, dloc->loc_data.loc_by_name.lapl_id, H5P_DEFAULT,
                            "copying a link", to, err));
-    if (p->group->native_id < 0) { /* groups on the way may have been made beside it, so that it lies elsewhere by now */
+    if (p->group->native_id < 0) { /* groups made on the way may lie beside it, so it may have moved in memory */
         p->link = bkt_links_find(&p->group->obj->group.links, p->name);
         BKT_PASS(bkt_link_need(p, err));
     }
@@ -246,7 +248,7 @@ herr_t bkt_vol_link_copy(void *src, const H5VL_loc_params_t *sloc, void *dst, co
 
 /* ---- deleting and moving ---- */
 
-/* Open objects that were reached through a link that is no more there have another name now, or none (H5Iget_name). */
+/* Open objects that were reached through a removed link have another name now, or none (H5Iget_name). */
 static void rename_open(const struct bkt_vobj *group, const char *name, const struct bkt_vobj *to_group, const char *to_name)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0}, new = {0};
@@ -274,7 +276,7 @@ static bool is_open(const struct bkt_domain *dom, const struct bkt_id *id)
     return false;
 }
 
-/* What was written to a dataset that goes needn't be stored first. */
+/* Writes to a dataset that is deleted needn't be stored first. */
 static void forget_data(struct bkt_domain *dom, const struct bkt_id *id)
 {
     uint64_t links = 1;
@@ -324,7 +326,7 @@ static int link_move(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struct
     BKT_PASS(copy(&p, dst ? dst : src, dloc, lcpl, &to, err));
     if (p.group->native_id >= 0)
         return PASS_ON(err, H5Ldelete(p.group->native_id, p.name ? p.name : ".", H5P_DEFAULT), "H5Ldelete");
-    p.link = bkt_links_find(&p.group->obj->group.links, p.name); /* adding may have moved it */
+    p.link = bkt_links_find(&p.group->obj->group.links, p.name); /* adding a link may have moved it */
     BKT_PASS(bkt_link_need(&p, err));
     return unlink_at(&p, to.group, to.name, err);
 }
