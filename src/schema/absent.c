@@ -1,8 +1,8 @@
-/* What can't be stored holds up only what depends on it, in a flush where some objects fail.
+/* In a flush where some objects fail, only changes that depend on the failed objects wait.
  *
- * [B1] No stored link leads to an object that isn't stored: links to new objects that failed wait, and groups
- * that were just stored with such a link are stored once more without. [B2] An object that was moved keeps
- * its old link in the store as long as the new one isn't there. */
+ * [B1] No stored link leads to an object that isn't stored.  Links to new objects that failed wait, and
+ *      groups that were just stored with such a link are stored once more without it.
+ * [B2] A moved object keeps its old link in the store until the new link is there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,8 +90,8 @@ static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
     return BKT_OK;
 }
 
-/* Links that are still to be stored, in groups whose turn is over; in those whose turn comes, what was kept.
- */
+/* Note links that are still to be stored: all of a group whose turn is over, only kept ones of a group whose
+ * turn comes. */
 static int note_gains(struct bkt_edits *e, const struct bkt_change *c)
 {
     bool turn_comes = bkt_change_loses_links(c);

@@ -11,7 +11,7 @@ const struct bkt_acl_name bkt_acl_names[BKT_ACL_N] = {
     {BKT_ACL_DELETE, "delete", 'd'}, {BKT_ACL_READ_ACL, "readACL", 'e'}, {BKT_ACL_UPDATE_ACL, "updateACL", 'p'},
 };
 
-/* The user's own entry is final, then comes the default; of groups nothing is known here. */
+/* The user's own entry is final, then comes the default.  The members of groups are unknown here. */
 unsigned bkt_domain_doc_allows(const struct bkt_domain_doc *doc, const char *user)
 {
     unsigned others = 0;

@@ -1,7 +1,7 @@
-/* Ids of ours that other writers' objects stand for: what still names ours means theirs.
+/* Ids of ours that other writers' objects stand for: all mentions of our object mean the other one.
  *
- * Until the store says so everywhere, ours stay there: a writer that is killed leaves nothing that leads to
- * what is gone. */
+ * Our objects stay in the store until all mentions there are replaced.  So a writer that is killed leaves no
+ * link to a deleted object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ int bkt_alias_json(const struct bkt_edits *e, json_t **j, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- who names others in attributes ---- */
+/* ---- objects with attributes that name others ---- */
 
 static int note_namer(struct bkt_edits *e, const struct bkt_id *obj)
 {
@@ -88,12 +88,12 @@ int bkt_alias_note_attr(struct bkt_edits *e, const struct bkt_id *obj, const str
     return BKT_OK;
 }
 
-/* ---- what theirs stand for goes last ---- */
+/* ---- our objects are deleted last ---- */
 
 void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struct bkt_object *was)
 {
     struct bkt_edits *e = d->edits;
-    if (was->kind == BKT_DATATYPE) /* what is stored may be of a type */
+    if (was->kind == BKT_DATATYPE) /* stored things may be of the type */
         return;
     if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0) {
         bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store, where nothing leads to it", d->name,
@@ -112,7 +112,7 @@ void bkt_alias_free_doomed(struct bkt_edits *e)
     e->n_doomed = e->doomed_cap = 0;
 }
 
-/* Nothing leads to them, so they do no harm when they stay. */
+/* Nothing leads to these objects, so they do no harm if they stay. */
 static void delete_doomed(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;

@@ -83,7 +83,7 @@ int bkt_json_say_utf8(json_t *j, const char *name, bool utf8)
     return bkt_json_set(j, "charSet", json_string(utf8 ? "H5T_CSET_UTF8" : "H5T_CSET_ASCII"));
 }
 
-/* All keys are there, as HSDS needs them: "value" is null where there is none. */
+/* All keys are there, as HSDS needs them: "value" is null if there is none. */
 static int emit_attr(const struct bkt_attr *a, json_t *j, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
@@ -164,7 +164,7 @@ const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *nam
 
 const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a)
 {
-    if (a->edit) /* what it says stays the same: constant for those who look */
+    if (a->edit) /* the contents stay the same: constant for readers */
         ((struct bkt_attrs *)(uintptr_t)a)->n = bkt_named_settle(a->v, sizeof *a->v, a->order, a->n, a->edit);
     return a;
 }

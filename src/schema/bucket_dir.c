@@ -1,4 +1,4 @@
-/* Which folder is the bucket; see bucket_dir.h. */
+/* Finding the bucket's folder; see bucket_dir.h. */
 #include "bucket_dir.h"
 
 #include <dirent.h>
@@ -14,15 +14,15 @@ bool bkt_is_tree(const char *name)
     return strspn(name, hex) == 8 && name[8] == '-' && strspn(name + 9, hex) == BKT_TREE - 9;
 }
 
-/* Not past a link: it is there, or a folder. */
+/* Not past a link: the entry is there, or its folder is. */
 static bool look(const char *dir, const char *name, struct stat *sb)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     return bkt_buf_addf(&path, "%s/%s", dir, name) == BKT_OK && lstat(bkt_buf_str(&path), sb) == 0;
 }
 
-/* Names only are read through a link in the place of db/: one to something else is not a bucket's.  Where it leads to objects,
- * the store reports that it isn't followed, or follows it. */
+/* Only names are read through a link in the place of db/, to see whether it leads to a bucket's objects.  If
+ * it does, the store follows it, or reports that it doesn't. */
 static bool holds_tree(const char *dir)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf db = {0};
@@ -38,13 +38,14 @@ static bool holds_tree(const char *dir)
     return found;
 }
 
-/* What lies in @p in was put there by somebody who may be believed: not by just anybody (storage/file_impl.h, [F7]). */
+/* Whether an entry of folder @p in was made by a trusted user, not just by anybody (storage/file_impl.h,
+ * [F7]). */
 static bool is_trusted(const struct stat *what, const struct stat *in)
 {
     return !(in->st_mode & S_IWOTH) || what->st_uid == geteuid() || what->st_uid == 0 || what->st_uid == in->st_uid;
 }
 
-/* Of a domain or a folder of the schema; @p any: whoever put it there. */
+/* The document of a domain or a folder of the schema.  @p any: whoever made it. */
 static bool holds_document(const char *dir, bool any)
 {
     struct stat doc, at;
@@ -64,8 +65,8 @@ static void restore(char *dir, size_t len)
         dir[i] = dir[i] ? dir[i] : '/';
 }
 
-/* Documents say where a bucket is that holds no objects yet: its folders have one, itself it has none.  So it is above the nearest
- * folders that have. */
+/* Documents show the place of a bucket that holds no objects yet: its folders have one, the bucket itself has
+ * none.  So it is the folder above the nearest folders with documents. */
 static bool find_by_documents(char *dir, size_t len)
 {
     struct stat from, in, at;

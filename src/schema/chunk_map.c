@@ -72,7 +72,7 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
     return BKT_OK;
 }
 
-/* The last file that begins at or before @p off; n_files: there is none. */
+/* The last file that begins at or before @p off; n_files: none does. */
 static size_t file_at(const struct bkt_chunk_map *m, uint64_t off)
 {
     size_t lo = 0, hi = m->n_files;
@@ -86,13 +86,13 @@ static size_t file_at(const struct bkt_chunk_map *m, uint64_t off)
     return lo ? lo - 1 : m->n_files;
 }
 
-/* Whether every byte lies in a file; files follow each other where a range goes over an end. */
+/* Whether every byte lies in a file.  A range that goes over a file's end continues in the next file. */
 static bool is_inside(const struct bkt_chunk_map *m, uint64_t off, uint64_t size)
 {
     for (size_t i = file_at(m, off); i < m->n_files && size; i++) {
         const struct bkt_map_file *f   = &m->files[i];
         uint64_t                   in  = off - f->start, end = f->size;
-        if (i + 1 < m->n_files) /* what is behind the next one's begin is the next one's */
+        if (i + 1 < m->n_files) /* bytes from the next file's begin on are that file's */
             end = bkt_min_u64(end, f[1].start - f->start);
         if (off < f->start || in >= end)
             return false;
@@ -196,7 +196,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
     if (d->n_chunks)
         qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
     for (size_t i = 1; i < d->n_chunks; i++)
-        if (d->chunks[i].index == d->chunks[i - 1].index) /* 1 and 01 */
+        if (d->chunks[i].index == d->chunks[i - 1].index) /* keys such as 1 and 01 */
             BKT_FAIL(err, BKT_EFORMAT, "chunks: one is there twice");
     return BKT_OK;
 }

@@ -11,11 +11,13 @@
 #include "parse.h"
 #include "trace.h"
 
-#define MAX_FOLDERS 64 /* above a domain, with a request for each; a key of S3, 1,024 bytes, has room for more only where names are short */
+/* above a domain, with a request for each; in a key of S3, of 1,024 bytes, only very short names could be
+ * deeper */
+#define MAX_FOLDERS 64
 
 static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 
-/* ---- which directory is the bucket ---- */
+/* ---- the directory that is the bucket ---- */
 
 /* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds the domain. */
 static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
@@ -53,7 +55,8 @@ static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     return BKT_OK;
 }
 
-/* ---- what is there already: the domain's own document, those of the folders above, and keys below, all asked at once ---- */
+/* ---- what exists already: the domain's own document, those of the folders above, and keys below, all asked
+ * at once ---- */
 
 struct above {
     char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
@@ -61,7 +64,7 @@ struct above {
     struct bkt_domain_doc docs[MAX_FOLDERS + 1];
     size_t                n;
     struct bkt_store     *store;
-    char                 *below; /* some key below the domain's; NULL: none, or the server doesn't tell */
+    char                 *below; /* some key below the domain's; NULL: none, or the server doesn't list */
 };
 
 static void above_fini(struct above *a)
@@ -90,7 +93,7 @@ static int above_add(struct above *a, const char *path, size_t len)
     return BKT_OK;
 }
 
-/* What consoles make of a folder, and what is ours, doesn't count. */
+/* Keys that consoles make for a folder, and our own keys, don't count. */
 static int note_below(const struct bkt_listed *e, void *arg)
 {
     struct above *a    = arg;
@@ -101,7 +104,7 @@ static int note_below(const struct bkt_listed *e, void *arg)
     return BKT_ECANCEL;
 }
 
-/* In a directory that was seen to before (name.c).  Who may not list, or can't, makes domains all the same. */
+/* A directory was checked before (name.c).  A user who may not list, or can't, makes domains all the same. */
 static void look_below(void *arg)
 {
     struct above                            *a      = arg;
@@ -134,7 +137,8 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
     return BKT_OK;
 }
 
-/* The nearest folder that has a document: it must let us in; those nearer get one at the first flush. */
+/* The nearest folder that has a document must admit the user; nearer folders get a document at the first
+ * flush. */
 static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, struct bkt_err *err)
 {
     for (*folder = 1; *folder < a->n && a->reqs[*folder].rc == BKT_ENOENT; ++*folder) {}
@@ -189,7 +193,8 @@ static int add_acl(struct bkt_domain_doc *doc, const char *user, unsigned allow)
     return v[doc->n_acls].user ? (doc->n_acls++, BKT_OK) : BKT_ENOMEM;
 }
 
-/* The owner may do all, and those whom the folder lets do something keep that; HSDS makes new domains private otherwise. */
+/* The owner may do all, and users who have rights in the folder keep them; otherwise HSDS makes new domains
+ * private. */
 static int fill_doc(struct bkt_domain *d, const struct bkt_domain_doc *folder, const char *owner, struct bkt_err *err)
 {
     struct bkt_domain_doc *doc = &d->doc;
@@ -220,7 +225,7 @@ static int add_root(struct bkt_domain *d, struct bkt_object **root, struct bkt_e
     return bkt_edit_keep(d, &d->doc.root, err);
 }
 
-/* It is stored in the end, unless the program dies: how its store takes conditions is found out meanwhile. */
+/* The domain will be stored, unless the program dies: find out meanwhile how its store takes conditions. */
 static void announce(struct bkt_domain *d)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -284,7 +289,7 @@ int bkt_domain_create(const char *name, const struct bkt_settings *set, const st
 {
     struct bkt_object *root = how->root;
     int                rc   = create(name, set, how, &root, out, err);
-    bkt_object_release(root); /* NULL when it was used */
+    bkt_object_release(root); /* NULL if it was used */
     return rc;
 }
 
@@ -304,7 +309,7 @@ static int find_one(struct found *f, const struct bkt_id *id)
     return bkt_map_put(f->seen, id->text, BKT_ID_LEN, f, NULL);
 }
 
-/* What an object of version 1 leads to. */
+/* The objects that an object of version 1 leads to. */
 static int find_members(const struct bkt_object *o, struct found *f)
 {
     const struct bkt_links *l = o->kind == BKT_GROUP ? bkt_links_settle(&o->group.links) : NULL;
@@ -322,7 +327,8 @@ static int find_members(const struct bkt_object *o, struct found *f)
  * request. */
 #define V1_WAVE 1024
 
-/* Objects first .. +n-1 of those found are fetched; what they lead to is found.  Of those that aren't there any more the id is cleared. */
+/* Fetch the found objects first .. first+n-1, and find those that they lead to.  Ids of missing objects are
+ * cleared. */
 static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, size_t n, struct bkt_err *err)
 {
     struct bkt_id ids[V1_WAVE]; /* the list may move */
@@ -344,7 +350,7 @@ static int find_v1_wave(struct bkt_domain *d, struct found *f, size_t first, siz
     return rc;
 }
 
-/* Where a dataset's chunks lie only its layout tells; of others no more than the key is needed. */
+/* Only a dataset's layout shows the places of its chunks; for other objects the key is enough. */
 static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t n, struct bkt_err *err)
 {
     struct bkt_gone *gone = calloc(n, sizeof *gone);
@@ -374,7 +380,8 @@ static int remove_v1_wave(struct bkt_domain *d, const struct bkt_id *ids, size_t
     return rc;
 }
 
-/* Objects *first .. to-1 of those found, and what they lead to behind them; *first becomes the first of the latter. */
+/* Handle the found objects *first .. to-1; the objects that they lead to follow them.  *first becomes the
+ * first of those. */
 static int find_v1_level(struct bkt_domain *d, struct found *f, size_t *first, struct bkt_err *err)
 {
     const size_t to = f->ids.n;
@@ -394,12 +401,12 @@ static int remove_v1_level(struct bkt_domain *d, const struct found *f, size_t f
     return BKT_OK;
 }
 
-/* Objects lie scattered, and only links lead to them: those furthest from the root group go first, so that what is left, when it is
- * cut off, can be found from there again. */
+/* Objects of version 1 are scattered, and only links lead to them.  Those furthest from the root group are
+ * deleted first.  So if the deletion is cut off, the remaining objects can be found from there again. */
 int bkt_remove_v1(struct bkt_domain *d, const struct bkt_id *root, struct bkt_err *err)
 {
     struct found f      = {.seen = bkt_map_new()};
-    size_t      *levels = NULL, n = 0, cap = 0, at = 0; /* the first of each distance from the root group */
+    size_t      *levels = NULL, n = 0, cap = 0, at = 0; /* the first object of each distance from the root group */
     int          rc     = f.seen && find_one(&f, root) == BKT_OK ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     while (rc == BKT_OK && at < f.ids.n) {
         if (bkt_list_room(&levels, n, &cap, sizeof *levels) < 0)
@@ -430,7 +437,8 @@ static int delete_doc(struct bkt_domain *d, struct bkt_err *err)
     return bkt_store_delete(d->store, &one, 1, err);
 }
 
-/* Of a domain of version 1 the document is kept beside its place until all objects are gone: by it alone they are found. */
+/* The document of a version 1 domain is kept beside its place until all objects are gone, since only it leads
+ * to them. */
 static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, mark = {0}, json = {0};
@@ -458,12 +466,12 @@ static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool ke
     return v1 ? keep_doc(d, false, err) : BKT_OK;
 }
 
-/* Nothing is deleted through a link, whatever the settings: who put it there may mean harm. */
+/* Nothing is deleted through a link, whatever the settings: its maker may mean harm. */
 static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (!n->search || !n->local)
-        return BKT_OK; /* the store sees to it */
+        return BKT_OK; /* the store refuses it */
     if (bkt_buf_addf(&path, "/%s", n->path) < 0)
         BKT_NOMEM(err);
     size_t link = bkt_bucket_link(bkt_buf_str(&path), false);

@@ -51,7 +51,7 @@ static void set_name(struct bkt_filter_desc *f, const char *name)
     f->name[n] = 0;
 }
 
-/* The name that HSDS knows: HDF5 calls some filters by a sentence. */
+/* The name that HSDS knows: HDF5's name of some filters is a sentence. */
 static const char *name_for(const char *name, const struct filter_row *row)
 {
     for (size_t k = 0; row && k < BKT_COUNT(row->names); k++)
@@ -95,14 +95,15 @@ static int parse_parameters(const json_t *j, struct bkt_filter_desc *f, struct b
     return BKT_OK;
 }
 
-/* Filters of HDF5's whose class and name HSDS is not to know (hsds_view.h): "hdf5-shuffle" */
+/* Class and name for filters of HDF5's that HSDS must not recognise (hsds_view.h): "hdf5-shuffle" */
 #define ASIDE_CLASS "H5Z_FILTER_USER"
 #define ASIDE_NAME  "hdf5-"
-/* HSDS fails on a shuffle without a name, before it reads or stores anything.  That the filter is another one says its id. */
+/* HSDS fails on a shuffle without a name, before it reads or stores anything.  The id shows that it is
+ * another filter. */
 #define REFUSED_CLASS "H5Z_FILTER_SHUFFLE"
-/* HDF5's name of a filter, where `name` isn't there or another one */
+/* HDF5's name of a filter, if `name` is missing or differs */
 #define H5NAME  "h5name"
-#define OWN_IDS 256 /* HDF5's own filters are below; their names say nothing */
+#define OWN_IDS 256 /* HDF5's own filters are below; their names add nothing */
 
 static const char *usual_name(struct bkt_filter_desc *f, const struct filter_row *row, const char *cls, const char *name)
 {
@@ -212,7 +213,7 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
     if (t->size > BKT_VALUE_MAX || t->is_var)
         BKT_FAIL(err, BKT_EFORMAT, "an element of the array type is too large for a fill value");
     BKT_PASS(bkt_value_parse(t->base, &scalar, j, NULL, out, err));
-    size_t done = out->len; /* not parsed for each: the type may have hundreds of millions */
+    size_t done = out->len; /* not parsed for each: the type may have hundreds of millions of elements */
     if (bkt_buf_resize(out, t->size) < 0)
         BKT_NOMEM(err);
     while (done < out->len) {
@@ -223,14 +224,14 @@ static int spread_fill(const struct bkt_type *t, const json_t *j, struct bkt_buf
     return BKT_OK;
 }
 
-/* What HSDS and h5pyd make of a fill value's bytes.  h5pyd doesn't know fillValue_encoding. */
+/* The bytes that HSDS and h5pyd read as the fill value.  h5pyd doesn't know fillValue_encoding. */
 static int near_fill(const struct bkt_dset *d, const struct bkt_buf *exact, json_t **value, struct bkt_buf *bytes)
 {
     BKT_PASS(bkt_value_emit_near(d->type, &scalar, exact, value));
     return bkt_value_parse(d->type, &scalar, *value, NULL, bytes, NULL);
 }
 
-/* The exact bytes, where fillValue still is what was written beside them. */
+/* The exact bytes, if fillValue is still the value that was written beside them. */
 static int parse_exact_fill(const json_t *cpl, struct bkt_dset *d)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf exact = {0}, near = {0};
@@ -263,7 +264,7 @@ static int parse_fill(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err
     bool        spread   = d->type->cls == BKT_T_ARRAY && !json_is_array(j) && !(encoding && strcasecmp(encoding, "base64") == 0);
     int         rc       = spread ? spread_fill(d->type, j, &d->fill, &why)
                                   : bkt_value_parse(d->type, &scalar, j, encoding, &d->fill, &why);
-    if (rc < 0 && rc != BKT_ENOMEM && is_falsy(j)) { /* HSDS takes 0, "" and the like for none */
+    if (rc < 0 && rc != BKT_ENOMEM && is_falsy(j)) { /* HSDS takes 0, "" and the like for no fill value */
         bkt_buf_clear(&d->fill);
         return BKT_OK;
     }
@@ -360,15 +361,15 @@ static int emit_details(const struct bkt_filter_desc *f, json_t *j)
     return BKT_OK;
 }
 
-/* Shuffle, and what HSDS takes for a compressor without having it. */
+/* Shuffle, and filters that HSDS takes for compressors without having them. */
 static bool goes_aside(const struct bkt_filter_desc *f)
 {
     return f->id == 2 || f->id == 4 || f->id == 6 || f->id == 32000;
 }
 
-/* As whom HSDS shall see a filter. */
+/* The class and name that HSDS shall see for a filter. */
 struct seen {
-    const char *cls, *name; /* name: NULL where it is to have none */
+    const char *cls, *name; /* name: NULL for none */
     char        buf[64];
 };
 
@@ -386,16 +387,16 @@ static void see(const struct bkt_filter_desc *f, const struct filter_row *row, e
     }
 }
 
-/* A reader takes the name for HDF5's where nothing else stands beside it. */
+/* If no other name stands beside it, a reader takes the name for HDF5's. */
 static int emit_names(const struct bkt_filter_desc *f, const struct filter_row *row, const char *name, json_t *j)
 {
     const char *known = name_for(f->name, row), *h5name = f->id >= OWN_IDS && f->h5name[0] ? f->h5name : known;
     if (name)
-        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name))); /* "" for one that has none */
+        BKT_PASS(bkt_json_set(j, "name", bkt_json_new_str(name))); /* "" for a filter without a name */
     return name && strcmp(h5name, known) == 0 ? BKT_OK : bkt_json_set(j, H5NAME, bkt_json_new_str(h5name));
 }
 
-/* class, id and name are always there, unless HSDS is to fail: it does so on some filters without. */
+/* class, id and name are always there, unless HSDS shall fail, as it does on some filters without a name. */
 static int emit_filter(const struct bkt_filter_desc *f, enum bkt_hsds_view view, json_t *list)
 {
     const struct filter_row *row = f->id >= 0 ? find_filter(f->id, NULL) : NULL;
@@ -411,7 +412,7 @@ static int emit_filter(const struct bkt_filter_desc *f, enum bkt_hsds_view view,
     return emit_details(f, j);
 }
 
-/* Shuffle alone is not done in chunk objects. */
+/* Chunk objects are not shuffled if shuffle is the only filter. */
 static enum bkt_hsds_view view_of(const struct bkt_dset *d)
 {
     bool objects = d->layout.cls == BKT_D_CHUNKED && !d->type->is_var;
@@ -429,8 +430,8 @@ static int emit_filters(const struct bkt_dset *d, json_t *cpl)
     return BKT_OK;
 }
 
-/* JSON can't say a NaN's payload, nor what lies behind a string's end: HSDS and h5pyd get the nearest value, and the exact
- * bytes stand beside it.  BKT_EFORMAT: there is no such value. */
+/* JSON can't express a NaN's payload, nor bytes behind a string's end.  So HSDS and h5pyd get the nearest
+ * value, and the exact bytes stand beside it.  BKT_EFORMAT: there is no such value. */
 static int emit_near_fill(const struct bkt_dset *d, json_t *cpl)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf near = {0};
@@ -444,7 +445,7 @@ static int emit_near_fill(const struct bkt_dset *d, json_t *cpl)
     return bkt_json_set(cpl, "h5fill", bkt_json_new_base64(&d->fill));
 }
 
-/* HSDS can't take lists for arrays apart. */
+/* HSDS can't read lists as values of array types. */
 static int emit_fill(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};

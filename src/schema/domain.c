@@ -1,4 +1,5 @@
-/* Open domains: found by name, one per name and settings that matter (settings.h), kept while somebody holds a reference. */
+/* Open domains: found by name, one per name and settings that matter (settings.h), kept as long as they are
+ * referenced. */
 #include "domain.h"
 
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 #include "parse.h"
 #include "trace.h"
 
-#define LINGER_SECONDS 5 /* how long the domain that a probe found waits for the open that follows, which HDF5 makes at once */
+/* seconds that a domain found by a probe waits for the following open, which HDF5 makes at once */
+#define LINGER_SECONDS 5
 
 static pthread_mutex_t    registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following and all refs */
 static struct bkt_domain *registry;
@@ -28,7 +30,8 @@ static int                n_fresh; /* domains that aren't stored yet */
 
 /* ---- loading ---- */
 
-/* The name of an HDF5 file in a bucket is a usual mistake: a request more, where nothing opens anyhow, tells what to do. */
+/* The name of an HDF5 file in a bucket is a common mistake.  Since nothing opens anyhow, a further request is
+ * made to name the remedy. */
 static int no_domain(struct bkt_store *st, const char *path, const char *key, bool look, struct bkt_err *err)
 {
     const size_t                             n    = sizeof BKT_HDF5_SIGNATURE - 1;
@@ -40,7 +43,8 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
     BKT_FAIL(err, BKT_ENOENT, "no domain %s in %s (no object %s)", path, bkt_store_uri(st), key);
 }
 
-/* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for what else has that name. */
+/* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
+ * name. */
 static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
@@ -64,7 +68,7 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
     return BKT_OK;
 }
 
-/* Where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
+/* Set the place where the domain's bucket was found: `up` is the ancestor, a prefix of path. */
 static int set_place(struct bkt_domain *d, const struct bkt_name *n, const char *up, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0};
@@ -110,8 +114,8 @@ static int find_local(struct bkt_domain *d, const struct bkt_name *n, const char
     BKT_FAIL(err, BKT_ENOENT, "/%s: no directory above it holds its root group %s", n->path, key);
 }
 
-/* The name may lead through symbolic links into a bucket elsewhere, as the program, or whoever gave it the name, wants it.  But not through
- * those that somebody else has put into a bucket. */
+/* The name may lead through symbolic links into a bucket elsewhere, as the program wants it.  But it must not
+ * lead through links that another user has put into a bucket. */
 static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     struct bkt_err                           quiet = {.n = 0};
@@ -168,7 +172,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
     return rc;
 }
 
-/* Read the document where the name says, then find the bucket that it is in. */
+/* Read the document at the place of the name, then find its bucket. */
 int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
@@ -259,7 +263,8 @@ static int add_setting(struct bkt_buf *b, const char *text, uint64_t number)
     return bkt_buf_addf(b, "%c%s%" PRIx64, 31, text ? text : "", number);
 }
 
-/* Where a domain of this machine lies, past symbolic links: one that is open under two names is one, as in HDF5.  "": elsewhere. */
+/* The place of a domain on this machine, past symbolic links.  As in HDF5, a domain that is open under two
+ * names is one.  "": elsewhere. */
 static int real_place(const struct bkt_name *n, char **out)
 {
     BKT_CLEANUP(bkt_freep) char *path = NULL, *dir = NULL;
@@ -272,7 +277,7 @@ static int real_place(const struct bkt_name *n, char **out)
     }
     if ((*out = realpath(path, NULL)))
         return BKT_OK;
-    char *leaf = strrchr(path, '/'); /* a new one: the folder that it will be in */
+    char *leaf = strrchr(path, '/'); /* a new domain: the folder that it will be in */
     *leaf++    = 0;
     dir        = realpath(*path ? path : "/", NULL);
     if (asprintf(out, "%s/%s", dir ? dir : path, leaf) < 0) {
@@ -282,7 +287,7 @@ static int real_place(const struct bkt_name *n, char **out)
     return BKT_OK;
 }
 
-/* Name and settings in one string; but not those with which it is the same file (settings.h). */
+/* Name and settings in one string, without the settings that don't make another file of it (settings.h). */
 int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
@@ -304,7 +309,7 @@ int bkt_registry_id(const struct bkt_name *n, const struct bkt_settings *s, char
     return BKT_OK;
 }
 
-/* Drops the lock's share of a domain; the lock is held, and the result is to be destroyed without it. */
+/* Drop one reference; the lock is held.  The caller destroys the result without the lock. */
 static struct bkt_domain *unref(struct bkt_domain *d)
 {
     if (!d || --d->refs)
@@ -334,7 +339,7 @@ static time_t seconds_now(void)
     return t.tv_sec;
 }
 
-/* Put @p d (may be NULL) in the place of what lingers, taking over its reference. */
+/* Replace the lingering domain by @p d (may be NULL), whose reference is taken over. */
 static void linger(struct bkt_domain *d, bool only_if_late)
 {
     struct bkt_domain *old = NULL;
@@ -366,7 +371,7 @@ void bkt_registry_count_fresh(int by)
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* Someone else may have opened the same one meanwhile: then theirs counts. */
+/* If another thread has opened the same domain meanwhile, that one is used. */
 struct bkt_domain *bkt_domain_enter(struct bkt_domain *d)
 {
     (void)pthread_mutex_lock(&registry_lock);
@@ -413,7 +418,7 @@ static int open_new(const struct bkt_name *n, const struct bkt_settings *set, ch
     return BKT_OK;
 }
 
-/* A domain of this process that nobody else can see yet: known by its name alone. */
+/* A domain of this process that isn't visible to others yet: known by its name alone. */
 static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings *set)
 {
     BKT_CLEANUP(name_finip) struct bkt_name n  = {0};
@@ -437,7 +442,7 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
     linger(NULL, true);
     (void)pthread_mutex_lock(&registry_lock);
     *out = find(id);
-    /* nobody but a probe was first: what is asked for now counts */
+    /* only a probe opened it: the settings of this call count */
     bool other = *out && *out == lingering && (*out)->refs == 2 && !bkt_settings_equal(&(*out)->set, set);
     (void)pthread_mutex_unlock(&registry_lock);
     if (other) {
@@ -474,7 +479,8 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
         bkt_domain_close(d);
         return 1;
     }
-    /* A local file of that name is somebody else's, whatever the default bucket holds, unless it points to a domain. */
+    /* A local file of that name isn't ours, whatever the default bucket holds, unless it points to a
+     * domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
         return 0;
     int  rc     = bkt_name_parse(name, set, &n, &why);

@@ -5,7 +5,7 @@
 #include "acl.h"
 #include "parse.h"
 
-/* Entries may lack keys, and may hold others: HSDS stores the whole body of a PUT, with a stray "domain". */
+/* Entries may lack keys, and may have others: HSDS stores the whole body of a PUT, with a stray "domain". */
 static unsigned acl_bits(const json_t *j)
 {
     unsigned bits = 0;
@@ -34,7 +34,7 @@ static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err 
     return BKT_OK;
 }
 
-/* A hint and no more: what makes no sense is no error. */
+/* This is only a hint: senseless entries are ignored. */
 static void parse_first(const json_t *j, struct bkt_domain_doc *d)
 {
     for (size_t i = 0; i < json_array_size(j) && d->n_first < BKT_FIRST_MAX; i++) {

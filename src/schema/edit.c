@@ -94,7 +94,7 @@ double bkt_edit_now(struct bkt_edits *e)
     return e->clock;
 }
 
-/* What comes next must sort behind all that is there, though another machine's clock made it. */
+/* New things must sort behind all existing ones, even if another machine's clock made those. */
 static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
 {
     const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
@@ -104,7 +104,7 @@ static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
         double                  t = l->v[l->order[l->n - 1]].created;
         latest                    = t > latest ? t : latest;
     }
-    double day = bkt_edit_now(e) + 86400; /* a clock that is off by more is wrong, and not to be followed */
+    double day = bkt_edit_now(e) + 86400; /* a clock that is off by more is wrong, and isn't followed */
     if (latest > e->clock && latest < day)
         e->clock = latest;
 }
@@ -128,10 +128,10 @@ static int begin(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chang
         return rc;
     }
     c->id  = *id;
-    c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all but us */
+    c->obj = (struct bkt_object *)(uintptr_t)o; /* constant for all other code */
     bkt_objects_pin(d->objects, id);
     follow_clock(d->edits, o);
-    count_bytes(d, c, sizeof *c + sizeof *o + o->json_bytes + o->stored.len + 1024); /* that the cache doesn't count any more */
+    count_bytes(d, c, sizeof *c + sizeof *o + o->json_bytes + o->stored.len + 1024); /* not counted by the cache any more */
     *out = c;
     return BKT_OK;
 }
@@ -154,7 +154,7 @@ int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_chan
     return BKT_OK;
 }
 
-/* What a name goes through between two flushes comes down to one delta. */
+/* All changes of a name between two flushes become one delta. */
 static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name, enum bkt_delta what)
 {
     size_t n = strlen(name);
@@ -167,7 +167,7 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     bool kept_back = *kept && bkt_map_get(*kept, name, n);
     if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
         (void)bkt_map_del(*deltas, name, n);
-        c->reread |= kept_back; /* another's may be stored by that name */
+        c->reread |= kept_back; /* another writer's thing may be stored by that name */
         if (kept_back)
             (void)bkt_map_del(*kept, name, n);
         return BKT_OK;
@@ -182,7 +182,7 @@ static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
     return deltas ? (enum bkt_delta)(uintptr_t)bkt_map_get(deltas, name, strlen(name)) : BKT_DELTA_NONE;
 }
 
-/* A change of a count is told from others' by an id. */
+/* An id distinguishes a change of a count from other writers' changes. */
 static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
@@ -211,7 +211,7 @@ int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool l
     return note(c, link ? &c->links : &c->attrs, name, BKT_DELTA_REPLACE);
 }
 
-/* ---- committed types count what is of them ---- */
+/* ---- committed types count their uses ---- */
 
 static int count_use(struct bkt_domain *d, const struct bkt_id *type, int by, bool *changed,
                      struct bkt_err *err)
@@ -222,7 +222,7 @@ static int count_use(struct bkt_domain *d, const struct bkt_id *type, int by, bo
     if (!type->text[0])
         return BKT_OK;
     int rc = bkt_change_of(d, type, &c, &why);
-    if (rc == BKT_ENOENT) /* it is gone; what is of it holds a copy */
+    if (rc == BKT_ENOENT) /* the type is gone; its users hold a copy */
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
@@ -256,7 +256,7 @@ void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
     }
 }
 
-/* The other writer's attribute is of the type, so nothing goes by this. */
+/* The other writer's attribute is of the type, so the object keeps using it. */
 int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
 {
     struct bkt_ids *l = &d->edits->disowned;
@@ -276,7 +276,8 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
     return BKT_OK;
 }
 
-/* As it was before note(): the change itself could not be made.  A delta without it would be stored as something else. */
+/* Undo note(), since the change itself could not be made.  A delta without a change would store something
+ * else. */
 static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta was)
 {
     size_t n = strlen(name);
@@ -400,7 +401,7 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
         return BKT_OK;
     if (has_note)
         note_back(c->links, l->name, was);
-    if (hard && bkt_links_count_change(d->links, &target, -1) < 0) /* it is there: nothing has to be allocated */
+    if (hard && bkt_links_count_change(d->links, &target, -1) < 0) /* its entry is there: nothing has to be allocated */
         bkt_trace(BKT_TRACE_SCHEMA, "links of %s are miscounted", target.text);
     BKT_NOMEM(err);
 }
@@ -438,7 +439,7 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     int64_t refs = (int64_t)c->obj->extra_refs + by;
-    if (refs < 0) { /* H5Odecr_refcount() may go below what links there are: it takes none away */
+    if (refs < 0) { /* H5Odecr_refcount() can't take away links */
         BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
     }
     BKT_PASS(sign_counts(d, c, err));
@@ -477,7 +478,7 @@ static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_a
     }
     if (note(c, &c->attrs, a->name, BKT_DELTA_REPLACE) < 0)
         BKT_NOMEM(err);
-    char *name = old->name; /* the name stays where it is: the list may be sorted by it */
+    char *name = old->name; /* the old name stays in place: the list may be sorted by it */
     old->name  = NULL;
     a->created = old->created, a->seq = old->seq, a->name_utf8 = old->name_utf8;
     bkt_attr_fini(old);
@@ -488,7 +489,7 @@ static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_a
     return BKT_OK;
 }
 
-/* What nobody could read again is not stored. */
+/* A value that could not be read again is not stored. */
 static int check_size(const struct bkt_attr *a, struct bkt_err *err)
 {
     uint64_t n = 0, bytes = a->value.len;
@@ -505,7 +506,7 @@ int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_att
     if (!a->name || !a->type)
         BKT_FAIL(err, BKT_EINVAL, "an attribute without name or type");
     BKT_PASS(check_size(a, err));
-    bkt_edit_spill(d); /* before there is a change in hand: it forgets some */
+    bkt_edit_spill(d); /* before a change is held, since this call forgets some */
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     BKT_PASS(bkt_alias_note_attr(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + a->value.len);
@@ -558,7 +559,7 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     return bkt_renamed_note(c, from, to) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
-/* ---- what else an object has ---- */
+/* ---- other parts of an object ---- */
 
 int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err)
 {

@@ -1,8 +1,9 @@
-/* A dataset's extent, and what a smaller one leaves behind.
+/* A dataset's extent, and the traces of a smaller one.
  *
- * [X1] A shrink is stored with key h5trim, the extent before, ahead of anything that happens to chunks.  The key goes when
- *      no chunk holds anything outside the extent any more, which is before the dataset grows.  So a writer that dies in
- *      between leaves a dataset that reads as it should, and the next who lets it grow finishes the work. */
+ * [X1] A shrink is stored with key h5trim, the extent before, ahead of any change of chunks.  The key is
+ *      removed when no chunk holds anything outside the extent any more, before the dataset grows.  So if
+ *      a writer dies in between, the dataset still reads correctly, and the next writer that lets it grow
+ *      finishes the work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static int dset_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_cha
     return BKT_OK;
 }
 
-/* Where changes are noted; NULL: it is new, and written whole. */
+/* The place to note changes; NULL: the dataset is new, and is written whole. */
 static int noted(struct bkt_change *c, struct bkt_extent_change **out, struct bkt_err *err)
 {
     bool whole = c->is_new && !c->tried;
@@ -171,8 +172,8 @@ int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt
 
 /* ---- on top of what is stored ---- */
 
-/* What we let grow is at least as large as we want it, what we shrink is what we want.  One of ours that was stored without
- * our knowing gives way. */
+/* A dimension that we let grow becomes at least as large as we want; one that we shrink becomes what we want.
+ * An extent of ours that was stored by a PUT whose answer was lost is replaced. */
 static void resize(const struct bkt_extent_change *x, const uint64_t *ours, struct bkt_space *s)
 {
     for (unsigned i = 0; i < s->rank; i++) {
@@ -183,7 +184,7 @@ static void resize(const struct bkt_extent_change *x, const uint64_t *ours, stru
     }
 }
 
-/* A mark that somebody else made since stays, and so does one that covers more than what we have cleared up. */
+/* A mark that another writer made since stays.  So does a mark that covers more than we have cleared up. */
 static int replay_trim(const struct bkt_change *c, const struct bkt_space *before, const struct bkt_space *now, json_t *stored,
                        struct bkt_err *err)
 {
@@ -209,7 +210,7 @@ static int replay_trim(const struct bkt_change *c, const struct bkt_space *befor
     return rc;
 }
 
-/* maxdims stay as they are spelt; where there are none, the extent so far was the largest. */
+/* maxdims keep their spelling; if there are none, the extent so far was the largest. */
 static int set_dims(json_t *shape, const struct bkt_space *s, struct bkt_err *err)
 {
     json_t *whole = NULL, *dims = NULL;

@@ -1,10 +1,14 @@
-/* Changes go to the store.
+/* Changes are written to the store, in phases:
  *
- * In phases, each begun when the one before is through: new objects (nothing that is stored leads to them yet), datasets and
- * types; groups that gained something; groups that lost something (what is moved is never out of reach); folders and the
- * document of a new domain; deletions.  A domain without a document, which nobody finds, is one phase before that.  A group
- * that gains and loses, where another loses too, is stored twice: what it gains may be what the other loses.
- * How the objects of a phase are written: flush_wave.c. */
+ * 1. new objects (no stored object leads to them yet), datasets and types;
+ * 2. groups that gained links;
+ * 3. groups that lost links, so that a moved object is never out of reach;
+ * 4. folders and the document of a new domain;
+ * 5. deletions.
+ *
+ * Each phase begins when the one before has ended.  For a domain without a document, which nobody finds,
+ * phases 1 to 3 are one.  If several groups lose links, a group that also gains links is stored twice: its
+ * new links may be to objects that another group loses.  flush_wave.c writes the objects of a phase. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +55,7 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
         return PHASE_NOTHING;
     if (c->is_new && !c->keep && !c->obj->extra_refs && c->obj->uses <= 0 && strcmp(c->id.text, d->doc.root.text) != 0 &&
         bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links == 0)
-        return PHASE_NOTHING; /* somebody holds it, nothing leads to it yet */
+        return PHASE_NOTHING; /* it is held, but nothing leads to it yet */
     if (c->is_new)
         return PHASE_NEW;
     return c->obj->kind != BKT_GROUP ? PHASE_LEAVES : bkt_change_loses_links(c) ? PHASE_LOSING : PHASE_GAINING;
@@ -59,8 +63,10 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 
 /* ---- all together ---- */
 
-/* What nothing leads to any more.  A store that refuses to delete it is not asked again with every flush: that is told once.
- * @param blind  < 0: whether others lead to it can't be seen, and so nothing is deleted; @p blind_why says why */
+/* Remove objects that nothing leads to any more.  A store that refuses a deletion is not asked again by every
+ * flush: the refusal is reported once.
+ * @param blind  < 0: other writers' links to them can't be seen, so nothing is deleted; @p blind_why has the
+ *               reason */
 static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n, int blind, const struct bkt_err *blind_why,
                           struct bkt_err *err)
 {
@@ -93,13 +99,15 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
     return BKT_OK;
 }
 
-/* Several changes that lose links: what one of them loses another may gain, which has to be stored before. */
+/* With several changes that lose links: a link that one change loses another may gain, and that must be
+ * stored first. */
 static bool is_in(enum phase p, enum phase own, const struct bkt_change *c, bool several)
 {
     return own == p || (p == PHASE_GAINING && own == PHASE_LOSING && several && adds_links(c));
 }
 
-/* The changes as a list, sorted by phase; the caller's, free().  Those with a part of theirs in an earlier phase stand in both. */
+/* The changes as a list, sorted by phase; the caller's, free().  A change with a part in an earlier phase is
+ * in both. */
 static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *starts, size_t *n_all, struct bkt_err *err)
 {
     size_t              n   = bkt_map_count(d->edits->changes), pos = 0, len, at = 0, k = 0, losing = 0;
@@ -130,7 +138,7 @@ static int list_changes(struct bkt_domain *d, struct bkt_change ***out, size_t *
     return BKT_OK;
 }
 
-/* The changes of an open flush, in phases: what bkt_flush_some() is given. */
+/* The changes of a running flush, in phases: the input of bkt_flush_some(). */
 struct flush {
     struct bkt_domain *d;
     struct bkt_change **v;
@@ -149,15 +157,15 @@ static int flush_list(struct flush *f, struct bkt_err *err)
     return list_changes(f->d, &f->v, f->starts, &f->n, err);
 }
 
-/* What could not be stored holds up what depends on it, and no more. */
+/* Go on after a failure: only changes that depend on the failed objects wait. */
 static int go_on_without(struct flush *f, struct bkt_err *err)
 {
     BKT_PASS(bkt_absent_note(f->d, err));
     return flush_list(f, err);
 }
 
-/* New objects, and beside them what is stored in any order; a new domain's all at once.  Where some fail,
- * what would lead to them. */
+/* Write new objects, and with them changes that may be stored in any order; for a new domain, everything.  If
+ * some fail, links to them wait. */
 static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -167,7 +175,7 @@ static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err
         return rc;
     bkt_edit_doubt(f->d, true);
     BKT_PASS(go_on_without(f, err));
-    if (p == PHASE_NOTHING) /* groups of a new domain that lead to them are stored by now */
+    if (p == PHASE_NOTHING) /* groups of a new domain that link the failed objects are stored by now */
         rc = bkt_flush_some(f->d, f->v + f->starts[PHASE_LEAVES],
                             f->starts[PHASE_NOTHING] - f->starts[PHASE_LEAVES], false, &why);
     bkt_err_keep_first(first, err, rc, &why);
@@ -200,7 +208,7 @@ static bool root_is_stored(struct bkt_domain *d)
     return !c || !c->is_new;
 }
 
-/* All but deletions; what needs nothing is forgotten. */
+/* Everything but deletions.  Changes that came to nothing are forgotten. */
 static int flush_all(struct flush *f, struct bkt_err *err)
 {
     struct bkt_domain *d = f->d;
@@ -212,9 +220,8 @@ static int flush_all(struct flush *f, struct bkt_err *err)
     return rc;
 }
 
-/* As long as others' objects come to stand for some of ours, what ours have besides is stored in them.  Then
- * ours go.
- */
+/* As long as other writers' objects come to stand for some of ours, additions of ours are stored in them.
+ * Then ours are deleted. */
 static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
 {
     int first = BKT_OK;
@@ -244,7 +251,7 @@ static int tell_gone(const struct bkt_domain *d, const struct bkt_names *gone, s
              d->name, gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
 }
 
-/* New objects that nothing has linked yet may be unwanted. */
+/* New objects that have no link yet may be unwanted. */
 static int loosen_unlinked(struct bkt_domain *d, struct bkt_err *err)
 {
     const void *key;
@@ -297,7 +304,8 @@ int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err)
     return rc;
 }
 
-/* Changes that came to nothing; what is left is removed objects, and what is kept for another flush. */
+/* Forget changes that came to nothing; removed objects stay in the list, and kept changes wait for another
+ * flush. */
 static int take_removed(struct bkt_domain *d, struct flush *f, struct bkt_err *err)
 {
     size_t m = 0;

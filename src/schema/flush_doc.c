@@ -1,4 +1,4 @@
-/* The document of a new domain goes to the store, last of all: then the domain is there. */
+/* The document of a new domain is stored last of all, and makes the domain visible. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,9 @@
 #include "edit_impl.h"
 #include "trace.h"
 
-/* One after the other, outermost first: the nearest folder that has a document is where everybody stops looking, so a writer who is
- * killed must leave none without those above it.  It is a round trip for each, once. */
+/* One folder after the other, outermost first.  A search ends at the nearest folder that has a document,
+ * so a killed writer must not leave one without documents above it.  That is a round trip for each folder,
+ * once. */
 static int write_folders(struct bkt_domain *d, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
@@ -15,7 +16,8 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
         if (bkt_domain_doc_key(e->folders[i], &key) < 0)
             BKT_NOMEM(err);
-        /* the domain has of the nearest folder's access list what a folder would have, too */
+        /* the domain's access list has the entries of the nearest folder's list that a folder would have,
+         * too */
         BKT_PASS(bkt_folder_emit(d->doc.owner, &d->doc, d->doc.created, &text, err));
         int rc = bkt_store_put(d->store, bkt_buf_str(&key), text.ptr, text.len, NULL, "*", NULL, err);
         if (rc < 0 && rc != BKT_EPRECOND)
@@ -26,8 +28,8 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Another document is there now.  BKT_OK: ours (its answer was lost), or one that is to be replaced as well.  Ours is known by
- * its root: what it says besides may have changed since it was sent. */
+/* Another document is stored now.  BKT_OK: it is ours (its answer was lost), or is to be replaced as well.
+ * Ours is recognised by its root: its other contents may have changed since it was sent. */
 static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct bkt_err *err)
 {
     struct bkt_edits     *e   = d->edits;
@@ -49,7 +51,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
         } else {
             free(e->old_etag);
             e->old_etag = strdup(r.etag);
-            e->old_root = doc.root; /* never our own, whose objects would be deleted */
+            e->old_root = doc.root; /* never our own, since its objects would be deleted */
             rc          = e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         }
         bkt_domain_doc_fini(&doc);
@@ -58,7 +60,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
     return rc;
 }
 
-/* The root's members, when they are few. */
+/* Note the root's members, if they are few. */
 static void note_first(struct bkt_domain *d)
 {
     const struct bkt_object *root = NULL;
@@ -80,7 +82,7 @@ static int head(struct bkt_domain *d, const char *key)
     return rc;
 }
 
-/* Asked in this order, a store that comes back between the two isn't taken for one that lacks the object only. */
+/* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf doc = {0}, object = {0};
@@ -127,7 +129,7 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
         return BKT_OK;
     bool v2 = bkt_id_is_v2(&e->old_root);
     int  rc = v2 ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
-    if (rc == BKT_OK || bkt_edit_refused(rc)) /* it isn't asked again for ever */
+    if (rc == BKT_OK || bkt_edit_refused(rc)) /* a refused deletion isn't repeated for ever */
         memset(&e->old_root, 0, sizeof e->old_root);
     BKT_TRY(err, rc, "%s is stored, but not all of what it replaces is deleted%s", d->name,
             !bkt_edit_refused(rc) ? ""

@@ -1,9 +1,10 @@
-/* Changed objects are written, many at once (flush.c says in which order).
+/* Changed objects are written, many at once (flush.c has the order).
  *
- * In waves of requests: what is to be changed is read, where it isn't known, the deltas are put on top of it (replay.c), and it is
- * PUT under the condition that it is still the same.  An object whose PUT lost the race is read again, and the deltas are put on top
- * of that.  Nothing is forgotten before its PUT succeeded.  A PUT whose answer was lost is recognised: a new object by its bytes, a
- * delta by finding itself there. */
+ * In waves of requests: an object to be changed is read, unless it is known.  The deltas are put on top of it
+ * (replay.c), and it is PUT under the condition that the stored version is still the same.  An object whose
+ * PUT lost the race is read again, and the deltas are put on top of that.  Nothing is forgotten before its
+ * PUT succeeded.  A PUT whose answer was lost is recognised: a new object by its bytes, a delta by being
+ * there already. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,12 +27,14 @@ struct wave {
     struct bkt_change *v[WAVE];
     struct bkt_buf     keys[WAVE];
     struct bkt_req     reqs[WAVE];
-    struct bkt_change *of[WAVE]; /* whose request it is */
+    struct bkt_change *of[WAVE]; /* the change that each request belongs to */
     size_t             n, n_reqs;
-    bool lost, through;         /* some had to be given another try; some are stored */
-    bool               gaining; /* of what loses links too, those that are new and no more */
-    bool               ordered; /* what moves between them must not be lost on the way: one that fails stops the others */
-    uint64_t           ns;      /* that a round took */
+    /* lost: some need another attempt; through: some are stored */
+    bool lost, through;
+    bool               gaining; /* of changes that lose links too, only the new links are written */
+    /* links may move between these objects and must not be lost on the way: a failure stops the others */
+    bool               ordered;
+    uint64_t           ns;      /* duration of a round */
 };
 
 static void wave_fini(struct wave *w)
@@ -72,7 +75,7 @@ static int keep_error(struct bkt_domain *d, struct bkt_err *err, int *rc, const 
 
 static bool is_part(const struct wave *w, const struct bkt_change *c) { return w->gaining && bkt_change_loses_links(c); }
 
-/* Put the deltas on top of a version as it is stored, or make the whole of a new object. */
+/* Put the deltas on top of a stored version, or make the whole of a new object. */
 static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *base, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
@@ -101,7 +104,7 @@ static int set_etag(struct bkt_change *c, const char *etag)
     return c->etag ? BKT_OK : BKT_ENOMEM;
 }
 
-/* A new object was there already: is it ours, from a PUT whose answer was lost? */
+/* A new object was there already: it may be ours, from a PUT whose answer was lost. */
 static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
@@ -116,7 +119,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
         BKT_FAIL(err, BKT_EEXIST, "there is an object %s already", c->id.text);
     if (set_etag(c, r->etag) < 0)
         BKT_NOMEM(err);
-    return build(w, c, NULL, err); /* an earlier try of ours: what it has become replaces it */
+    return build(w, c, NULL, err); /* an earlier attempt of ours: the present state replaces it */
 }
 
 static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
@@ -131,8 +134,9 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
 
 /* ---- what others have deleted ---- */
 
-/* Its changes have nowhere to go.  A group that was given links may have the last one of what was moved: then what has to lose
- * links waits.  And the store as a whole may be out of reach, with the domain in it. */
+/* The changes of a deleted object have no place.  But if links were moved into a deleted group, it may have
+ * had an object's last link: then links to be removed elsewhere wait.  And the whole store may be out of
+ * reach, with the domain in it. */
 static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
 {
     const void *key;
@@ -150,7 +154,7 @@ static bool may_be_dropped(struct bkt_domain *d, const struct bkt_change *c)
 static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     int rc = BKT_OK;
-    if (c->is_new) /* so the try before came to nothing */
+    if (c->is_new) /* so the previous attempt failed */
         return build(w, c, NULL, err);
     if (!may_be_dropped(w->d, c))
         return keep_error(w->d, err, &rc, r, c);
@@ -170,7 +174,8 @@ static int take_answer(struct wave *w, struct bkt_change *c, const struct bkt_re
     return r->rc < 0 ? keep_error(w->d, err, &rc, r, c) : take_version(w, c, r, err);
 }
 
-/* Read what is to be changed, where it isn't known.  What can't be read keeps none of the others from being stored. */
+/* Read the objects to be changed, unless they are known.  An object that can't be read doesn't stop the
+ * others. */
 static int read_versions(struct wave *w, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -181,7 +186,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         if (c->done)
             continue;
         c->ready = c->lost = false;
-        known &= !c->reread && !c->kept_links && !c->kept_attrs; /* others may have taken theirs back */
+        known &= !c->reread && !c->kept_links && !c->kept_attrs; /* other writers may have taken theirs back */
         if (known && set_etag(c, c->obj->etag) < 0)
             BKT_NOMEM(err);
         if (known)
@@ -198,7 +203,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-/* Ours in place of what is stored, in an object that was just read. */
+/* In an object that was just read: replace the stored link by ours. */
 static int overlay_link(struct bkt_domain *d, struct bkt_links *from, struct bkt_links *to, const char *name)
 {
     struct bkt_link ours = {0}, theirs = {0};
@@ -228,7 +233,7 @@ static int overlay_attr(struct bkt_attrs *from, struct bkt_attrs *to, const char
     return bkt_attrs_add(to, &ours);
 }
 
-/* What was kept for another try stays as it is in memory. */
+/* Deltas that were kept for another attempt stay in the object in memory. */
 static int overlay(struct bkt_domain *d, struct bkt_change *c, struct bkt_object *o)
 {
     const void *key;
@@ -271,8 +276,8 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *eta
     return BKT_OK;
 }
 
-/* The new links are stored, the rest of the change isn't.  The object in memory has it all; a version that others had changed is
- * read again for the rest. */
+/* The new links are stored, the rest of the change isn't.  The object in memory has everything.  If other
+ * writers had changed the version, it is read again for the rest. */
 static void part_written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
     const void *key;
@@ -281,7 +286,7 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
     while (bkt_map_next(c->links, &pos, &key, &n, &v))
         if ((enum bkt_delta)(uintptr_t)v == BKT_DELTA_ADD &&
             !(c->kept_links && bkt_map_get(c->kept_links, key, n)))
-            (void)bkt_map_del(c->links, key, n); /* the entry is emptied in place, the walk goes on */
+            (void)bkt_map_del(c->links, key, n); /* deletion empties the entry in place, the walk goes on */
     if (!c->foreign)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_buf_fini(&c->obj->stored);
@@ -289,7 +294,8 @@ static void part_written(struct bkt_domain *d, struct bkt_change *c, const char 
         bkt_buf_move(&c->obj->stored, &c->text);
 }
 
-/* It is stored, and no shortage of memory makes that undone: what can't be noted is read again for the next change. */
+/* The object is stored, even if memory is short now: a state that can't be noted is read again for the next
+ * change. */
 static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag)
 {
     c->done = true;
@@ -307,7 +313,7 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
         bkt_buf_move(&c->obj->stored, &c->text);
 }
 
-/* There is nothing to be written. */
+/* Nothing is to be written. */
 static void take_stored(struct wave *w, struct bkt_change *c)
 {
     w->through = true;
@@ -325,7 +331,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         struct bkt_change *c = w->v[i];
         if (c->done || !c->ready)
             continue;
-        if (c->same && !c->is_new && c->etag) { /* all of it is there, or has to wait */
+        if (c->same && !c->is_new && c->etag) { /* everything is there, or has to wait */
             take_stored(w, c);
             continue;
         }
@@ -352,7 +358,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->etag  = NULL;
             c->tried = true;
             bkt_extent_tried(c);
-            bkt_buf_fini(&c->obj->stored); /* what is stored is something else now */
+            bkt_buf_fini(&c->obj->stored); /* another version is stored now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
             c->lost = r->rc == BKT_EPRECOND || (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
             w->lost |= c->lost;
@@ -378,7 +384,7 @@ static void prune(struct bkt_map *deltas, const struct bkt_map *kept)
     void *v;
     while (deltas && bkt_map_next(deltas, &pos, &key, &n, &v))
         if (!kept || !bkt_map_get(kept, key, n))
-            (void)bkt_map_del(deltas, key, n); /* the entry is emptied in place, the walk goes on */
+            (void)bkt_map_del(deltas, key, n); /* deletion empties the entry in place, the walk goes on */
 }
 
 void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
@@ -419,10 +425,10 @@ static void pause_after_loss(const struct wave *w, unsigned round)
     (void)nanosleep(&t, NULL);
 }
 
-/* An object that others change too is changed alone, in turns where the store has them. */
+/* An object that other writers change too is written alone, in turns if the store has them. */
 static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
 
-/* What fails for one object needn't for others, unless the whole store is out of reach. */
+/* A failure of one object doesn't concern the others, unless the whole store is out of reach. */
 static bool goes_on(int rc)
 {
     return rc != BKT_ENET && rc != BKT_ETIME && rc != BKT_EBUSY && rc != BKT_ENOMEM && rc != BKT_ECANCEL;
@@ -445,7 +451,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
         if (rc == BKT_OK || (!w->ordered && goes_on(rc)))
             bkt_err_keep_first(&rc, err, put_versions(w, &why), &why);
         w->ns = nanoseconds() - from;
-        if (rc < 0 || !w->lost || w->n > 1) /* several: those that lost are done one by one */
+        if (rc < 0 || !w->lost || w->n > 1) /* several: the losers are written one by one */
             break;
         if (from > until)
             rc = BKT_ERR(err, BKT_EPRECOND, "%s: others change the same objects all the time", w->d->name);
@@ -473,12 +479,12 @@ static void wave_add(struct wave *w, struct bkt_change *c)
     c->etag = NULL;
     c->done = c->foreign = false;
     if (has_turns(c))
-        bkt_buf_fini(&c->obj->stored); /* out of date, most likely */
+        bkt_buf_fini(&c->obj->stored); /* most likely out of date */
     w->keys[w->n] = (struct bkt_buf){0};
     w->v[w->n++]  = c;
 }
 
-/* Those that are through are forgotten; those that lost the race are left in the list.  False: nothing more is to be tried. */
+/* Forget written changes; keep those that lost the race in the list.  False: nothing more shall be tried. */
 static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, int *first, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -494,7 +500,7 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
     return rc == BKT_OK || (!w->ordered && !w->d->edits->out_of_reach);
 }
 
-/* In waves; then one by one those that lost, or are known to lose often. */
+/* Write in waves; then, one by one, objects that lost a race or often do. */
 int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct wave *w = n ? malloc(sizeof *w) : NULL;

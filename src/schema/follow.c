@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PASSED 65536 /* 10 MiB; as many as may be ahead (objects_load.c) */
+#define MAX_PASSED 65536 /* 10 MiB; as many objects as may be ahead (objects_load.c) */
 
 static struct bkt_follow_part *part_new(size_t cap)
 {
@@ -57,7 +57,7 @@ static const char *skip_space(const char *p, const char *end)
     return p;
 }
 
-/* The value behind a key, when it is a string of an id's length. */
+/* The value behind a key, if it is a string of an id's length. */
 static const char *id_behind(const char *p, const char *end)
 {
     p = skip_space(p, end);
@@ -71,7 +71,7 @@ struct bkt_follow_part *bkt_follow_scan(const void *json, size_t n, const struct
 {
     static const char       key[] = "\"id\"";
     const char             *p = json, *end = p + n;
-    struct bkt_follow_part *part = part_new(n / (BKT_ID_LEN + sizeof key + 2) + 1); /* no more fit */
+    struct bkt_follow_part *part = part_new(n / (BKT_ID_LEN + sizeof key + 2) + 1); /* an upper bound */
     while (part && (p = memmem(p, (size_t)(end - p), key, sizeof key - 1))) {
         p += sizeof key - 1;
         const char   *text = id_behind(p, end);

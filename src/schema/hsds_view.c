@@ -14,7 +14,7 @@ static bool is_one_of(int id, const int *ids, size_t n)
     return false;
 }
 
-/* A shuffle at most, one filter, a checksum at most. */
+/* The filters are at most: a shuffle, then one filter, then a checksum. */
 enum bkt_hsds_view bkt_hsds_view(const struct bkt_filter_desc *f, size_t n)
 {
     static const int own[] = {SZIP, NBIT, SCALEOFFSET, BZIP2, LZF};

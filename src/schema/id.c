@@ -20,7 +20,7 @@ static const struct kind_names {
     char          prefix;
     enum bkt_kind kind;
     const char   *file;       /* last part of a version 2 key */
-    const char   *collection; /* how references spell it */
+    const char   *collection; /* its spelling in references */
 } kinds[] = {
     {'g', BKT_GROUP, ".group.json", "groups/"},
     {'d', BKT_DATASET, ".dataset.json", "datasets/"},
@@ -38,7 +38,7 @@ static const struct kind_names *kind_of_prefix(char c)
 /* Not isxdigit(): a call for each digit is noticeable where a group has many links. */
 static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/* Whether text is hex digits with '-' exactly where pattern has one. */
+/* Whether text is hex digits, with '-' exactly at the places where pattern has one. */
 static bool has_shape(const char *text, const char *pattern)
 {
     size_t i = 0;
@@ -121,7 +121,7 @@ void bkt_ids_fini(struct bkt_ids *l)
     *l = (struct bkt_ids){NULL, 0, 0};
 }
 
-/* The flat key of a version 1 id: of an object or a chunk. */
+/* Append the flat key of a version 1 id: of an object or a chunk. */
 static int add_v1_key(const char *id, size_t n, struct bkt_buf *out)
 {
     unsigned char digest[16];
@@ -292,7 +292,7 @@ int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out
             if (root->text[i] != '-')
                 out->text[i] = digits[k++];
         out->text[0] = 'g';
-    } while (bkt_id_root(out, &own) && strcmp(own.text, out->text) == 0); /* one of 2^64 is a root's */
+    } while (bkt_id_root(out, &own) && strcmp(own.text, out->text) == 0); /* one id of 2^64 is a root's */
     out->text[0] = kinds[kind].prefix;
     return BKT_OK;
 }

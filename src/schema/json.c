@@ -38,7 +38,7 @@ bool bkt_json_real_at(const char *p, const char *end, double *out)
 
 /* ---- the pass before jansson ---- */
 
-/* Copies lazily: out stays empty as long as nothing was changed. */
+/* Copies lazily: out stays empty until something is changed. */
 struct pass {
     const char    *text, *end, *copied; /* copied: what of text is in out already */
     struct bkt_buf out;
@@ -76,7 +76,7 @@ static int add_raw(struct bkt_buf *out, unsigned byte)
     return bkt_buf_add(out, two, 2);
 }
 
-/* A surrogate that is no half of a pair. */
+/* A surrogate without its other half. */
 static int add_lone(struct bkt_buf *out, unsigned unit)
 {
     if (unit >= 0xdc80 && unit <= 0xdcff)
@@ -102,7 +102,7 @@ int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit)
     return bkt_buf_add(out, c, n);
 }
 
-/* One escape at *s; moves *s behind it. */
+/* Handle one escape at *s, and move *s behind it. */
 static int pass_escape(struct pass *ps, const char **s)
 {
     int unit = unit_at(ps, *s), low;
@@ -123,7 +123,7 @@ static int pass_escape(struct pass *ps, const char **s)
     return BKT_OK;
 }
 
-/* A string whose opening quote is at *at; moves *at behind the closing one. */
+/* Handle a string whose opening quote is at *at, and move *at behind the closing one. */
 static int pass_string(struct pass *ps, const char **at)
 {
     const char *s = *at + 1;
@@ -163,7 +163,7 @@ static bool needs_tag(const char *token, size_t n)
     return over;
 }
 
-/* A number or bare word at *at. */
+/* Handle a number or bare word at *at. */
 static int pass_token(struct pass *ps, const char **at)
 {
     const char *from = *at, *to = from;
@@ -194,14 +194,15 @@ static int pass_all(struct pass *ps)
 
 /* ---- jansson's parser ----
  *
- * When it runs out of memory in the middle of a token it forgets that token's bytes, goes on, and may succeed with another text
- * than was stored (2.14, lex_save() in load.c).  So its allocations are looked at while it is at work for us.  Its allocator is one
- * for the process, and may be somebody else's: it is put back at once, since we may be unloaded. */
+ * If jansson runs out of memory in the middle of a token, it forgets that token's bytes and goes on, and may
+ * succeed with another text than was stored (2.14, lex_save() in load.c).  So its allocations are watched while
+ * it works for us.  Its allocator is one for the process, and may be the program's own.  It is put back at once,
+ * since this library may be unloaded. */
 
 static pthread_mutex_t             parser = PTHREAD_MUTEX_INITIALIZER; /* one of our threads at a time */
 static struct bkt_forkguard        parser_guard;
 static pthread_once_t              parser_once = PTHREAD_ONCE_INIT;
-static _Atomic(json_malloc_t)      their_malloc; /* read by whoever allocates meanwhile */
+static _Atomic(json_malloc_t)      their_malloc; /* read by any thread that allocates meanwhile */
 static _Thread_local bool          ran_out;
 
 struct allocator {

@@ -86,7 +86,7 @@ int bkt_json_set(json_t *obj, const char *key, json_t *value)
     return value && json_object_set_new(obj, key, value) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
-/* The key as the tree spells a name. */
+/* A name, as the tree spells it in keys. */
 static int mark_key(const char *name, struct bkt_buf *key)
 {
     return mark_text((const unsigned char *)name, strlen(name), key);
@@ -125,7 +125,7 @@ int bkt_json_push(json_t *list, json_t *value)
 
 /* ---- the tree -> text ---- */
 
-/* Text without its marks; what they stood for comes out as Python would have written it. */
+/* Text without its marks; marked parts come out as Python would have written them. */
 static int dump_text(const char *s, size_t len, struct bkt_buf *out)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -143,7 +143,7 @@ static int dump_text(const char *s, size_t len, struct bkt_buf *out)
             p += run, n -= run;
             continue;
         }
-        if ((k = bkt_utf8_at(p, n, &cp)) == 0) /* jansson lets none in */
+        if ((k = bkt_utf8_at(p, n, &cp)) == 0) /* jansson admits none */
             return BKT_EFORMAT;
         p += k, n -= k;
         if (cp == 0x10ffff && n) {
@@ -226,7 +226,7 @@ int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
     (void)pthread_once(&c_numbers_once, make_c_numbers);
     if (!c_numbers)
         BKT_NOMEM(err);
-    locale_t was = uselocale(c_numbers); /* a program's decimal comma must not get in */
+    locale_t was = uselocale(c_numbers); /* a program's decimal comma must not appear */
     int      rc  = dump(j, out);
     (void)uselocale(was);
     if (rc == BKT_ENOMEM)

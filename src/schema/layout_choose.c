@@ -12,9 +12,9 @@
 /* Bytes of a chunk below which chunks are stored together, to save requests.  Larger chunks would gain as
  * well, but the program may mean to write those one by one. */
 #define SMALL     (64u << 10)
-/* Chunks along dimensions that may grow: who appends a few rows and flushes sends the object that they are
- * in, all of it, each time.  So what the program chose is left alone, unless it is so little that an object
- * of its own would be nearly all overhead. */
+/* Bytes of an object along dimensions that may grow.  A program that appends a few rows and flushes sends the
+ * whole object each time.  So the program's chunks are left alone, unless they are so small that an object of
+ * their own would be nearly all overhead. */
 #define APPENDED (8u << 10)
 /* Bytes of an object that holds several small chunks: as quick to read as larger ones, with fewer bytes for a
  * point. */
@@ -23,12 +23,13 @@
  * long strings. */
 #define VAR_GUESS 128u
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
-/* Bytes of a chunk of a dataset that may grow: who writes one element of it makes and sends all of them.
- * Larger ones are stored in parts, which H5Dread_chunk() can't join to what HDF5 would have stored. */
+/* Bytes of a chunk of a dataset that may grow: a program that writes one element of it makes and sends all
+ * of them.  Larger chunks are stored in parts, which H5Dread_chunk() can't join to what HDF5 would have
+ * stored. */
 #define MOST_MADE     (256u << 20)
 #define PART_MAX      (64u << 20)
-#define VAR_HELD      16u        /* of an element of variable length */
-#define MOST_FILTERED (1u << 30) /* where the chunk can't be divided, or isn't ours */
+#define VAR_HELD      16u        /* bytes of an element of variable length in memory */
+#define MOST_FILTERED (1u << 30) /* if the chunk can't be divided, or isn't ours */
 
 /* ---- filters ---- */
 
@@ -47,9 +48,9 @@ static bool is_blosc_family(const struct bkt_filter_desc *f)
     return false;
 }
 
-/* HDF5's own bytes are stored, except where HSDS has a form of its own that says the same: one of its compressors, alone or
- * after shuffle, is a blosc frame there.  (HDF5's blosc alone is a blosc frame already.)  Shuffle alone gains nothing, and HSDS would
- * store such chunks unshuffled. */
+/* HDF5's own bytes are stored, unless HSDS has an equivalent form: one of its compressors, alone or after
+ * shuffle, is a blosc frame there.  (The output of HDF5's blosc alone is a blosc frame already.)  Shuffle
+ * alone gains nothing, and HSDS would store such chunks unshuffled. */
 static bool wants_hdf5_chunks(const struct bkt_dset *ds)
 {
     const struct bkt_filter_desc *f = ds->filters;
@@ -88,7 +89,7 @@ static bool chunk_bytes(const struct bkt_dset *ds, const uint64_t *dims, unsigne
 
 static bool may_grow(const struct bkt_space *s, unsigned d) { return s->maxdims[d] == BKT_UNLIMITED || s->maxdims[d] > s->dims[d]; }
 
-/* Double dimensions, the fastest first, as long as the chunk is at most `limit` bytes and stays useful. */
+/* Double dimensions, the fastest first, as long as the chunk has at most `limit` bytes and stays useful. */
 static void grow(const struct bkt_space *s, struct bkt_layout *l, uint64_t bytes, bool beyond, uint64_t limit)
 {
     for (unsigned d = l->rank; d-- > 0;)
@@ -110,7 +111,7 @@ bool bkt_layout_is_beyond(const struct bkt_space *s, unsigned d, uint64_t chunk)
     return may_grow(s, d) && chunk / 2 >= bkt_max_u64(s->dims[d], 1);
 }
 
-/* Whether chunks can ever be that much longer than the extent: it may shrink again. */
+/* Whether chunks can ever be that much longer than the extent, which may shrink again. */
 static bool may_be_beyond(const struct bkt_dset *ds)
 {
     for (unsigned d = 0; d < ds->layout.rank; d++)
@@ -119,7 +120,7 @@ static bool may_be_beyond(const struct bkt_dset *ds)
     return false;
 }
 
-/* In memory; that it fits is known. */
+/* Bytes in memory; known to fit. */
 static uint64_t held_bytes(const struct bkt_dset *ds)
 {
     uint64_t n = ds->type->is_var ? VAR_HELD : bkt_max_u64(ds->type->size, 1);
@@ -128,7 +129,7 @@ static uint64_t held_bytes(const struct bkt_dset *ds)
     return n;
 }
 
-/* Halved, the slowest dimension first. */
+/* Halve dimensions, the slowest first. */
 static int divide(struct bkt_dset *ds, struct bkt_err *err)
 {
     struct bkt_layout *l = &ds->layout;
@@ -181,7 +182,7 @@ static void choose_pieces(struct bkt_dset *ds)
         if (dim <= most) {
             l->dims[d] = dim;
             bytes *= dim;
-        } else { /* as few pieces as will do, equally large */
+        } else { /* as few pieces as possible, equally large */
             l->dims[d] = bkt_ceil_div(dim, bkt_ceil_div(dim, most));
             full       = true;
         }

@@ -1,13 +1,14 @@
-/* The files of a reference layout, in keys of ours: their ETags, and pieces of several that make up the data.
+/* The files of a reference layout, in keys of ours: their ETags, and pieces of several files that make up the
+ * data.
  *
- * HSDS looks for file_uri and fails without it, which is right: it could not read such a dataset. */
+ * HSDS looks for file_uri and fails without it.  That is right, since it could not read such a dataset. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parse.h"
 
-#define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit for documents that lie */
+#define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit against malicious documents */
 #define STAMP        "stamp:"
 #define STAMP_MAX    96 /* BKT_ETAG_MAX */
 

@@ -1,8 +1,8 @@
 /* Layouts: JSON <-> model.
  *
- * A dataset has up to two layout objects.  The top-level one says how HSDS 0.9 addresses its chunk objects;
- * creationProperties.layout says what was asked for and is the only place for references (and in 1.0 the only
- * layout at all).  Before May 2023 references stood in both. */
+ * A dataset has up to two layout objects.  The top-level one describes how HSDS 0.9 addresses its chunk
+ * objects.  creationProperties.layout has what the program asked for, and is the only place for references
+ * (and in 1.0 the only layout at all).  Before May 2023 references were in both. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bk
     uint64_t mask = 0;
     if (json_array_size(v) != 2 && json_array_size(v) != 3)
         BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is no pair of offset and size");
-    if (json_array_size(v) == 3) /* ours */
+    if (json_array_size(v) == 3) /* a third number is ours */
         BKT_PASS(bkt_json_u64(json_array_get(v, 2), "filter mask", UINT32_MAX, &mask, err));
     c->mask = (uint32_t)mask;
     BKT_PASS(bkt_json_u64(json_array_get(v, 0), "chunk offset", INT64_MAX, &c->offset, err));
@@ -169,7 +169,7 @@ static int parse_contiguous_ref(const json_t *j, struct bkt_dset *d, struct bkt_
     BKT_PASS(bkt_space_count(&d->space, &n, err));
     if (l->size == 0) /* unallocated: reads as fill value */
         return BKT_OK;
-    /* A source type with padding or of another kind must not be taken apart at wrong places. */
+    /* A source type with padding or of another kind must not be cut at wrong places. */
     if (!d->type->is_var && bkt_mul_u64(n, d->type->size, &want) && want == l->size)
         return BKT_OK;
     if (d->bad) /* the fill value is bad as well: one reason is enough */
@@ -224,7 +224,7 @@ static bool is_extensible(const struct bkt_space *s)
     return false;
 }
 
-/* What HDF5 would call it: the class that was asked for; without one, contiguous where that is possible. */
+/* HDF5's class of the layout: the requested one; without a request, contiguous if that is possible. */
 static int parse_user_layout(const json_t *cpl, enum bkt_layout_class cls, bool has_filters, struct bkt_dset *d,
                              struct bkt_err *err)
 {
@@ -267,7 +267,7 @@ static int parse_native(const json_t *top, const json_t *cpl, enum bkt_layout_cl
     return BKT_OK;
 }
 
-/* ---- shapes that make no sense ---- */
+/* ---- senseless shapes ---- */
 
 static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
 {
@@ -284,20 +284,20 @@ static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Bytes of a chunk that are believed whatever the extent is */
+/* Bytes of a chunk that are accepted whatever the extent is */
 #define CHUNK_FREE (64u << 20)
 
 /* HDF5 refuses chunks that are larger than a dimension can become, unless that was empty when the dataset was
- * made.  Ours may be up to twice as large, where small ones are stored together (layout_choose.c). */
+ * made.  Our chunks may be up to twice as large, if small ones are stored together (layout_choose.c). */
 static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
 {
     uint64_t most = bkt_max_u64(s->maxdims[i], s->dims[i]);
     return s->dims[i] && s->maxdims[i] != BKT_UNLIMITED && chunk > most && chunk / 2 >= most;
 }
 
-#define VAR_BYTES 16u /* that HDF5 stores of an element of variable length in its chunk */
+#define VAR_BYTES 16u /* stored by HDF5 in a chunk for an element of variable length */
 
-/* Where it may grow, chunks may be longer than it is now, but not by any number of bytes. */
+/* If the dataset may grow, chunks may be longer than its extent is now, but only up to a number of bytes. */
 static int say_beyond(struct bkt_dset *d, unsigned dim, uint64_t bytes, struct bkt_err *err)
 {
     if (asprintf(&d->bad,
@@ -311,7 +311,7 @@ static int say_beyond(struct bkt_dset *d, unsigned dim, uint64_t bytes, struct b
     return BKT_OK;
 }
 
-/* A chunk is made in memory, and stored, as a whole: what the extent can't need is not believed. */
+/* A chunk is made in memory, and stored, as a whole: more than the extent can need isn't accepted. */
 static int check_shape(struct bkt_dset *d, struct bkt_err *err)
 {
     const struct bkt_layout *l     = &d->layout;
@@ -422,15 +422,16 @@ static int emit_chunks(const struct bkt_layout *l, json_t *j)
     return BKT_OK;
 }
 
-/* Whether rows of the chunk table name files.  HSDS takes the file of one row for all HDF5 chunks of one of its own, so that each
- * must be one then. */
+/* Whether rows of the chunk table name files.  HSDS reads all HDF5 chunks of one of its own chunks from the
+ * file of one row.  So each of its chunks must be one HDF5 chunk then. */
 static bool rows_name_files(const struct bkt_layout *l)
 {
     return l->cls == BKT_D_CHUNKED_REF_INDIRECT && !l->file_uri && !l->n_segments;
 }
 
-/* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each: whole multiples, the last dimensions
- * first, as long as the dataset is larger.  Their offsets go from one of its servers to another in one URL of 8,190 bytes. */
+/* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each: whole multiples, the
+ * last dimensions first, as long as the dataset is larger.  Their offsets go from one of its servers to
+ * another in a URL of 8,190 bytes. */
 static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
 {
     const uint64_t least = 1U << 20, most = 256;
@@ -447,7 +448,8 @@ static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
         }
 }
 
-/* How HSDS 0.9 takes a contiguous reference apart: chunks of at most 4 MiB that are one piece of the file each. */
+/* The pieces into which HSDS 0.9 divides a contiguous reference: chunks of at most 4 MiB, each one piece of
+ * the file. */
 static void contiguous_chunk(const struct bkt_dset *d, uint64_t *dims)
 {
     const uint64_t most = 4U << 20;
@@ -488,15 +490,15 @@ static int emit_ref(const struct bkt_dset *d, uint64_t *top_dims, json_t *j)
     return bkt_json_set(j, "chunk_table", json_string(l->chunk_table.text));
 }
 
-/* HSDS 0.9 takes the chunk's dims from here, and references from creationProperties (@p ref; NULL: it has none), where its next version
- * has what stands here take their place: so both say the same. */
+/* HSDS 0.9 takes the chunk's dims from here, and references from creationProperties (@p ref; NULL: it has
+ * none).  In its next version these entries replace the others.  So both have the same contents. */
 static int emit_top(const struct bkt_layout *l, const uint64_t *dims, const json_t *ref, json_t **out)
 {
     json_t *j = ref ? json_deep_copy(ref) : NULL;
     if (ref && !j)
         return BKT_ENOMEM;
     if (!ref)
-        BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* all that HSDS 0.9 reads else */
+        BKT_PASS(emit_class(BKT_D_CHUNKED, &j)); /* HSDS 0.9 reads nothing else */
     int rc = set_dims(j, "dims", dims, l->rank);
     if (rc == BKT_OK && l->partition_count >= 2)
         rc = bkt_json_set(j, "partition_count", bkt_json_new_u64(l->partition_count));

@@ -1,5 +1,5 @@
-/* Links: JSON <-> model.  An entry that makes no sense stays visible as a link of class OTHER, which can be
- * listed and not followed: one bad link must not hide the others of its group. */
+/* Links: JSON <-> model.  A senseless entry stays visible as a link of class OTHER, which can be listed but
+ * not followed: one bad link must not hide the others of its group. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static enum bkt_link_class class_of(const json_t *j)
     return BKT_L_SOFT;
 }
 
-/* BKT_EFORMAT: the entry is no link of its class. */
+/* BKT_EFORMAT: the entry doesn't fit its class. */
 static int parse_target(const json_t *j, struct bkt_link *l)
 {
     const char   *id   = bkt_json_word(j, "id");
@@ -63,10 +63,10 @@ static int parse_link(const char *key, const json_t *j, struct bkt_link *l, stru
     return BKT_OK;
 }
 
-/* H5L_TYPE_UD_MIN: what lies below are HDF5's own kinds, whose values programs take for text. */
+/* H5L_TYPE_UD_MIN: numbers below are HDF5's own kinds, whose values programs read as text. */
 #define USER_TYPE_MIN 64
 
-/* User-defined links: HSDS knows none, so they stand in a list of their own. */
+/* User-defined links: HSDS has no such class, so they have a list of their own. */
 static int parse_user(const char *key, const json_t *j, struct bkt_link *l, struct bkt_err *err)
 {
     const char *data = bkt_json_word(j, "data");
@@ -99,7 +99,7 @@ static int parse_all(const json_t *j, parse_link_fn *parse, struct bkt_links *ou
     return BKT_OK;
 }
 
-/* Room for more behind those that were read from the text. */
+/* Make room behind the links that were read from the text. */
 static int make_room(struct bkt_links *l, size_t more)
 {
     struct bkt_link *v = realloc(l->v, (l->n + more + 1) * sizeof *v);
@@ -110,7 +110,7 @@ static int make_room(struct bkt_links *l, size_t more)
     return BKT_OK;
 }
 
-/* Of two links of one name the last counts, at the place of the first: jansson's trees do that. */
+/* If two links have one name, the last one counts, at the place of the first, as in jansson's trees. */
 static bool has_twins(const struct bkt_links *l)
 {
     for (size_t i = 1; i < l->n; i++)
@@ -227,7 +227,7 @@ const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *nam
 
 const struct bkt_links *bkt_links_settle(const struct bkt_links *l)
 {
-    if (l->edit) /* what it says stays the same: constant for those who look */
+    if (l->edit) /* the contents stay the same: constant for readers */
         ((struct bkt_links *)(uintptr_t)l)->n = bkt_named_settle(l->v, sizeof *l->v, l->order, l->n, l->edit);
     return l;
 }

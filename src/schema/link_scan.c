@@ -30,7 +30,7 @@ static unsigned key_of(const struct bkt_scan_text *t)
     return i;
 }
 
-/* BKT_EUNSUP: not of the usual form. */
+/* BKT_EUNSUP: not the usual form. */
 static int scan_entry(struct bkt_scan *s, struct entry *e)
 {
     struct bkt_scan_text key;
@@ -76,7 +76,7 @@ static int target_of(const struct entry *e, struct bkt_link *l)
     return l->cls == BKT_L_EXTERNAL ? copy(&e->text[file], &l->file) : BKT_OK;
 }
 
-/* Its class by name, or by what there is.  BKT_EUNSUP: not of the usual form. */
+/* The class by its name, or by the keys that are there.  BKT_EUNSUP: not the usual form. */
 static int link_of(const struct entry *e, struct bkt_link *l)
 {
     if (has(e, CLASS) ? same(&e->text[CLASS], "H5L_TYPE_HARD") : has(e, ID))
@@ -108,7 +108,7 @@ static int tree_entry(struct bkt_scan *s, struct bkt_link *l)
     return bkt_link_parse(j, l);
 }
 
-/* What it has by now is the caller's, also after a failure. */
+/* Members set so far are the caller's, also after a failure. */
 static int scan_link(struct bkt_scan *s, struct bkt_link *l)
 {
     const unsigned char *from = s->p;

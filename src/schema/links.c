@@ -1,5 +1,6 @@
-/* How many hard links an object has.  The schema stores no counts: the groups are walked once, in waves of concurrent
- * requests (link_count=all), or only those that were read anyway are counted (link_count=known). */
+/* The number of hard links to an object.  The schema stores no counts.  So the groups are walked once, in
+ * waves of concurrent requests (link_count=all), or only groups that were read anyway are counted
+ * (link_count=known). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,11 @@
 struct bkt_links_count {
     pthread_mutex_t lock; /* guards all; held while the groups are walked */
     bool            known_only, complete;
-    bool            once; /* all were counted, whatever came since */
+    bool            once; /* all were counted at some time */
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
-    struct bkt_map *seen;   /* groups counted or queued -> a number that their version gives, in place of a pointer */
-    struct bkt_map *own;    /* objects made here while not all is counted: their counts are right */
+    /* groups counted or queued -> a number made of their version, in place of a pointer */
+    struct bkt_map *seen;
+    struct bkt_map *own;    /* objects made here while not everything is counted: their counts are right */
 };
 
 struct bkt_links_count *bkt_links_count_new(const struct bkt_domain *d)
@@ -67,14 +69,14 @@ static int set_version(struct bkt_links_count *c, const struct bkt_id *id, uintp
     return bkt_map_put(c->seen, id->text, BKT_ID_LEN, (void *)number, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Whether it is the first time. */
+/* Note a group; @p first: whether it is new. */
 static int see(struct bkt_links_count *c, const struct bkt_id *id, bool *first)
 {
     *first = !bkt_map_get(c->seen, id->text, BKT_ID_LEN);
     return *first ? set_version(c, id, UNKNOWN) : BKT_OK;
 }
 
-/* Count the links of one group; groups not seen before are queued. */
+/* Count the links of one group; new groups are queued. */
 static int count_group(struct bkt_links_count *c, const struct bkt_object *o, struct bkt_ids *q)
 {
     (void)bkt_links_settle(&o->group.links);
@@ -111,7 +113,7 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
     const struct bkt_object *o   = NULL;
     struct bkt_err           why = {.n = 0};
     int                      rc  = bkt_objects_get(d->objects, id, &o, &why);
-    if (rc == BKT_ENOENT) /* a link to nothing has nothing to count in it */
+    if (rc == BKT_ENOENT) /* a link to a missing object: nothing to count */
         return BKT_OK;
     if (rc < 0)
         BKT_TRY(err, bkt_err_copy(err, rc, &why), "counting hard links (link_count=known counts without reading all groups)");
@@ -124,7 +126,7 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
     return BKT_OK;
 }
 
-/* Groups that somebody holds, with nothing leading to them: what they link is no less linked. */
+/* Groups that are held without a link to them: their links count as well. */
 static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct bkt_ids *q)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids held = {0};
@@ -161,7 +163,7 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
     return rc;
 }
 
-/* Count anew; when that fails all is as it was. */
+/* Count anew; after a failure everything is as before. */
 static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
     struct bkt_map *counts = c->counts, *seen = c->seen;
@@ -258,7 +260,7 @@ int bkt_links_count_merge(struct bkt_links_count *c, const struct bkt_links *was
             continue;
         rc = add_some(c, &l->id, 1);
         if (bkt_id_kind(&l->id) == BKT_GROUP && !bkt_map_get(c->seen, l->id.text, BKT_ID_LEN))
-            c->complete = false; /* what it links isn't counted */
+            c->complete = false; /* its links aren't counted */
     }
     (void)pthread_mutex_unlock(&c->lock);
     return rc;

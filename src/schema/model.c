@@ -151,7 +151,7 @@ int bkt_value_skip_stored(const struct bkt_type *t, struct bkt_rd *r, struct bkt
 /* ---- objects ---- */
 
 struct counted {
-    struct bkt_object object; /* first: what everybody else sees */
+    struct bkt_object object; /* first: the part that all other code sees */
     atomic_uint       refs;
 };
 
@@ -228,7 +228,7 @@ const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *po
     return NULL;
 }
 
-/* Constant for everybody else; the count is not part of what they see. */
+/* Objects are constant for all other code, which doesn't see the count. */
 static struct counted *counted_of(const struct bkt_object *o) { return (struct counted *)(uintptr_t)o; }
 
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o)

@@ -1,4 +1,4 @@
-/* What a file name means: a table of URI schemes, and local evidence for plain paths. */
+/* The meaning of a file name: a table of URI schemes, and local evidence for plain paths. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static int set_uri(struct bkt_name *out, const char *scheme, const char *rest, s
     return BKT_OK;
 }
 
-/* ---- schemes; rest is what follows the prefix ---- */
+/* ---- schemes; rest is the text behind the prefix ---- */
 
 typedef int parse_fn(const char *name, const char *rest, const struct bkt_settings *set, struct bkt_name *out,
                      struct bkt_err *err);
@@ -69,7 +69,7 @@ static int parse_bucket(const char *name, const char *rest, const char *scheme, 
     size_t n = strcspn(rest, "/");
     if (n == 0)
         BKT_FAIL(err, BKT_EINVAL, "%s: no bucket is named", name);
-    if (memchr(rest, '@', n)) /* what stands before it may be a secret: not to be repeated */
+    if (memchr(rest, '@', n)) /* the text before it may be a secret: not to be repeated */
         BKT_FAIL(err, BKT_EINVAL, "a bucket's name holds no '@'; credentials are not given in file names");
     BKT_PASS(set_uri(out, scheme, rest, n, err));
     BKT_PASS(clean_path(name, rest + n, &out->path, err));
@@ -118,8 +118,8 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
              name, bkt_buf_str(&file));
 }
 
-/* What the first flush would stumble over: nothing is found out there that could be told before a program has done its work.  A
- * directory that holds something is no domain that was deleted, and what is in it would come to be below a domain. */
+/* Refuse names at which the first flush would fail, so that a program doesn't work in vain.  A directory that
+ * holds something isn't a deleted domain, and its contents would come to be below a domain. */
 static int need_free(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *held = NULL;
@@ -128,7 +128,7 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
             BKT_FAIL(err, BKT_EINVAL, "%s: a name in a folder has at most %d bytes", name, NAME_MAX);
     DIR           *d  = opendir(dir);
     struct dirent *e;
-    bool           is = false; /* domain or folder of the schema: its document is judged */
+    bool           is = false; /* domain or folder of the schema: its document decides */
     while (d && (e = readdir(d))) {
         is = is || strcmp(e->d_name, ".domain.json") == 0;
         if (!held && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strncmp(e->d_name, ".h5bucket", 9) != 0)
@@ -141,7 +141,7 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A domain may be made there: the directory that will hold it is there, and no file in its place. */
+/* A domain may be made there: the directory that will hold it exists, and no file is in its place. */
 static int need_room(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *parent = strdup(dir);
@@ -175,7 +175,7 @@ static bool has_dotdot(const char *path)
     return false;
 }
 
-/* realpath() of what may be absent itself. */
+/* realpath() of a path that may be absent itself. */
 static char *real_of(const char *path, bool create)
 {
     char *real = realpath(path, NULL);
@@ -192,7 +192,7 @@ static char *real_of(const char *path, bool create)
     return real;
 }
 
-/* A path as it is written, made absolute; ".." is resolved by the file system, which knows symbolic links. */
+/* Make a path absolute as it is written; the file system, which knows symbolic links, resolves "..". */
 static int parse_local(const char *name, const char *path, struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
@@ -272,7 +272,7 @@ static const struct {
     {"http://", parse_web}, {"mem:", parse_mem},      {"hdf5:/", parse_default},
 };
 
-/* A directory as the default bucket: to be opened, the domain must be there already. */
+/* A directory as the default bucket: to be opened, the domain must exist already. */
 static int parse_default_dir(const char *name, const char *dir, const char *path, struct bkt_name *out,
                              struct bkt_err *err)
 {
@@ -346,11 +346,11 @@ static int parse_any(const char *name, const struct bkt_settings *set, struct bk
     return set->bucket && *set->bucket ? parse_default(name, name, set, out, err) : parse_local(name, name, out, err);
 }
 
-/* What the caller wants stands in @p out. */
+/* @p out has the caller's wishes already (create, any). */
 static int parse_name(const char *name, const struct bkt_settings *set, struct bkt_name *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    int rc = bkt_pointer_follow(name, set, &target, err); /* one step: what it names is not looked at as a file again */
+    int rc = bkt_pointer_follow(name, set, &target, err); /* one step: its target isn't followed again */
     if (rc >= 0)
         rc = parse_any(rc ? bkt_buf_str(&target) : name, set, out, err);
     if (rc < 0)

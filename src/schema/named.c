@@ -1,11 +1,14 @@
-/* Lists of named things, in two orders: by name to find them, by time as they were created.
+/* Lists of named things, in two orders: by name for lookups, by time as they were created.
  *
  * [N1] A list that was only read is sorted by name; order[] has the places by time.
- * [N2] A list under change may be unsettled: new things stand behind, removed ones leave holes (name NULL), a map finds
- *      names.  Whoever goes through the list settles it first: holes out, sort.
- * [N3] Numbers (seq) grow with the time.  As in HDF5, one that was given stays: what is removed leaves a gap, and what is
- *      new gets the list's next one; an empty list begins anew.  Where the JSON says no number it is the one before plus 1.
- * So n things are added in whatever sequence of names in O(n log n), and a list that is read only costs nothing more. */
+ * [N2] A list under change may be unsettled: new things are at its end, removed ones leave holes (name
+ *      NULL), and a map finds names.  Code that walks through the list settles it first: it takes out
+ *      holes and sorts.
+ * [N3] Numbers (seq) grow with the time.  As in HDF5, a number that was given stays: a removed thing
+ *      leaves a gap, and a new thing gets the list's next number; an empty list begins anew.  If the JSON
+ *      has no number, it is the previous one plus 1.
+ * So n things are added in any sequence of names in O(n log n), and a list that is only read costs nothing
+ * more. */
 #include "named.h"
 
 #include <stdlib.h>
@@ -28,7 +31,7 @@ _Static_assert(offsetof(struct bkt_attr, name) == offsetof(struct bkt_named, nam
 struct bkt_named_edit {
     struct bkt_map *index; /* name -> place + 1, while unsettled; else NULL */
     size_t          used, cap; /* of v, holes included; cap also of order */
-    unsigned        removals;  /* since somebody went through the list */
+    unsigned        removals;  /* since the list was walked through */
 };
 
 static struct bkt_named *at(void *v, size_t size, size_t i) { return (struct bkt_named *)(void *)((char *)v + i * size); }
@@ -87,7 +90,8 @@ static void rank(void *v, size_t n, size_t size, uint32_t *order)
     qsort_r(order, n, sizeof *order, by_seq, &r);
 }
 
-/* Numbers of those that say none, in the order of time; what is said counts where it fits behind the one before. */
+/* Number things without a number, in the order of time; a declared number counts if it fits behind the
+ * previous one. */
 static uint32_t number(void *v, size_t n, size_t size, const uint32_t *order, uint32_t next)
 {
     uint32_t seq = 0;
@@ -160,7 +164,7 @@ size_t bkt_named_settle(void *v, size_t size, uint32_t *order, size_t n, struct 
 
 /* ---- finding ---- */
 
-/* The place of a name in a settled list, or where it belongs. */
+/* The place of a name in a settled list, or the place where it belongs. */
 static size_t search(const void *v, size_t n, size_t size, const char *name, bool *found)
 {
     size_t lo = 0, hi = n;
@@ -272,7 +276,7 @@ int bkt_named_add(struct bkt_named_list *l, size_t size, const void *what)
     return BKT_OK;
 }
 
-/* Out of a settled list, which stays settled. */
+/* Remove from a settled list, which stays settled. */
 static void remove_at(struct bkt_named_list *l, size_t size, size_t i)
 {
     size_t place = bkt_named_place(l->v, l->n, size, l->order, at(l->v, size, i)->seq);

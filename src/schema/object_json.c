@@ -124,7 +124,7 @@ static int fill_object(const json_t *j, const struct bkt_id *expect, struct bkt_
     return parse_body(j, links, o, err);
 }
 
-/* @p links: those of a group that aren't in the tree; taken.  BKT_EEXIST: they have to be. */
+/* @param links  those of a group that aren't in the tree; taken.  BKT_EEXIST: they must be in the tree */
 static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect, struct bkt_links *links, struct bkt_object **out,
                      struct bkt_err *err)
 {
@@ -141,7 +141,7 @@ static int from_json(const json_t *j, size_t bytes, const struct bkt_id *expect,
     return BKT_OK;
 }
 
-/* @p again: jansson has to tell. */
+/* @param again  set if jansson has to decide */
 static int parse_fast(const void *json, size_t n, const struct bkt_id *expect, struct bkt_object **out, bool *again, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t          *j     = NULL;
@@ -246,7 +246,7 @@ static int emit_body(const struct bkt_object *o, json_t *j, json_t *user_links, 
     }
 }
 
-/* After settled lists were emitted. */
+/* Call after settled lists were emitted. */
 static int emit_next(const struct bkt_object *o, json_t *j)
 {
     const struct bkt_attrs *a = &o->attrs;
@@ -272,7 +272,7 @@ static int emit_own(const struct bkt_object *o, json_t *j)
     return o->extra_refs ? bkt_json_set(j, "h5refcount", json_integer(o->extra_refs)) : BKT_OK;
 }
 
-/* cpl, top: made here, for the caller to free whatever is left of them */
+/* cpl, top: made here; the caller frees what is left of them */
 static int emit_object(const struct bkt_object *o, json_t *j, json_t **cpl, json_t **top, json_t **user, struct bkt_err *err)
 {
     json_t *attrs;

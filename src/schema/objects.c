@@ -11,7 +11,8 @@
 /* Requests that prefetch has under way at once; the rest is fetched when it is wanted. */
 #define MAX_IN_FLIGHT 4096
 #define PREFETCH_BATCH 64 /* begun under one lock */
-#define MAX_HELD      16   /* entries that somebody holds, looked at in one search for room, so that it ends */
+/* held entries that are looked at in one search for room, so that it ends */
+#define MAX_HELD      16
 
 /* ---- entries; the lock is held ---- */
 
@@ -40,7 +41,7 @@ static void unsettle(struct bkt_objects *c, struct entry *e)
     ring_del(e);
 }
 
-/* Among those that may be evicted: it has come to an end of loading, and isn't pinned. */
+/* Put an entry among those that may be evicted: its loading has ended.  A pinned entry is left out. */
 void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
 {
     unsettle(c, e);
@@ -76,7 +77,7 @@ static void entry_free(void *p)
     free(e);
 }
 
-/* Take out and free; nobody waits for it. */
+/* Take out and free an entry that no thread waits for. */
 static void entry_drop(struct bkt_objects *c, struct entry *e)
 {
     c->n_unused -= e->unused;
@@ -92,7 +93,7 @@ void bkt_objects_evict(struct bkt_objects *c)
         prev = e->prev;
         if (!e->waiters && !(e->object && bkt_object_refs(e->object) > 1)) {
             entry_drop(c, e);
-        } else { /* not again at once */
+        } else { /* held: looked at again later */
             ring_del(e);
             ring_add(c, e);
             held++;
@@ -102,7 +103,7 @@ void bkt_objects_evict(struct bkt_objects *c)
 
 /* ---- asking ---- */
 
-/* What the parent had under way never ends in a forked child: forget it.  The lock is held. */
+/* The parent's requests never end in a forked child: forget them.  The lock is held. */
 static void after_fork(struct bkt_objects *c)
 {
     const void *key;
@@ -140,13 +141,13 @@ static void wait_for(struct bkt_objects *c, struct entry *e)
 
 int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const struct bkt_object **out, struct bkt_err *err)
 {
-    struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is let go of here */
+    struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
     if (!bkt_id_valid(id->text, NULL))
         BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is no object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
     bkt_snap_age(c);
-    bkt_objects_evict(c); /* what was held before may not be any more */
+    bkt_objects_evict(c); /* objects may have been released meanwhile */
     struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
         e = bkt_entry_new(c, id);
@@ -154,7 +155,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
             (void)pthread_mutex_unlock(&c->lock);
             BKT_NOMEM(err);
         }
-        e->waiters++; /* so that it isn't evicted before it is looked at */
+        e->waiters++; /* so that it isn't evicted before this thread looks at it */
         (void)bkt_follow_pass(&c->follow, id);
         (void)pthread_mutex_unlock(&c->lock);
         bkt_load_begin(c, &e, 1, true);
@@ -346,7 +347,7 @@ void bkt_objects_free(struct bkt_objects *c)
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
     bkt_follow_clear(&c->follow);
-    if (!c->held) /* nobody waits for it */
+    if (!c->held) /* no load waits for it */
         atomic_store(&c->snap_stop, true);
     while (c->in_flight)
         (void)pthread_cond_wait(&c->change, &c->lock);

@@ -1,4 +1,4 @@
-/* Loading objects: requests, parsing, and what is fetched ahead of a traversal. */
+/* Loading objects: requests, parsing, and prefetching for a traversal. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +13,9 @@
 /* Requests ahead of a traversal: four for each of 256 connections.  A traversal that ends early has made them
  * in vain. */
 #define FOLLOW_WINDOW 1024
-#define FOLLOW_AHEAD  65536 /* objects that it has not come to yet: bounds what they take up besides their bytes */
+#define FOLLOW_AHEAD  65536 /* queued results of fetches ahead: bounds their memory besides their bytes */
 #define FOLLOW_BATCH  64    /* begun under one lock */
-#define LIKELY_BYTES  4096  /* that an object will take once it is there: 2 KB, attributes 1 KB each */
+#define LIKELY_BYTES  4096  /* an object's likely size once it is there: 2 KB, attributes 1 KB each */
 /* Objects of the snapshot that one job parses, since a job for each would cost noticeable time to hand
  * over. */
 #define SNAP_BATCH    32
@@ -42,8 +42,9 @@ static void load_free(struct load *l)
 
 /* ---- ahead of a traversal ---- */
 
-/* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be ahead: until
- * the last of that is used, as much again is used and as much again is fetched, and none of it is evicted meanwhile. */
+/* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be
+ * ahead.  Until the last of that is used, as much again is used and as much again is fetched, and none of it
+ * is evicted meanwhile. */
 static size_t follow_batch(struct bkt_objects *c, struct entry **out)
 {
     struct bkt_id id;
@@ -60,7 +61,8 @@ static size_t follow_batch(struct bkt_objects *c, struct entry **out)
     return n;
 }
 
-/* Ask for as many as there is room for.  One thread at a time: a request may end, and come here, within its own start. */
+/* Ask for as many as there is room for.  One thread at a time, since a request may end, and come here, within
+ * its start. */
 void bkt_follow_more(struct bkt_objects *c)
 {
     struct entry *batch[FOLLOW_BATCH];
@@ -90,7 +92,7 @@ static void follow_part(struct bkt_objects *c, struct bkt_follow_part *p)
     bkt_follow_more(c);
 }
 
-/* One that is loaded already; NULL: it isn't.  The caller's reference. */
+/* An object that is loaded already; NULL: it isn't.  The caller's reference. */
 static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_id *id)
 {
     (void)pthread_mutex_lock(&c->lock);
@@ -100,8 +102,8 @@ static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_i
     return o;
 }
 
-/* What lies below @p start and isn't loaded yet: groups that are loaded have told of their members to nobody.  Out of memory:
- * less of it, or NULL. */
+/* Objects below @p start that aren't loaded yet: loaded groups have not queued their members.  Out of memory:
+ * fewer of them, or NULL. */
 static struct bkt_follow_part *missing_below(struct bkt_objects *c, const struct bkt_object *start)
 {
     struct bkt_follow       q    = {0};
@@ -156,7 +158,7 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
         (void)pthread_cond_broadcast(&c->change);
     bkt_entry_settle(c, e);
     bkt_objects_evict(c);
-    if (part || c->follow.head) { /* counts as in flight until then: the cache must not go away */
+    if (part || c->follow.head) { /* counts as in flight until then: the cache must not be freed */
         (void)pthread_mutex_unlock(&c->lock);
         if (part)
             follow_part(c, part);
@@ -171,7 +173,7 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
 
 static void send(struct load *l);
 
-/* "" when out of memory: for messages. */
+/* "" if memory is short; for messages. */
 static const char *key_of(struct load *l)
 {
     if (!l->key.len && bkt_id_key(&l->id, &l->key) < 0)
@@ -182,7 +184,7 @@ static const char *key_of(struct load *l)
 static const void *json_of(const struct load *l) { return l->json ? l->json : l->req.body.ptr; }
 static size_t      size_of(const struct load *l) { return l->json ? l->n_json : l->req.body.len; }
 
-/* BKT_OK with *out NULL: what came is no whole JSON, and reading it again may help. */
+/* BKT_OK with *out NULL: the answer isn't whole JSON, and reading it again may help. */
 static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
 {
     size_t         n     = size_of(l);
@@ -212,7 +214,7 @@ static void parse_one(struct load *l)
         follow_part(l->cache, bkt_follow_scan(json_of(l), size_of(l), &l->id));
     }
     int rc = parse(l, &object, &err);
-    if (rc == BKT_EFORMAT && l->json) { /* the snapshot's fault, perhaps */
+    if (rc == BKT_EFORMAT && l->json) { /* possibly the snapshot's fault */
         l->json = NULL;
         send(l);
         return;
@@ -263,7 +265,7 @@ static void send(struct load *l)
         finish(l, BKT_ENOMEM, NULL, NULL);
 }
 
-/* From the snapshot: some to a job. */
+/* From the snapshot: several to a job. */
 static void parse_all(struct load *list)
 {
     while (list) {

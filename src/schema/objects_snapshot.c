@@ -1,11 +1,11 @@
 /* Objects out of the domain's snapshot (snapshot.h).
  *
- * When so many objects are about to be loaded that it pays, a thread reads the snapshot and lists the domain's keys; loads that
- * begin meanwhile are held, which costs them two round trips.  Then each object that is current is parsed from there, once,
- * and all others are requested as ever.
+ * If enough objects are about to be loaded, a thread reads the snapshot and lists the domain's keys.  Loads
+ * that begin meanwhile are held, which costs them two round trips.  Then each object that is current is
+ * parsed from there, once, and all others are requested as usual.
  *
- * An object of the snapshot is as fresh as the list was, so it serves only for the first load of that object, never again
- * after somebody changed or refreshed it here, and not for longer than a minute. */
+ * An object of the snapshot is as fresh as the list was.  So it serves only for the first load of that
+ * object, never after a change or refresh of it here, and not for longer than a minute. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,7 +22,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The outcome is there; what was held goes on, in the order in which it came. */
+/* The outcome is there; held loads go on, in the order in which they came. */
 static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
 {
     struct load *l, *first = NULL;
@@ -55,7 +55,7 @@ static void *run(void *arg)
     if (rc == BKT_OK && bkt_trace_on(BKT_TRACE_SCHEMA)) {
         size_t n = bkt_snapshot_count(s, &current);
         bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s: %zu objects, %zu of them current", c->root.text, n, current);
-    } else if (rc < 0) { /* no harm: all is requested */
+    } else if (rc < 0) { /* harmless: all objects are requested */
         bkt_trace(BKT_TRACE_SCHEMA, "snapshot of %s can't be used: %s", c->root.text, err.n ? err.frame[0].msg : bkt_err_text(rc));
     }
     publish(c, rc == BKT_OK ? s : NULL);
@@ -95,7 +95,7 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
         publish(c, NULL);
 }
 
-/* The outcome isn't there yet: they wait for it, the last one first. */
+/* The outcome isn't there yet: these loads wait for it, the last one first. */
 static void hold(struct bkt_objects *c, struct load **list)
 {
     struct load *l;
@@ -106,7 +106,7 @@ static void hold(struct bkt_objects *c, struct load **list)
     }
 }
 
-/* Those that are current, in their order; the others stay in *list. */
+/* Take current objects, in their order; the others stay in *list. */
 static struct load *take(struct bkt_objects *c, struct load **list)
 {
     struct load *found = NULL, **tail = &found, **left = list, *next;

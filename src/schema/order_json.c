@@ -1,8 +1,9 @@
-/* Numbers in the order of creation, as they stand in an object's JSON (keys of ours).
+/* Numbers in the order of creation, in an object's JSON (keys of ours).
  *
- * HDF5 numbers links and attributes as they are made, and what goes leaves a gap; HSDS knows the sequence only, from their
- * times.  So the number is said only where it isn't that of the one before plus 1, and the object says which comes next only
- * where that isn't the last one's plus 1.  What others add or remove without knowing of this shifts numbers, nothing worse. */
+ * HDF5 numbers links and attributes as they are made, and removed ones leave gaps.  HSDS knows only the
+ * sequence, from their times.  So an entry has a number only if that isn't the previous one plus 1.  An
+ * object has the next number only if that isn't the last one plus 1.  Additions and removals by writers that
+ * don't know of this shift numbers, nothing worse. */
 #include <stdlib.h>
 
 #include "parse.h"
@@ -67,7 +68,8 @@ static struct entry *sorted(json_t *const *lists, size_t n_lists, size_t *n)
     return v;
 }
 
-/* Whether an entry says a number beyond @p number, the one behind the entry before it, which is its own otherwise. */
+/* Whether an entry declares a number beyond @p number, which is the previous entry's plus 1 and its own
+ * otherwise. */
 static bool leaps(const json_t *j, uint32_t *number)
 {
     uint32_t said = bkt_order_said(j);

@@ -1,4 +1,4 @@
-/* Where an object is, for messages: by groups that are in memory. */
+/* The path of an object, for messages: by groups that are in memory. */
 #include <stdlib.h>
 #include <string.h>
 

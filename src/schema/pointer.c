@@ -14,9 +14,10 @@
 
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
-#define LONGEST 4096 /* of the whole file: a name in it has as many bytes as a path of Linux (PATH_MAX) */
+/* bytes of the whole file, which bounds a name as a path of Linux is bounded (PATH_MAX) */
+#define LONGEST 4096
 
-/* A file that somebody was sent must not make their client talk to just any web server. */
+/* A file that a user was sent must not make the user's client talk to just any web server. */
 static bool is_allowed(const char *target)
 {
     static const char *const schemes[] = {"s3://", "hsds+s3://", "hdf5:/", "file://"};
@@ -41,8 +42,8 @@ static int check(const char *target, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Where HDF5 looks for its signature: at 0, and at 512, 1024, 2048, ...
- * @return where the first one is, *got bytes from there on in @p text; -1: there is none */
+/* The places where HDF5 looks for its signature: 0, and 512, 1024, 2048, ...
+ * @return the place of the first signature, with *got bytes from there on in @p text; -1: none */
 static off_t look(int fd, off_t size, char text[LONGEST + 1], ssize_t *got)
 {
     for (off_t at = 0; at + (off_t)HEAD <= size && at <= (off_t)1 << 60; at = at ? at * 2 : 512) {
@@ -53,7 +54,8 @@ static off_t look(int fd, off_t size, char text[LONGEST + 1], ssize_t *got)
     return -1;
 }
 
-/* @return where the pointer begins, with what is from there on; -1: it is no pointer file.  More than LONGEST bytes: it is bad. */
+/* @return the place of the pointer, with the bytes from there on; -1: not a pointer file.  More than LONGEST
+ *         bytes: invalid */
 static off_t find(const char *path, char text[LONGEST + 1], size_t *n)
 {
     struct stat sb;
@@ -108,7 +110,7 @@ bool bkt_pointer_is(const char *path)
     return bkt_pointer_read(path, &target, NULL) != 0;
 }
 
-/* Nobody would be let in by it (name.c), and everybody could read it. */
+/* A name with a user is refused anyway (name.c), and everybody could read it in the file. */
 static bool has_user(const char *target)
 {
     const char *host = strstr(target, "://");
@@ -170,7 +172,7 @@ int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf 
 
 static int write_at(int fd, const void *p, size_t n, uint64_t at)
 {
-    errno = ENOSPC; /* where less is written than was asked for */
+    errno = ENOSPC; /* if less is written than requested */
     for (size_t done = 0; done < n;) {
         ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + done));
         if (k <= 0)
@@ -180,13 +182,13 @@ static int write_at(int fd, const void *p, size_t n, uint64_t at)
     return 0;
 }
 
-/* What a pointer file is to hold. */
+/* The contents of a pointer file. */
 struct content {
     struct bkt_buf                  text;
     const struct bkt_pointer_block *block; /* NULL: none */
 };
 
-/* Takes the descriptor. */
+/* Takes over the descriptor. */
 static bool write_content(int fd, const struct content *c)
 {
     uint64_t at = c->block ? c->block->size : 0;
@@ -216,7 +218,7 @@ static int write_here(const char *path, const struct content *c, bool replace, s
     return failed(path, e, err);
 }
 
-/* A new file beside @p real that belongs to whom that one does, with the same rights; -1: there can be none. */
+/* Make a new file beside @p real with the same owner and rights; -1: that is impossible. */
 static int make_beside(const char *real, char **name)
 {
     struct stat was, now;
@@ -233,7 +235,8 @@ static int make_beside(const char *real, char **name)
     return -1;
 }
 
-/* So that the file leads where it leads, or did, whenever the program ends.  Where the folder takes no file, there is no such way. */
+/* However the program ends, the file has its old target or the new one.  If the folder accepts no new file, the
+ * file is written in place. */
 static int write_beside(const char *path, const struct content *c, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *real = realpath(path, NULL), *beside = NULL;

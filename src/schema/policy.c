@@ -1,8 +1,9 @@
-/* Which store a reference may name (DESIGN.md, [I2]).
+/* The stores that a reference may name (DESIGN.md, [I2]).
  *
- * A file_uri is data from someone else.  It is taken apart into a store URI and a key; the domain's own bucket is
- * always allowed, another store when a word of the setting `allow` is a prefix of the target, compared by whole path
- * components.  A domain that is not local never reaches a local file, whatever `allow` says. */
+ * A file_uri is data from another person.  It is taken apart into a store URI and a key.  The domain's own
+ * bucket is always allowed.  Another store is allowed if a word of the setting `allow` is a prefix of the
+ * target, compared by whole path components.  A domain that is not local never reaches a local file, whatever
+ * `allow` has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static struct target take_apart(const char *uri)
     return (struct target){PLACE_NAMED, uri, ""};
 }
 
-/* No empty, "." or ".." component, nothing that isn't printable. */
+/* No empty, "." or ".." component, and only printable characters. */
 static bool is_clean(const char *path)
 {
     for (const char *s = path;; s++) {
@@ -56,7 +57,7 @@ static int hex(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Before it is checked, so that %2e%2e is seen for what it is.  False: malformed, or a NUL. */
+/* Decode before checking, so that %2e%2e is recognised.  False: malformed, or a NUL. */
 static bool percent_decode(char *s)
 {
     char *to = s;
@@ -75,7 +76,7 @@ static bool percent_decode(char *s)
     return true;
 }
 
-/* prefix is text, or ends where a component of text does. */
+/* prefix equals text, or ends where a component of text does. */
 static bool has_prefix(const char *text, const char *prefix, size_t n)
 {
     while (n && prefix[n - 1] == '/')
@@ -83,7 +84,7 @@ static bool has_prefix(const char *text, const char *prefix, size_t n)
     return n && strncmp(text, prefix, n) == 0 && (text[n] == 0 || text[n] == '/');
 }
 
-/* @p what is the target as it would be written into allow=. */
+/* @param what  the target as it would be written into allow= */
 static bool is_allowed(const struct bkt_domain *d, const char *what, bool target_local)
 {
     for (const char *s = d->set.allow; s && *s;) {
@@ -131,7 +132,7 @@ static int other_store(struct bkt_domain *d, const char *uri, struct bkt_store *
     return rc;
 }
 
-/* Write the store's URI and the target's; store_n cuts the first out of the second. */
+/* Append the target's URI; its first store_n bytes are the store's. */
 static int target_uri(const struct bkt_domain *d, const struct target *t, size_t bucket_n, struct bkt_buf *what,
                       size_t *store_n, bool *local)
 {
@@ -160,7 +161,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     if (target_uri(d, t, n, &what, &store_n, &local) < 0)
         BKT_NOMEM(err);
     const char *full = bkt_buf_str(&what);
-    /* A web server's own bucket may be a folder of it; Azure's spelling of a bucket has a host in front. */
+    /* A web server's own bucket may be a folder of it; in Azure's spelling a host precedes the bucket. */
     size_t host_n = t->place == PLACE_WEB ? n : 0;
     bool   azure  = host_n > 22 && strncmp(t->rest + n - 22, ".blob.core.windows.net", 22) == 0;
     if (has_prefix(full, own, strlen(own)))
@@ -192,7 +193,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     return BKT_OK;
 }
 
-/* A web address in one spelling: host in lower case, path without escapes. */
+/* Make a web address uniform: host in lower case, path without escapes. */
 static int tidy_web(char *rest, struct bkt_err *err)
 {
     size_t n = strcspn(rest, "/");
@@ -206,8 +207,8 @@ static int tidy_web(char *rest, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* file:///path: a file of this machine outside of the domain's folder; only for a domain of this machine, and only where
- * `allow` says so. */
+/* file:///path: a file of this machine outside the domain's folder.  Only for a domain of this machine, and
+ * only if `allow` has it. */
 static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store **store, char **key, struct bkt_err *err)
 {
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
@@ -243,14 +244,14 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
         return resolve_local(d, uri, store, key, err);
     struct target t = take_apart(uri);
     if (t.place == PLACE_WEB)
-        BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as the server's keys are */
+        BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as in the server's keys */
     if (!strchr(t.rest, '/') || !is_clean(t.rest))
         BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
                  "https://host/path, or with empty, \".\" or \"..\" components", file_uri);
     return resolve(d, file_uri, &t, store, key, err);
 }
 
-/* How the names of d->versions begin: whether it is a version that somebody recorded. */
+/* First character of the names in d->versions: whether a reference recorded the version. */
 enum { ANY = '-', STAMPED = '+' };
 
 int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, const char *key, const char *stamp, struct bkt_version **out,
@@ -292,7 +293,7 @@ int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *e
     struct target t = take_apart(copy);
     if (strncasecmp(copy, "file://", 7) == 0) {
         if (local)
-            return BKT_OK; /* as HDF5's own external links */
+            return BKT_OK; /* as for HDF5's own external links */
         BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": a domain that is not on this machine never leads to a file on it", BKT_SHOWN(uri));
     }
     if (t.place == PLACE_NAMED)

@@ -1,4 +1,5 @@
-/* What a session has stored, for a snapshot of it (snapshot.h): nothing has to be read again then. */
+/* Objects that were stored here, kept for a snapshot of them (snapshot.h), so that nothing has to be read
+ * again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ struct bkt_record {
 };
 struct one {
     size_t n;
-    char   etag[BKT_ETAG_MAX]; /* "": a server that doesn't tell it; then it is read again */
+    char   etag[BKT_ETAG_MAX]; /* "": the server has none; then the object is read again */
     char   json[];
 };
 

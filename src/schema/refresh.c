@@ -1,4 +1,4 @@
-/* Seeing what others did; forgetting what we did. */
+/* Seeing changes of other writers; forgetting our own. */
 #include <string.h>
 
 #include "edit_impl.h"

@@ -1,11 +1,11 @@
-/* Deltas put on top of an object as it is stored, whoever wrote it; keys that nobody here knows stay. */
+/* Deltas put on top of an object as it is stored, whoever wrote it; unknown keys are kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "edit_impl.h"
 #include "parse.h"
 
-/* The member @p key of @p j, an object; made when it is missing. */
+/* The member @p key of @p j, an object; made if it is missing. */
 static int member(json_t *j, const char *key, json_t **out)
 {
     *out = json_object_get(j, key);
@@ -23,7 +23,8 @@ void bkt_names_add(struct bkt_names *names, const char *name)
     names->n++;
 }
 
-/* Set @p value (taken) as @p name.  Where it stood it stays; what was removed and made again goes to the end. */
+/* Set @p value (taken) as @p name.  An existing entry keeps its place; one that was removed and made again
+ * goes to the end. */
 static int set_entry(json_t *in, const char *name, json_t *value, const json_t *old)
 {
     if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
@@ -34,7 +35,7 @@ static int set_entry(json_t *in, const char *name, json_t *value, const json_t *
     return bkt_json_set_named(in, name, value);
 }
 
-/* Whether two entries say the same; when they were made and their number don't count. */
+/* Whether two entries are equal, apart from their times and numbers. */
 static bool says_same(const json_t *a, const json_t *b)
 {
     static const char *const except[] = {"created", "h5order"};
@@ -52,9 +53,9 @@ static bool says_same(const json_t *a, const json_t *b)
 static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
 static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_order & 1; }
 
-/* One name.  What is to be added and is there already, said the same, is of a PUT whose answer was lost, or
- * of another writer: that is as good.  Back comes a failure, or enum bkt_kept.  @p number: what it has here,
- * BKT_UNNUMBERED: there is no order. */
+/* Apply one delta.  An entry to be added may be there already and equal, from a PUT whose answer was lost or
+ * from another writer: that is as good.  Returns a failure, or enum bkt_kept.
+ * @param number  its number here; BKT_UNNUMBERED: no order is tracked */
 static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_delta delta, json_t *value,
                  uint32_t number)
 {
@@ -84,7 +85,7 @@ static bool is_in(const struct bkt_map *ids, const json_t *link)
     return id && bkt_map_get(ids, id, strlen(id));
 }
 
-/* Where a link leads, as text: an id, or a file and a path. */
+/* The target of a link, as text: an id, or a file and a path. */
 static int target_of(const json_t *link, struct bkt_buf *out)
 {
     const char *id = json_string_value(json_object_get(link, "id"));
@@ -99,8 +100,8 @@ static bool is_target_in(const struct bkt_map *targets, const json_t *link)
     return targets && link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
 }
 
-/* Whether a delta has to wait: a link to what isn't stored, or the end of the only one that is stored to what
- * was moved.  A group that was stored with the former loses it again. */
+/* Whether a delta has to wait: it adds a link to an object that isn't stored, or it removes the only stored
+ * link to a moved object.  A group that was stored with the former kind of link loses it again. */
 static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *in, const char *name,
                       enum bkt_delta delta, const json_t *value, bool *waits)
 {
@@ -115,7 +116,8 @@ static int link_waits(const struct bkt_edits *e, struct bkt_change *c, json_t *i
     return BKT_OK;
 }
 
-/* Whether @p name is another's in what is stored: neither free, nor a link to the same already. */
+/* Whether @p name is another writer's in the stored object: neither free, nor a link to the same target
+ * already. */
 static bool is_taken(json_t *links, json_t *user, const char *name, const char *to)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
@@ -141,7 +143,7 @@ static int note_taken(struct bkt_change *c, json_t *links, json_t *user, const s
     return bkt_map_put(c->taken, to.ptr, to.len, c, NULL);
 }
 
-/* What was renamed in one group, and can't have its new name, keeps its old one. */
+/* A link that was renamed within a group, and can't have its new name, keeps its old one. */
 static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     json_t *links = json_object_get(stored, "links"), *user = json_object_get(stored, "h5links");
@@ -163,7 +165,7 @@ static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err
     return BKT_OK;
 }
 
-/* Of the other list, which the name may stand in. */
+/* The name may be in the other of the two lists of links. */
 static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta)
 {
     json_t *there = NULL;
@@ -243,7 +245,7 @@ int bkt_replay_compare(struct bkt_edits *e, struct bkt_change *c, const char *na
     return BKT_OK;
 }
 
-/* Ours is known by its time: it may be there, of a PUT whose answer was lost. */
+/* Our own attribute is recognised by its time: it may be there from a PUT whose answer was lost. */
 static int note_equal(struct bkt_change *c, json_t *in, const char *name, const struct bkt_attr *a,
                       const json_t *value)
 {
@@ -306,11 +308,12 @@ static int replay_names(struct bkt_edits *e, struct bkt_change *c, struct bkt_ma
     return BKT_OK;
 }
 
-/* Changes of a count that are remembered, the last one of each writer: so many other writers' may come between a PUT whose answer
- * is lost and our look at what became of it. */
+/* Changes of a count that are remembered, the last one of each writer.  So many other writers' changes may
+ * come between a PUT whose answer is lost and the check whether it succeeded. */
 #define REFS_KEPT 64
 
-/* What of our change the stored count has already, of a PUT whose answer was lost; its note goes. */
+/* The part of our change that the stored count has already, from a PUT whose answer was lost.  Its note is
+ * removed. */
 static json_int_t take_note(json_t *notes, const char *id)
 {
     for (size_t i = 0; i < json_array_size(notes); i++) {
@@ -328,7 +331,8 @@ static json_int_t take_note(json_t *notes, const char *id)
 static int add_note(json_t *notes, const char *id, json_int_t n)
 {
     json_t *one = json_array();
-    for (size_t i = json_array_size(notes); i-- > 0;) { /* ours from before: who changes again knows what became of it */
+    /* our earlier note: a writer that changes again knows the outcome of its last change */
+    for (size_t i = json_array_size(notes); i-- > 0;) {
         const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
         if (who && strncmp(who, id, BKT_REFS_WHO) == 0)
             (void)json_array_remove(notes, i);
@@ -342,7 +346,7 @@ static int add_note(json_t *notes, const char *id, json_int_t n)
     return bkt_json_push(notes, one);
 }
 
-/* Counts are the one thing where doing it again isn't the same as doing it once. */
+/* Unlike all other changes, a change of a count must not be applied twice. */
 static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by, int64_t change, json_int_t *n)
 {
     const json_t *old   = json_object_get(stored, key);
@@ -366,7 +370,7 @@ static int replay_counts(const struct bkt_change *c, json_t *stored)
     (void)json_object_del(stored, "h5refcount");
     if (n)
         BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(n)));
-    if (!json_is_integer(json_object_get(stored, "h5uses"))) /* not known, and we don't know it either */
+    if (!json_is_integer(json_object_get(stored, "h5uses"))) /* unknown in the store, and so unknown here */
         return BKT_OK;
     BKT_PASS(replay_count(c, stored, "h5uses", "h5useby", c->uses, &n));
     return bkt_json_set(stored, "h5uses", json_integer(n));
@@ -383,7 +387,7 @@ static int replay_own(struct bkt_change *c, json_t *stored)
     return c->refs_id[0] ? replay_counts(c, stored) : BKT_OK;
 }
 
-/* ---- numbers in the order of creation: those that are stored stay, ours come behind ---- */
+/* ---- numbers in the order of creation: stored numbers stay, ours follow ---- */
 
 struct numbers {
     uint32_t link, attr; /* the next ones, as stored */
@@ -400,7 +404,7 @@ static int spell_numbers(const struct bkt_object *o, json_t *stored, struct numb
     return numbers_attrs(o) ? bkt_order_spell(&attrs, 1, &n->attr) : BKT_OK;
 }
 
-/* Whoever changes the version that we know has the number right; somebody else's version may be ahead. */
+/* A writer that changes the version it knows has the right number; another writer's version may be ahead. */
 static uint32_t next_of(const struct bkt_change *c, uint32_t stored, uint32_t ours)
 {
     return c->foreign && stored > ours ? stored : ours;

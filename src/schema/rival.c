@@ -1,16 +1,18 @@
 /* Several writers made the same thing at once.
  *
- * Who comes later finds the name taken in the group that is stored.  Where both made the object in their
- * sessions, and the two are equal but for what may be added to them (attributes, links, elements, a larger
- * extent), the earlier one stands for the later one's from then on:
+ * The later writer finds the name taken in the stored group.  If both writers made the object while they had
+ * the domain open, and the two are equal but for possible additions (attributes, links, elements, a larger
+ * extent), the earlier object stands for the later one from then on:
  *
- *   elements   are put into the earlier one's, as by any writer of a part of them (bkt_adopt_fn)
- *   attributes, links, a larger extent   become changes of the earlier one, which may collide there in turn
- *   whoever holds the later one   holds the earlier one: its struct gets another id
- *   what names the later one      names the earlier one (alias.c)
+ *   elements                     are put into the earlier object, as by any writer of a part of them
+ *                                (bkt_adopt_fn)
+ *   attributes, links, a larger extent
+ *                                become changes of the earlier object, which may collide there in turn
+ *   holders of the later object  hold the earlier one: its struct gets another id
+ *   mentions of the later object become mentions of the earlier one (alias.c)
  *
- * When all that is stored, the later one, which nothing leads to, is deleted.  Everything else stays with the
- * later writer, and each flush fails. */
+ * When all that is stored, the later object, which nothing leads to, is deleted.  In all other cases the later
+ * writer keeps its object, and each of its flushes fails. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +95,7 @@ static int fetch(struct bkt_domain *d, struct rivals *r, struct bkt_err *err)
 
 /* ---- whether they are equal ---- */
 
-/* What an object has of its own, or what may be added to it. */
+/* Keys that are an object's own, or that writers may add to it. */
 static const char *const own_keys[] = {
     "id",         "root",       "created", "lastModified", "attributes", "links",  "h5links",   "h5nextlink",
     "h5nextattr", "h5refcount", "h5refby", "h5uses",       "h5useby",    "h5trim", "h5written", "h5comment"};
@@ -106,7 +108,7 @@ static int essence(const void *text, size_t n, json_t **out, struct bkt_err *err
     return BKT_OK;
 }
 
-/* Where both may grow in the same way, one of them may have done it. */
+/* If both may grow in the same way, one of them may have grown already. */
 static bool spaces_agree(const struct bkt_space *a, const struct bkt_space *b)
 {
     if (a->cls != b->cls || a->rank != b->rank)
@@ -147,7 +149,7 @@ struct mention {
 };
 struct mentions {
     const struct bkt_id *of, *group;
-    const char *except; /* the link in `group` that is settled anyway */
+    const char *except; /* the link in `group`, which is settled anyway */
     struct mention *v;
     size_t n, cap, n_links;
     bool fixed; /* in a fill value, which can't be changed */
@@ -195,7 +197,7 @@ static int find_mentions(const struct bkt_object *o, void *arg)
     return find_in_attrs(o, m);
 }
 
-/* Attributes that were stored, with objects that the cache may have let go of since. */
+/* Stored attributes of objects that the cache may have evicted since. */
 static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_err *err)
 {
     size_t pos = 0, n;
@@ -217,7 +219,7 @@ static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_e
     return BKT_OK;
 }
 
-/* Links and values that name ours, stored by now or not, are stored with theirs. */
+/* Links and values that name ours, stored or not, are stored again with the other writer's id. */
 static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const struct bkt_id *theirs,
                           struct bkt_err *err)
 {
@@ -231,7 +233,7 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
             if (bkt_links_count_change(d->links, m->of, -1) < 0 ||
                 bkt_links_count_change(d->links, theirs, 1) < 0)
                 BKT_NOMEM(err);
-        } else { /* here and not in its JSON alone, which may be base64 */
+        } else { /* here too, since its JSON may be base64 */
             struct bkt_attr *a = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, x->name);
             if (a)
                 (void)bkt_alias_bytes(d->edits, a->value.ptr, a->value.len);
@@ -257,7 +259,7 @@ static int add_alias(struct bkt_edits *e, const struct bkt_id *ours, const struc
     return BKT_OK;
 }
 
-/* Attributes and links that ours had become changes of theirs. */
+/* Attributes and links of ours become changes of the other writer's object. */
 static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_attrs *from, struct bkt_err *err)
 {
     (void)bkt_attrs_settle(from);
@@ -303,13 +305,13 @@ static int move_links(struct bkt_domain *d, struct bkt_change *c, struct bkt_lin
     return BKT_OK;
 }
 
-/* @p was: what ours had. */
+/* @param was  the contents of ours */
 static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bkt_object *was,
                     struct bkt_err *err)
 {
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, theirs, &c, err));
-    c->reread = true; /* of what equals theirs, the times are theirs */
+    c->reread = true; /* where ours equals theirs, the times are theirs */
     BKT_PASS(move_attrs(d, c, &was->attrs, err));
     if (was->kind == BKT_GROUP)
         BKT_PASS(move_links(d, c, &was->group.links, err));
@@ -329,7 +331,7 @@ static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bk
     return larger ? bkt_edit_extent(d, theirs, dims, err) : BKT_OK;
 }
 
-/* The struct of ours becomes theirs; @p o, theirs as it is stored, has what ours was, then. */
+/* The struct of ours becomes theirs.  @p o is theirs as it is stored, and gets the contents of ours. */
 static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_object *mine,
                       struct bkt_object *o, struct bkt_err *err)
 {
@@ -340,7 +342,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
         BKT_NOMEM(err);
     struct bkt_change *c = bkt_map_del(d->edits->changes, r->ours.text, BKT_ID_LEN);
     struct bkt_links none = {.n = 0};
-    if (c) { /* all that ours has becomes a change of theirs */
+    if (c) { /* everything that ours has becomes a change of theirs */
         c->id = r->theirs;
         bkt_change_forget(d, c);
     }
@@ -353,7 +355,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
     return BKT_OK;
 }
 
-/* In the group that both are in: theirs, which is what is stored. */
+/* In the group that has both, the link leads to theirs, as in the store. */
 static int settle_link(struct bkt_domain *d, const struct rival *r, struct bkt_err *err)
 {
     struct bkt_change *c = bkt_map_get(d->edits->changes, r->group.text, BKT_ID_LEN);
@@ -365,7 +367,7 @@ static int settle_link(struct bkt_domain *d, const struct rival *r, struct bkt_e
         BKT_NOMEM(err);
     (void)bkt_map_del(c->links, r->name, n);
     (void)bkt_map_del(c->kept_links, r->name, n);
-    c->reread = true; /* when it was made, and its number, are theirs */
+    c->reread = true; /* its time and number are theirs */
     return BKT_OK;
 }
 
@@ -384,7 +386,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
         BKT_PASS(rc);
     }
     BKT_PASS(take_place(d, r, mine, theirs, err));
-    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* of what ours was */
+    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* the uses of ours */
     if (bkt_object_set_etag(mine, q->etag) < 0 || bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) < 0)
         BKT_NOMEM(err);
     mine->json_bytes = q->body.len;
@@ -398,7 +400,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
     return BKT_OK;
 }
 
-/* Whether ours can be given up: made here, stored, and with nothing that leads to it unseen. */
+/* Whether ours can be given up: made here, stored, and without a link or value that isn't known. */
 static bool may_go(struct bkt_domain *d, const struct rival *r, const struct mentions *m)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, r->ours.text, BKT_ID_LEN);
@@ -441,7 +443,8 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
     if (!r.n)
         return BKT_OK;
     BKT_PASS(fetch(d, &r, err));
-    for (bool more = true; more;) { /* what names another may be equal when that one has found its place */
+    /* a thing that names another one may be equal once the other one has been settled */
+    for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < r.n && first == BKT_OK; i++) {
             if (r.v[i].settled)
