@@ -1,4 +1,4 @@
-/* A directory as a store, see file_impl.h: opening, reading; writing is file_write.c. */
+/* A directory as a store, see file_impl.h: opening and reading.  file_write.c writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
 
 /* ---- reading ---- */
 
-/* Bytes off+req->n on; false: recorded in the request. */
+/* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
 static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len)
 {
     for (uint64_t got = 0; got < len;) {
@@ -93,7 +93,7 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
     return true;
 }
 
-/* The same for all of it, in pieces that are in the processor's cache when they are summed. */
+/* Read all bytes in pieces that are still in the processor's cache when they are summed. */
 static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to, uint64_t len, uint32_t *sum)
 {
     while (req->n < len) {
@@ -106,7 +106,8 @@ static bool read_summed(const struct bkt_file_store *st, struct bkt_req *req, in
     return true;
 }
 
-/* In pieces that stay in the processor's cache between the two copies.  @p sum may be NULL. */
+/* Pass the bytes on in pieces that stay in the processor's cache between the two copies.  @p sum may be
+ * NULL. */
 static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, uint64_t len, uint32_t *sum)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *piece = malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
@@ -125,7 +126,7 @@ static void pour_span(const struct bkt_file_store *st, struct bkt_req *req, int 
     }
 }
 
-/* The bytes that were asked for.  False: they aren't those that were stored. */
+/* Receive the requested bytes.  False: they are not those that were stored. */
 static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb, uint64_t len, uint32_t *want,
                     uint32_t *have)
 {
@@ -141,13 +142,13 @@ static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, cons
     return req->rc < 0 || !sums || *have == *want;
 }
 
-/* False: it is to be read again, unless this was the @p last time. */
+/* Read the object.  False: it has to be read again, unless this was the @p last time. */
 static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
 {
     struct stat sb;
     uint64_t    len;
     uint32_t    want, have;
-    /* O_NONBLOCK: a FIFO must not hang us */
+    /* O_NONBLOCK: a FIFO must not block this thread */
     BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &sb) < 0) {
         (void)bkt_file_fail(st, req, bkt_op_name(req->op));
@@ -160,7 +161,7 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
     bkt_file_describe(req, &sb);
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD || bkt_req_span(req, req->size, &len) < 0)
         return true;
-    if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files are as large as they like */
+    if (req->len == BKT_WHOLE && len > st->max_object) { /* sparse files can have any size */
         (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": the object is larger than max_object allows", BKT_REQ_NAMED(req));
         return true;
     }
@@ -176,7 +177,7 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
 {
     if (read_once(st, req, false))
         return;
-    req->n = 0; /* the file may be another one by now */
+    req->n = 0; /* another file may have replaced it */
     bkt_buf_clear(&req->body);
     (void)read_once(st, req, true);
 }
@@ -185,8 +186,9 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
 
 static const char *root_path(const struct bkt_file_store *st) { return st->base.uri + strlen("file://"); }
 
-/* Nothing can be found or made in a folder that somebody has deleted, though its name may be another's by now.  Links alone don't tell:
- * there are file systems that never count a folder's.  One that was only moved is used where it is. */
+/* Whether the bucket's folder was deleted.  Nothing can be found or created in it then, though another folder
+ * may have its name by now.  The count of links is not enough: some file systems never count a folder's
+ * links.  A folder that was only moved is used where it is. */
 static bool root_is_gone(const struct bkt_file_store *st)
 {
     struct stat ours = {.st_nlink = 0}, named;
@@ -195,7 +197,7 @@ static bool root_is_gone(const struct bkt_file_store *st)
     return stat(root_path(st), &named) < 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
 }
 
-/* As a failure of its own: that one object isn't there is often what was expected. */
+/* Report a deleted folder as a separate failure: a missing object is often expected. */
 static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
 {
     if ((req->rc != BKT_ENOENT && req->rc != BKT_EIO) || !root_is_gone(st))
@@ -234,7 +236,7 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
         bkt_store_finish(base, req);
         return;
     }
-    /* who waits for this one request alone does it best himself */
+    /* a caller that waits for this request alone performs it itself */
     struct file_job *j = req->batch && req->batch->n == 1 ? NULL : malloc(sizeof *j);
     if (!j) {
         perform(st, req);
@@ -262,7 +264,7 @@ static int file_turn(struct bkt_store *base, const char *key) { return bkt_file_
 
 static int64_t file_ahead(struct bkt_store *base) { return bkt_file_ahead((struct bkt_file_store *)base); }
 
-/* The directory that the object lies in, or that one for it would be made in. */
+/* Check the directory that contains the object, or the one in which its directory would be created. */
 static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
 {
     struct bkt_file_store       *st  = (struct bkt_file_store *)base;
@@ -281,7 +283,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
         if (errno == EACCES || errno == EPERM || errno == EROFS)
             BKT_FAIL(err, BKT_EACCES, "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir, strerrordesc_np(errno));
         if (errno != ENOENT || !slash)
-            return BKT_OK; /* a PUT says what is wrong */
+            return BKT_OK; /* a PUT reports the cause */
     }
 }
 
@@ -290,7 +292,8 @@ static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .st
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 
-/* Writing needs the scratch directory; what else may be written is found out by writing, which also says what a link is in the way of. */
+/* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link
+ * that is in the way. */
 static bool may_write(int root)
 {
     BKT_CLEANUP(bkt_file_closep) int fd = bkt_beneath_open(root, BKT_FILE_SCRATCH, O_PATH | O_DIRECTORY, 0);

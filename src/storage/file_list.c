@@ -13,7 +13,7 @@
 #include "file_impl.h"
 #include "list.h"
 
-#define MAX_DEPTH 64 /* directories; also ends loops of symbolic links, where these are followed */
+#define MAX_DEPTH 64 /* levels of directories; also ends loops of symbolic links, if links are followed */
 
 struct walk {
     const struct bkt_file_store *st;
@@ -24,7 +24,7 @@ struct walk {
     struct bkt_err *err;
 };
 
-/* Directory names carry a '/' at the end, so that sorting them gives the order of the keys below. */
+/* Names of directories end with '/', so that sorting them gives the order of the keys below. */
 static int names_add(struct bkt_strs *l, const char *dir, const char *name, bool is_dir)
 {
     size_t n = strlen(dir) + strlen(name) + 2;
@@ -49,13 +49,13 @@ static bool in_reach(const struct walk *w, const char *path)
     return strncmp(path, w->prefix, n < p ? n : p) == 0;
 }
 
-/* Opens the directory @p path in the bucket, with @p at >= 0 as part @p skip of it, below that open one; false: it is gone, or the failure
- * is in *rc. */
+/* Open the directory @p path in the bucket.  With @p at >= 0 it is opened below that open directory, by the
+ * part of @p path from byte @p skip on.  False: it does not exist any more, or the failure is in *rc. */
 static bool open_dir(const struct walk *w, int at, size_t skip, const char *path, int *fd, int *rc)
 {
     char   name[PATH_MAX];
     size_t n = strlen(path);
-    n -= n && path[n - 1] == '/'; /* with which a link is followed */
+    n -= n && path[n - 1] == '/'; /* a '/' at the end would make the kernel follow a link */
     *rc = BKT_OK;
     if (n >= sizeof name)
         return false;
@@ -83,7 +83,7 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     }
     int            rc = BKT_OK;
     struct dirent *e;
-    while (rc == BKT_OK && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+    while (rc == BKT_OK && (e = readdir(d))) { /* this thread's own stream */
         bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
         if (!dots && !(!*dir && strcmp(e->d_name, BKT_FILE_SCRATCH) == 0))
             rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));
@@ -100,7 +100,7 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
     struct stat sb;
     char        etag[BKT_ETAG_MAX];
     if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
-        return BKT_OK; /* gone meanwhile, or no object */
+        return BKT_OK; /* deleted meanwhile, or not an object */
     bkt_file_etag(&sb, etag);
     struct bkt_listed e = {path, false, (uint64_t)sb.st_size,
                            (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9, etag};
@@ -141,7 +141,7 @@ int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll
                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err)
 {
     struct walk w = {st, prefix, roll_up, each, arg, err};
-    /* begin in the directory that the prefix names, if it may be one */
+    /* begin in the directory that the prefix names, if it may be a directory */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);
     if (!dir)
@@ -151,7 +151,7 @@ int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll
         bool ok             = bkt_file_key_ok(dir);
         dir[slash - prefix] = '/';
         if (!ok)
-            return BKT_OK; /* no key begins so */
+            return BKT_OK; /* no key has this prefix */
     }
     return walk(&w, -1, 0, dir, 0);
 }

@@ -14,7 +14,8 @@ void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
 
 struct bkt_file_store;
 
-/** As bkt_store_list(), keys in binary order.  A symbolic link that isn't followed is a key: what is below it is none. */
+/** As bkt_store_list(), keys in binary order.  A symbolic link that is not followed is a key; files below it
+ * are not keys. */
 int bkt_file_list(const struct bkt_file_store *st, const char *prefix, bool roll_up,
                   int (*each)(const struct bkt_listed *entry, void *arg), void *arg, struct bkt_err *err);
 

@@ -25,7 +25,7 @@
 #define LOCK_PAUSE_NS      50000
 #define LOCK_PAUSE_MOST_NS 2000000
 
-/* A folder that is deleted in this moment is made again. */
+/* Open a lock file.  A folder that another process deletes at this moment is created again. */
 static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err *err)
 {
     struct stat sb;
@@ -48,7 +48,7 @@ static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err
     return fd;
 }
 
-/* Not by close() alone: a process that was forked meanwhile has the descriptor as well, for as long as it runs. */
+/* close() alone is not enough: a process forked meanwhile also has the descriptor, for as long as it runs. */
 void bkt_file_unlock(int fd)
 {
     if (fd < 0)
@@ -57,7 +57,7 @@ void bkt_file_unlock(int fd)
     (void)close(fd);
 }
 
-/* When the turn was taken last: each who gets it leaves its mark. */
+/* The time when the turn was last taken: each holder sets the lock file's time. */
 static struct timespec turn_taken(int fd)
 {
     struct stat sb = {0};
@@ -72,7 +72,8 @@ static time_t seconds_now(void)
     return t.tv_sec;
 }
 
-/* Nobody can be passed over who is stopped while he holds a key's lock: he may go on any time, with what he has found. */
+/* A stopped holder of a key's lock cannot be passed over: it may go on any time, with the state that it has
+ * read. */
 static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
 {
     struct timespec pause  = {0, LOCK_PAUSE_NS};
@@ -114,8 +115,9 @@ int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
     return -1;
 }
 
-/* Not for ever: one who is stopped in his turn must not stop the others, and it is right without a turn, too.  But as long as
- * others come and go there is nothing better than to wait: who goes without a turn then only loses, and does it all again. */
+/* The wait is limited: a stopped holder must not stop the others, and a writer without a turn is correct,
+ * too.  But as long as the turn changes hands, waiting is best: a writer without a turn only loses its race
+ * and does its work again. */
 int bkt_file_turn(struct bkt_file_store *st, const char *key)
 {
     char name[64];

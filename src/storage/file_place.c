@@ -68,7 +68,7 @@ int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const c
 
 /* ---- [F7] ---- */
 
-/* Whoever may put a directory into @p parent: all of them are trusted, unless that is everybody. */
+/* Whether a directory in @p parent is trusted: all users that may put it there are, unless everybody may. */
 static bool is_trusted(const struct stat *dir, const struct stat *parent, const struct stat *root)
 {
     return !(parent->st_mode & S_IWOTH) || dir->st_uid == geteuid() || dir->st_uid == 0 || dir->st_uid == root->st_uid;
@@ -82,7 +82,8 @@ static int refuse(const struct bkt_file_store *st, const char *in, const char *n
              in, name);
 }
 
-/* One of the scratch directories, in @p at, which is DIR@p in.  -1: recorded, but for ENOENT. */
+/* Open one of the scratch directories, in @p at, which is DIR@p in.  -1: the failure is recorded, except
+ * ENOENT. */
 static int open_scratch(const struct bkt_file_store *st, int at, const char *in, const char *name, bool make, const struct stat *parent,
                         const struct stat *root, struct stat *sb, struct bkt_err *err)
 {

@@ -1,8 +1,9 @@
 /* Whether the bytes of a file are those that were stored: see http_sum.c.
  *
- * The CRC-32C lies in an extended attribute, set before the file gets its name, so that a copy that keeps attributes keeps it.  Others
- * write into a file of ours in place (HSDS's POSIX driver does): the attribute holds the file's size and time as well, and where these
- * aren't the file's any more, it says nothing.  Nor is there one where the file system has none. */
+ * The CRC-32C lies in an extended attribute, set before the file gets its name, so that a copy with
+ * attributes keeps it.  Other programs write into such a file in place (HSDS's POSIX driver does).  So the
+ * attribute also holds the file's size and time.  If these are not the file's any more, the sum is ignored.
+ * A file system without extended attributes has no sums. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void text_of(uint32_t sum, const struct stat *sb, char text[TEXT])
                    (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)sb->st_mtim.tv_nsec);
 }
 
-/* Remembered, so that no file pays for asking again. */
+/* Remember that the file system has no attributes, so that no further file is asked. */
 static void has_none(struct bkt_file_store *st)
 {
     if (errno == EOPNOTSUPP || errno == ENOSYS)

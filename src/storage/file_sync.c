@@ -1,9 +1,11 @@
-/* See file_impl.h, [F5]: what is stored outlives a power cut once the directory that has its name is on disk, and the directories
- * on the way to that one.
+/* See file_impl.h, [F5].  An object survives a power cut once the directory that has its name is on disk, and
+ * the directories on the way to that directory.
  *
- * Those above are looked at, too, until one is met whose own name is known to be on disk, whoever made it: another thread or
- * process may have made it a moment ago, and not be done with it.  A directory is known by its inode and time of birth, so that
- * one that was removed and made anew is another; where there is no such time, by who made it, this PUT or somebody before. */
+ * The directories above are checked, too, until one is met whose own name is known to be on disk.  Another
+ * thread or process may have created such a directory a moment ago, and not have synchronised it yet.  A
+ * directory is known by its inode and time of birth, so that a directory removed and created again counts as
+ * another one.  Without a time of birth, the directories above are synchronised only if this PUT created
+ * some. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +15,8 @@
 
 #include "file_impl.h"
 
-#define LEVELS 16 /* above an object that are remembered, the schema has 5; of more the rest is synchronised each time */
+#define LEVELS 16 /* directories above an object that are remembered; the schema has 5.  The rest are
+                     synchronised each time */
 
 void bkt_file_sync_init(struct bkt_file_store *st)
 {
@@ -30,22 +33,22 @@ void bkt_file_sync_fini(struct bkt_file_store *st)
     (void)pthread_mutex_destroy(&st->sync_lock);
 }
 
-/* ENOENT: it has been removed. */
+/* Synchronise one directory.  ENOENT: it has been removed. */
 static int sync_one(struct bkt_file_store *st, const char *dir)
 {
     BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return errno;
-    return fsync(fd) < 0 && errno != EINVAL /* a file system without it */ ? errno : 0;
+    return fsync(fd) < 0 && errno != EINVAL /* EINVAL: the file system does not support it */ ? errno : 0;
 }
 
-/* Makes sure that the names in @p dir outlive a power cut.  Threads that want the same directory share the work: one
- * round serves all who came before it began. */
+/* Make sure that the names in @p dir survive a power cut.  Threads that want the same directory share the
+ * work: one round serves all threads that came before it began. */
 static int sync_dir(struct bkt_file_store *st, const char *dir)
 {
     struct bkt_file_sync *s = &st->syncs[bkt_file_hash(dir) % BKT_FILE_SYNCS];
     (void)pthread_mutex_lock(&st->sync_lock);
-    if (st->sync_generation != bkt_fork_generation()) { /* those who are at it stayed with the parent */
+    if (st->sync_generation != bkt_fork_generation()) { /* the threads that synchronise stayed with the parent */
         memset(st->syncs, 0, sizeof st->syncs);
         st->sync_generation = bkt_fork_generation();
     }
@@ -57,7 +60,7 @@ static int sync_dir(struct bkt_file_store *st, const char *dir)
         memcpy(s->dir, dir, strlen(dir) + 1);
         s->error = 0;
     }
-    uint64_t want = s->begun + 1; /* a round that is under way may have missed our name */
+    uint64_t want = s->begun + 1; /* a round that is under way may have missed this name */
     while (s->ended < want) {
         if (s->running) {
             (void)pthread_cond_wait(&st->synced, &st->sync_lock);
@@ -81,7 +84,7 @@ static int sync_dir(struct bkt_file_store *st, const char *dir)
 
 /* ---- directories whose names are on disk ---- */
 
-/* What tells a directory from all others, also later ones; 0: nothing does. */
+/* A number that distinguishes a directory from all others, also later ones; 0: not available. */
 static uint64_t identity(struct bkt_file_store *st, const char *dir)
 {
     struct statx                     x;
@@ -110,9 +113,11 @@ int bkt_file_sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_
     for (bool more = true; more && !error;) {
         char *slash             = strrchr(dir, '/');
         *(slash ? slash : dir)  = 0;
-        uint64_t id             = identity(st, dir); /* before its name is stored by what follows */
+        uint64_t id             = identity(st, dir); /* taken before the next rounds store the directory's
+                                                        name */
         error                   = sync_dir(st, dir);
-        bool     gone           = error == ENOENT; /* by whoever deleted what was in it: then that is to be stored */
+        bool     gone           = error == ENOENT; /* another process emptied and deleted it: then the
+                                                      directory above is to be synchronised */
         more  = *dir && (gone || (id ? atomic_load(place_of(st, id)) != id : new_dirs));
         error = gone ? 0 : error;
         if (id && n < LEVELS)

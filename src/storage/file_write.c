@@ -15,8 +15,9 @@
 #include "stats.h"
 
 #define SCRATCH     BKT_FILE_SCRATCH
-#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a row is rare */
-#define STALE       86400 /* seconds after which a temporary file has no writer any more; a PUT takes no day */
+#define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a
+                             row is rare */
+#define STALE       86400 /* seconds after which a temporary file is abandoned: no PUT takes a day */
 
 #define AHEAD_UNKNOWN INT64_MIN
 #define TEMP_NAME     48
@@ -41,7 +42,8 @@ unsigned bkt_file_hash(const char *s)
 
 /* ---- the file system's clock ---- */
 
-/* Temporary files are made, renamed and removed in an open directory, so that nobody can put another one in its place meanwhile. */
+/* Temporary files are created, renamed and removed in an open directory, so that another process cannot put
+ * another directory in its place meanwhile. */
 struct temp {
     int      dir, fd;
     char     name[TEMP_NAME];
@@ -62,7 +64,8 @@ static bool is_temp_name(const char *name)
 
 static int make_temp(int dir, const char *name) { return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }
 
-/* [F6]: from a file that is made for it.  Not where that would make the scratch directories: who only looks leaves none behind. */
+/* [F6]: create a file and compare its time with the local clock.  If the scratch directories do not exist,
+ * they are not created: a program that only reads leaves no directories behind. */
 static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
 {
     *ahead = atomic_load(&st->ahead);
@@ -92,7 +95,8 @@ int64_t bkt_file_ahead(struct bkt_file_store *st)
 
 /* ---- PUT ---- */
 
-/* Over a network, and where space is allotted, what could not be stored may show at close() only: for those who want no fsync. */
+/* For callers without fsync: over a network, and with quotas, a failure to store may be reported only by
+ * close(). */
 static int try_close(int fd)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -103,7 +107,7 @@ static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp
 {
     struct bkt_err why = {.n = 0};
     temp_name(t->name);
-    for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed in this moment */
+    for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed at this moment */
         bkt_file_closep(&t->dir);
         t->dir = bkt_file_scratch_again(st, "tmp", &st->tmp, &why);
         t->fd  = t->dir < 0 ? -1 : make_temp(t->dir, t->name);
@@ -161,7 +165,8 @@ static bool later(const struct timespec *a, const struct timespec *b)
 /* [F4]; the key is locked */
 static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f, const struct stat *old)
 {
-    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; the coarser the file system's times */
+    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems with
+                                                                            coarser times */
     struct stat       sb;
     for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
         if (fstat(f->fd, &sb) < 0)
@@ -187,7 +192,8 @@ static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const stru
     return bkt_file_fail(st, req, "file time of");
 }
 
-/* Where an object lies, or will: its directory, open, and its name in there.  -1: there is no such directory. */
+/* The place of an object, existing or not: its directory, open, and its name in there.  -1: the directory
+ * does not exist. */
 struct spot {
     int         dir;
     const char *leaf;
@@ -195,7 +201,8 @@ struct spot {
 
 static void spot_fini(struct spot *s) { bkt_file_closep(&s->dir); }
 
-/* Where nothing is to be replaced, also nothing that another program puts there meanwhile. */
+/* Rename the temporary file without replacing an object, not even one that another program puts there
+ * meanwhile. */
 static int rename_new(const struct temp *t, const struct spot *to)
 {
     if (renameat2(t->dir, t->name, to->dir, to->leaf, RENAME_NOREPLACE) == 0)
@@ -203,7 +210,7 @@ static int rename_new(const struct temp *t, const struct spot *to)
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
     if (linkat(t->dir, t->name, to->dir, to->leaf, 0) == 0) {
-        (void)unlinkat(t->dir, t->name, 0); /* it is stored, whatever becomes of the other name */
+        (void)unlinkat(t->dir, t->name, 0); /* the object is stored, even if the other name remains */
         return 0;
     }
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
@@ -211,7 +218,8 @@ static int rename_new(const struct temp *t, const struct spot *to)
     return renameat(t->dir, t->name, to->dir, to->leaf);
 }
 
-/* The directory is made unless it is there, and anew where a DELETE removes it in this moment. */
+/* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
+ * DELETE removes it at this moment. */
 static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to, bool *new_dirs)
 {
     bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
@@ -233,19 +241,21 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT %s: the object exists", req->key);
     if (errno == EXDEV)
         return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it lies on another file system than the bucket's directory", req->key);
-    if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; that is no absent object */
+    if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; this is not a
+                                                        missing object */
         req->rc = BKT_EIO;
     return req->rc;
 }
 
-/* Whether a temporary file has no writer any more: by our clock, which its mtime is compared with, and by the file system's. */
+/* Whether a temporary file is abandoned.  Its mtime is compared with the local clock, its ctime with the file
+ * system's. */
 static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
 {
     int64_t now = (int64_t)time(NULL), ahead;
     return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) && sb->st_ctim.tv_sec < now + ahead - STALE;
 }
 
-/* What killed writers left behind, of ours: looked for once, when this store first writes. */
+/* Remove temporary files that killed writers left behind; once, when this store first writes. */
 static void sweep(struct bkt_file_store *st)
 {
     if (atomic_exchange(&st->swept, true))
@@ -267,7 +277,8 @@ static void sweep(struct bkt_file_store *st)
     (void)closedir(d);
 }
 
-/* The object as it is, if it is one.  false with req->rc set: a link is in its place, or on the way to it. */
+/* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
+ * it. */
 static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb, char etag[BKT_ETAG_MAX])
 {
     bool follow = st->follow && req->op != BKT_DELETE;
@@ -281,11 +292,11 @@ static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct
     return true;
 }
 
-/* false: the request has failed; where the directory just isn't there, it hasn't. */
+/* Find the object's place.  False: the request has failed.  A missing directory is not a failure. */
 static bool find_spot(struct bkt_file_store *st, struct bkt_req *req, struct spot *at)
 {
     at->dir = bkt_file_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
-    if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT says which part is a file */
+    if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT reports which part is a file */
         return true;
     (void)bkt_file_fail(st, req, bkt_op_name(req->op));
     return false;
@@ -327,8 +338,8 @@ static void put_object(struct bkt_file_store *st, struct bkt_req *req)
 
 static bool below_db(const char *key) { return strncmp(key, "db/", 3) == 0; }
 
-/* An object's own directory goes with the last object in it, as in S3, where there are none.  Below db/ all directories
- * are the schema's; elsewhere those further up may be the user's. */
+/* Remove an object's own directory with the last object in it, as S3 has no directories.  Below db/ all
+ * directories belong to the schema.  Elsewhere the directories further up may be the user's. */
 static void prune(struct bkt_file_store *st, const char *key)
 {
     char dir[PATH_MAX];
@@ -345,7 +356,7 @@ static void prune(struct bkt_file_store *st, const char *key)
 
 static void unlockp(int *fd) { bkt_file_unlock(*fd); }
 
-/* A link in an object's place goes itself; what it leads to stays. */
+/* A link in an object's place is removed itself; its target stays. */
 static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
 {
     struct stat                        old;
@@ -355,7 +366,7 @@ static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
     if (lock < 0 || !find_spot(st, req, &at))
         return;
     if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
-        return; /* as in S3, deleting what is not there succeeds */
+        return; /* as in S3, deleting a missing object succeeds */
     if (unlinkat(at.dir, at.leaf, 0) == 0) {
         prune(st, req->key);
         if (st->fsync && !below_db(req->key))
