@@ -173,7 +173,7 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
     BKT_PASS(has_no_fill(o, &none, err));
     struct bkt_err why = {.n = 0};
     int            rc  = none ? find_space_status(o, &status, &why) : BKT_OK;
-    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* the question is not permitted: assume that the dataset was written */
+    if (rc == BKT_EACCES || rc == BKT_EUNSUP) /* the question was refused: the dataset may have been written */
         status = H5D_SPACE_STATUS_ALLOCATED;
     else if (rc < 0)
         return bkt_err_copy(err, rc, &why);

@@ -115,7 +115,7 @@ static int create_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const
     BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s      = {NULL, NULL, false};
     struct bkt_vobj                           *from   = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
     struct bkt_vobj                           *target = NULL;
-    if (args->args.hard.curr_loc_params.type == H5VL_OBJECT_BY_NAME && dom_of(from) != dom_of(at)) /* checked before groups are made on the way */
+    if (args->args.hard.curr_loc_params.type == H5VL_OBJECT_BY_NAME && dom_of(from) != dom_of(at)) /* before groups are made on the way */
         BKT_FAIL(err, BKT_EINVAL, "a hard link can't lead from one file into another");
     bkt_change_relieve(at->file);
     BKT_PASS(bkt_path_locate(from, &args->args.hard.curr_loc_params, &target, err));

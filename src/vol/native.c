@@ -16,11 +16,12 @@ static const char *plain_path(const char *name, bool *said)
     return strncmp(name, "file://", 7) == 0 ? name + 7 : name;
 }
 
-/* The list must say native explicitly, or HDF5 would come back to us (HDFGroup/hdf5 issue 2764). */
+/* The list must choose the native connector explicitly, or HDF5 would call this connector again
+ * (HDFGroup/hdf5 issue 2764). */
 static hid_t native_fapl(hid_t like)
 {
     hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
-    /* how it is closed is ours: what is open in it are ids of our own (H5Pset_fclose_degree) */
+    /* the close degree is handled here, as the ids open in the file are our own (H5Pset_fclose_degree) */
     if (fapl >= 0 && (H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fclose_degree(fapl, H5F_CLOSE_DEFAULT) < 0)) {
         (void)H5Pclose(fapl);
         return H5I_INVALID_HID;
@@ -34,7 +35,7 @@ static bool is_hdf5(const char *path, hid_t fapl)
     return PASS_ON(NULL, yes = H5Fis_accessible(path, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
 }
 
-/* What is opened is these bytes, whatever has the name; HDF5 looks into none of its files then. */
+/* The image is opened in place of any file of that name; HDF5 doesn't read the name's files then. */
 static bool has_image(hid_t fapl)
 {
     size_t size = 0;
@@ -52,7 +53,7 @@ bool bkt_native_is_plain(const char *name)
     return yes;
 }
 
-/* A driver of the program's own choice may want other files than one of that name: HDF5 has to try. */
+/* A driver that the program chose may use other files than the one of that name: only HDF5 can try. */
 static bool may_be_file(const char *path, hid_t fapl)
 {
     struct stat st;
@@ -86,8 +87,8 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     return rc;
 }
 
-/* Nothing that is to be stored under its name: a file in memory alone, or one of a driver that the program brought with it (h5py's
- * for Python's files). */
+/* Whether the file is not meant to be stored under its name: it is in memory only, or its driver comes
+ * from the program (h5py's driver for Python's files). */
 static bool is_programs_own(hid_t fapl)
 {
     size_t  step;
@@ -112,10 +113,10 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, 
     if (!said && !is_programs_own(like))
         return BKT_ENOENT;
     hid_t fapl = native_fapl(like == H5P_DEFAULT ? H5I_INVALID_HID : like);
-    /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains have such */
+    /* attributes of more than 64 KiB need HDF5 1.8's object headers; domains accept such attributes */
     if (said && fapl >= 0 && H5Pget_libver_bounds(fapl, &low, &high) >= 0 && low < H5F_LIBVER_V18)
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
-    /* the flags that reach a connector hold more than H5Fcreate() takes */
+    /* a connector gets more flags than H5Fcreate() accepts */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
     *out   = H5I_INVALID_HID;
     int rc = fapl < 0 ? bkt_h5err_capture(err, "H5Pset_vol")
@@ -144,7 +145,7 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
         *id = H5I_INVALID_HID;
         BKT_NOMEM(err);
     }
-    if (o->has_face) /* of its own file: its region references lie in that one's heap */
+    if (o->has_face) /* the face of its own file, whose heap holds its region references */
         bkt_face_copy(o->face, o->type, H5VLobject(*id));
     o->native_id = *id;
     *id          = H5I_INVALID_HID;
@@ -152,7 +153,8 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* H5Oopen() takes a list of exactly that class; what a group's or dataset's list says of links is in one. */
+/* H5Oopen() accepts only this class.  The settings for links in a group's or dataset's list are copied
+ * into such a list. */
 static hid_t link_list(hid_t lapl)
 {
     char                 where[1024] = "";
@@ -272,7 +274,7 @@ int bkt_native_datatype_commit(struct bkt_vobj *at, const char *name, hid_t type
     return rc;
 }
 
-/* The object that a new hard link leads to: by name from its location, or the location itself. */
+/* The target of a new hard link: by name from its location, or the location itself. */
 static int create_hard(hid_t at, const char *name, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_vobj         *cur = args->args.hard.curr_obj;
@@ -351,7 +353,7 @@ int bkt_native_link_get(struct bkt_vobj *group, const char *last, const H5VL_loc
     }
 }
 
-/* A walk of HDF5's on the program's behalf */
+/* A walk that HDF5 makes on the program's behalf. */
 struct walk {
     H5L_iterate2_t         link_op;
     H5O_iterate2_t         object_op;
@@ -417,7 +419,7 @@ int bkt_native_object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, stru
     switch (args->op_type) {
         case H5VL_OBJECT_GET_FILE:
             BKT_PASS(PASS_ON(err, file = H5Iget_file_id(o->native_id), "H5Iget_file_id"));
-            wrapped = bkt_file_of_native(file); /* HDF5 finds its id by it, where the program has one */
+            wrapped = bkt_file_of_native(file); /* HDF5 finds the program's id by it, if there is one */
             if (wrapped)
                 bkt_vobj_drop_id(file);
             else

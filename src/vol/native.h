@@ -32,8 +32,8 @@ hid_t bkt_native_in_memory(size_t step);
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);
-/** Create one, for a name that begins with "native:", with the driver and the like of @p like.
- *  BKT_ENOENT: the name doesn't begin so. */
+/** Create one with the driver and the like of @p like, if the name begins with "native:" or that driver doesn't
+ *  store a file under its name (memory only, or a driver of the program's own).  BKT_ENOENT: neither. */
 BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err);
 
 /** Delete one. */

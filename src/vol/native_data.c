@@ -55,7 +55,7 @@ int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, 
     struct bkt_h5err_print            print = {.off = false};
     BKT_CLEANUP(bkt_hid_closep) hid_t list  = H5I_INVALID_HID;
     BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
-    if (args->op_type != H5VL_NATIVE_DATASET_CHUNK_ITER) /* which calls the program back */
+    if (args->op_type != H5VL_NATIVE_DATASET_CHUNK_ITER) /* the only one that calls the program back */
         bkt_h5err_mute(&print);
     herr_t rc = H5VLdataset_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, list, NULL);
     if (rc < 0)
@@ -79,7 +79,7 @@ int bkt_native_attr_open(struct bkt_vobj *owner, const char *name, const H5VL_lo
                               : H5Aopen(owner->native_id, name, H5P_DEFAULT),
                      "opening an attribute in another file"));
     BKT_PASS(bkt_native_wrap(&id, &wrapped, err));
-    bkt_vobj_free(*out); /* the owner, where the caller came by it on the way */
+    bkt_vobj_free(*out); /* the owner, if the caller found it on the way */
     *out = wrapped;
     return BKT_OK;
 }

@@ -1,4 +1,5 @@
-/* Writing to plain HDF5 files that were opened or created through us (native:…): passed on to HDF5. */
+/* Writing to plain HDF5 files that were opened or created through this connector (native:…): passed on to
+ * HDF5. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
@@ -9,7 +10,8 @@
 #include "native_data.h"
 #include "xfer.h"
 
-/* A type for HDF5's own connector: a committed type of the plain file is what it is, one of a domain only its description. */
+/* A type for HDF5's own connector: a committed type of the plain file stays committed, one of a domain
+ * becomes a plain type. */
 static hid_t plain_type(hid_t type)
 {
     if (H5Tcommitted(type) <= 0)
@@ -29,7 +31,7 @@ int bkt_native_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl,
     hid_t                             id = H5I_INVALID_HID;
     const struct bkt_dset            *source;
     struct bkt_filters_held          *held = bkt_filters_marked(dcpl, type, &source) ? bkt_filters_hold(dcpl) : NULL;
-    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset: without our mark */
+    BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset, so our mark is removed */
     if (list >= 0)
         bkt_filters_unmark(list);
     int rc = PASS_ON(err,

@@ -19,8 +19,8 @@
 static const H5O_type_t object_types[] = {
     [BKT_GROUP] = H5O_TYPE_GROUP, [BKT_DATASET] = H5O_TYPE_DATASET, [BKT_DATATYPE] = H5O_TYPE_NAMED_DATATYPE};
 
-/* Asked for by bkt_object_identify(), below us on the stack: nobody will look at the number of links, which may be costly to
- * find out.  HDF5's global lock guards it. */
+/* Set by bkt_object_identify() around its call of HDF5: its result needs no number of links, which may be
+ * costly to find.  HDF5's global lock guards it. */
 static bool identify_only;
 
 int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err)
@@ -57,7 +57,7 @@ int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struc
     return BKT_OK;
 }
 
-/* H5Oopen() of a dataset may come with the list that H5Dopen() takes: such a one is a link access list too. */
+/* H5Oopen() of a dataset may come with a dataset access list, which is a link access list too. */
 static int keep_dapl(struct bkt_vobj *o, const H5VL_loc_params_t *loc, struct bkt_err *err)
 {
     hid_t list = loc->type == H5VL_OBJECT_BY_NAME  ? loc->loc_data.loc_by_name.lapl_id
@@ -104,7 +104,7 @@ static int get_file(struct bkt_vobj *o, void **out, struct bkt_err *err)
         *out = o->file->handle;
         return BKT_OK;
     }
-    /* the program closed the file id but not the object: HDF5 makes an id for a fresh handle */
+    /* the program closed the file id but not the object: HDF5 makes an id for a new handle */
     struct bkt_vobj *f = NULL;
     BKT_PASS(bkt_file_root(o->file, H5I_FILE, &f, err));
     o->file->handle = f;
@@ -128,7 +128,7 @@ static int get_name(struct bkt_vobj *o, char *buf, size_t size, size_t *len, str
     return BKT_OK;
 }
 
-/* An object opened by token or reference has no path of its own: look for one, as HDF5 does. */
+/* An object opened by token or reference has no path of its own: as in HDF5, search for one. */
 struct search {
     const struct bkt_id *id;
     struct bkt_buf      *out;
@@ -160,7 +160,8 @@ static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *er
     return r < 0 ? (err && err->n ? err->code : BKT_EFORMAT) : BKT_OK;
 }
 
-/* What a reference holds, HDF5 hands to us only to have it opened, or named.  HDF5's global lock guards it. */
+/* HDF5 passes a reference's target to a connector only to open it or to get its name; this records the
+ * question.  HDF5's global lock guards it. */
 static struct asked {
     const struct bkt_vobj *in;
     H5O_token_t            token;
@@ -199,7 +200,8 @@ static int object_get(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_o
     if (args->op_type == H5VL_OBJECT_GET_NAME && loc->type == H5VL_OBJECT_BY_TOKEN && obj->native_id < 0) {
         struct bkt_err why = {.n = 0};
         rc                 = bkt_path_locate(obj, loc, &o, &why);
-        if (rc == BKT_ENOENT || rc == BKT_EINVAL) { /* what a reference led to is no more, or never was, and so has no name */
+        if (rc == BKT_ENOENT || rc == BKT_EINVAL) { /* the reference's target was deleted, or never
+                                                       existed, and so has no name */
             *args->args.get_name.name_len = 0;
             if (args->args.get_name.buf && args->args.get_name.buf_size)
                 args->args.get_name.buf[0] = '\0';
@@ -232,8 +234,8 @@ herr_t bkt_vol_object_get(void *obj, const H5VL_loc_params_t *loc, H5VL_object_g
 
 /* ---- references ---- */
 
-/* H5Rcreate_object() asks us to look a name up; here it is asked on behalf of an id that we know already.  HDF5's global
- * lock guards it. */
+/* H5Rcreate_object() makes us look up a name; here it is called for an id that is known already.  HDF5's
+ * global lock guards it. */
 static const struct bkt_id *lookup_answer;
 
 int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err)
@@ -295,7 +297,8 @@ static int answer_lookup(struct bkt_vobj *obj, H5O_token_t *out, bool old, struc
     const struct bkt_object *o = NULL;
     unsigned char            address[8];
     bkt_token_of(lookup_answer, out);
-    bkt_token_address(lookup_answer, address); /* HDF5 keeps no more, and its kind can't be tried out once it is gone */
+    bkt_token_address(lookup_answer, address); /* HDF5 keeps no more than the address, and the kind of a
+                                                  deleted object can't be found by trying */
     if (!old || bkt_id_kind(lookup_answer) != BKT_DATASET)
         return BKT_OK;
     BKT_PASS(bkt_domain_get(obj->file->dom, lookup_answer, &o, err));
@@ -325,8 +328,8 @@ static int lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_
     return rc;
 }
 
-/* H5Oexists_by_name, as HDF5 has it: a soft or external link that leads to no object is an answer; a missing link, or group
- * on the way to one, is an error. */
+/* H5Oexists_by_name as in HDF5: for a soft or external link that leads to no object the answer is no.  A
+ * missing link, or a missing group on the way to one, is an error. */
 static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth, hbool_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
@@ -350,7 +353,7 @@ static int exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsign
     int              rc       = bkt_path_open(p.group, p.name, lapl, &o, &quiet);
     bkt_vobj_free(o);
     *out        = rc == BKT_OK;
-    bool absent = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* it leads to itself */
+    bool absent = rc == BKT_ENOENT || (rc == BKT_EFORMAT && external); /* a cycle of links */
     return rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &quiet);
 }
 
@@ -428,7 +431,7 @@ static int get_comment(struct bkt_vobj *o, H5VL_native_object_get_comment_t *a, 
     }
     const char *text = o->obj->comment ? o->obj->comment : "";
     size_t      n    = strlen(text) + 1;
-    if (a->buf) /* as HDF5 does it: without a NUL when there is no room for one, which h5dump relies on */
+    if (a->buf) /* as in HDF5, without a NUL if there is no room for one; h5dump relies on it */
         memcpy(a->buf, text, n < a->buf_size ? n : a->buf_size);
     if (a->comment_len)
         *a->comment_len = n - 1;
@@ -439,7 +442,7 @@ static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err
 {
     if (o->native_id >= 0)
         return PASS_ON(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
-    if ((!text || !*text) && !o->obj->comment) /* nothing to do, which no file is too closed for */
+    if ((!text || !*text) && !o->obj->comment) /* no change, so it is allowed even in a read-only file */
         return BKT_OK;
     BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "setting a comment", err));
     bkt_change_relieve(o->file);
@@ -458,7 +461,8 @@ static int object_optional(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, i
             BKT_PASS(bkt_path_locate(obj, loc, &o, err));
             return set_comment(o, a->set_comment.comment, err);
         case H5VL_NATIVE_OBJECT_GET_NATIVE_INFO:
-            /* header and metadata sizes: an object of the schema has no header; H5Oget_info1 and h5stat ask all the same */
+            /* header and metadata sizes: an object of the schema has no header, but H5Oget_info1 and
+             * h5stat ask for them */
             memset(a->get_native_info.ninfo, 0, sizeof *a->get_native_info.ninfo);
             if (obj->native_id < 0)
                 return BKT_OK;

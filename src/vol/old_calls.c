@@ -1,4 +1,4 @@
-/* H5Giterate, H5Gget_objinfo and H5Aiterate1: calls of HDF5 1.6 that come as native-optional operations. */
+/* H5Giterate, H5Gget_objinfo and H5Aiterate1: calls of HDF5 1.6 that arrive as native-optional operations. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
@@ -60,7 +60,7 @@ static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* 1: the last component is a soft or external link, and *out says so; 0: it isn't, or is to be followed. */
+/* 1: the last component is a soft or external link, described in *out; 0: it isn't, or has to be followed. */
 static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {0};
@@ -73,7 +73,8 @@ static int link_stat(struct bkt_vobj *o, const H5VL_loc_by_name_t *at, H5G_stat_
         return 0;
     H5L_info2_t info;
     out->type = p.link->cls == BKT_L_SOFT ? H5G_LINK : H5G_UDLINK;
-    bkt_iterate_link_info(p.group->obj, p.link, &info); /* puts the links in order: p.link may be another one afterwards */
+    bkt_iterate_link_info(p.group->obj, p.link, &info); /* sorts the links: p.link may point to another one
+                                                           afterwards */
     out->fileno[0] = p.group->file->fileno;
     out->linklen   = info.u.val_size;
     return 1;

@@ -1,7 +1,7 @@
 /* From a location and a name to an object: hard, soft and external links, mounts, names by index, tokens.
  *
- * A walk holds one current place: an object of a domain, or, once an external link has led into a plain HDF5 file, an id
- * of that file; from there HDF5 walks on itself. */
+ * A walk holds one current place: an object of a domain, or, once an external link has led into a plain
+ * HDF5 file, an id of that file.  From there HDF5 itself walks on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 struct walk {
     struct bkt_file         *f;      /* borrowed: kept open by the walk's start, its mounts and external files */
     const struct bkt_object *obj;    /* retained; NULL when native */
-    hid_t                    native; /* ours to close */
+    hid_t                    native; /* closed by the walk */
     struct bkt_buf           path;   /* as walked, from the root of f */
     bool                     path_known, by_mount;
     size_t                   links_left;
@@ -32,7 +32,7 @@ static void walk_fini(struct walk *w)
 
 static int walk_path(struct walk *w, const char *path, struct bkt_err *err);
 
-/* Stand on the root group of @p f. */
+/* Make the root group of @p f the current place. */
 static int to_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
 {
     const struct bkt_object *root = NULL;
@@ -43,7 +43,7 @@ static int to_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* The same, as if the walk had begun there: the path counts from it, and no mount led to it. */
+/* The same as if the walk had begun there: the path is counted from it, and no mount led to it. */
 static int to_own_root(struct walk *w, struct bkt_file *f, struct bkt_err *err)
 {
     BKT_PASS(to_root(w, f, err));
@@ -121,7 +121,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     if (!copy)
         BKT_NOMEM(err);
     int rc = BKT_OK;
-    const struct bkt_object *holder = w->obj; /* the link lives in it */
+    const struct bkt_object *holder = w->obj; /* the object that contains the link */
     if (holder->kind != BKT_GROUP) {
         free(copy);
         BKT_FAIL(err, BKT_ENOENT, "%s: '%.*s': what comes before it is no group", w->f->name, (int)n, name);
@@ -133,7 +133,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     free(copy);
     if (rc < 0)
         return rc;
-    size_t in = w->path.len; /* of the group's name */
+    size_t in = w->path.len; /* length of the group's name */
     if (w->path_known && (bkt_buf_add(&w->path, "/", 1) < 0 || bkt_buf_add(&w->path, name, n) < 0))
         BKT_NOMEM(err);
     const struct bkt_object *hold = bkt_object_retain(holder);
@@ -166,7 +166,7 @@ static int absolute(struct walk *w, struct bkt_err *err)
     return to_own_root(w, f, err);
 }
 
-/* In a plain HDF5 file HDF5 walks what is left of the path. */
+/* In a plain HDF5 file, HDF5 walks the rest of the path. */
 static int walk_native(struct walk *w, const char *path, struct bkt_err *err)
 {
     hid_t next = H5I_INVALID_HID;

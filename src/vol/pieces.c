@@ -9,7 +9,8 @@
  * next piece. */
 #define PIECE (16u << 20)
 
-/* Of a selection that isn't regular, or where a row of chunks, which is cut otherwise, is longer: what is cut is read again. */
+/* Pieces have up to @p most bytes if the selection isn't regular, or if a row of chunks is longer than
+ * PIECE.  Chunks that a cut divides are read again. */
 uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most)
 {
     uint64_t bytes = each;
@@ -92,7 +93,7 @@ static int next_runs(struct bkt_pieces *p, struct bkt_sel *piece)
     return 1;
 }
 
-/* How many steps of the cut dimension the next piece takes. */
+/* The number of steps of the cut dimension in the next piece. */
 static uint64_t steps(const struct bkt_pieces *p)
 {
     const struct bkt_sel *w = &p->whole;

@@ -1,9 +1,10 @@
 /* The functions of filters that aren't ours.
  *
- * HDF5 has no public call that gives them.  Its libraries have a function H5Z_find() that does, of which no header that is installed
- * knows: it is looked for while running, and what it answers is believed only where it makes sense.  It knows the filters that the
- * program has registered (h5py's and PyTables' packages of filters do so) and the plugins that HDF5 has loaded.  Beside it HDF5's
- * search path for plugins is walked as HDF5 does: every shared library in it that says it is a filter plugin, until one has the id. */
+ * HDF5 has no public call that returns them.  Its libraries have a function H5Z_find() that does, but no
+ * installed header declares it.  So it is looked up at run time, and its answer is checked before use.  It
+ * knows the filters that the program has registered (h5py's and PyTables' packages of filters do so) and
+ * the plugins that HDF5 has loaded.  In addition HDF5's search path for plugins is walked as HDF5 does it:
+ * each shared library that says it is a filter plugin is tried, until one has the id. */
 #include "plugin.h"
 
 #include <hdf5.h>
@@ -19,7 +20,8 @@
 
 /* ---- in HDF5's table ---- */
 
-/* As of 1.14.4.  What came before takes the id alone and gives the class: so called it looks for id 1, `true`, and leaves *cls alone. */
+/* The form since 1.14.4.  Earlier forms take only the id and return the class: called like this, they look
+ * for id 1, `true`, and leave *cls alone. */
 typedef herr_t find_fn(bool optional, H5Z_filter_t id, const H5Z_class2_t **cls);
 
 bool bkt_plugin_class(int id, H5Z_class2_t *out)
@@ -105,7 +107,7 @@ static void try_folder(const char *dir)
     (void)closedir(d);
 }
 
-/* The search path as one text, folders separated by newlines; NULL: memory */
+/* The search path as one text, with newlines between folders; NULL: out of memory. */
 static char *search_path(unsigned *n)
 {
     struct bkt_buf text = {0};
@@ -122,7 +124,7 @@ static char *search_path(unsigned *n)
     return text.ptr ? bkt_buf_steal(&text) : strdup("");
 }
 
-/* Plugins in use stay open, so a changed path only adds. */
+/* Plugins in use stay open, so a changed path only adds plugins. */
 static void walk(void)
 {
     unsigned n;

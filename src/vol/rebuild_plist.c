@@ -1,10 +1,10 @@
-/* Creation property lists: what an encoding says -> HDF5's, property by property. */
+/* Creation property lists: from an encoding to HDF5's, property by property. */
 #include "filter_names.h"
 #include "num.h"
 #include "rebuild.h"
 
 #define UNASKED                                                                                              \
-    "alloc_time_state" /* HDF5's name for whether nobody asked for an allocation time; a plain number */
+    "alloc_time_state" /* HDF5's name of the property "the program didn't ask for an allocation time"; a plain number */
 
 static bool has(const struct bkt_h5plist *l, unsigned bits)
 {
@@ -81,7 +81,8 @@ static herr_t set_shared(hid_t id, const struct bkt_h5plist *l)
     return H5Pset_shared_mesg_phase_change(id, most, least);
 }
 
-/* A strategy without a free-space manager takes neither of its settings: they are set with one that does. */
+/* A strategy without a free-space manager doesn't take either setting: they are set with another strategy
+ * first. */
 static herr_t set_space(hid_t id, const struct bkt_h5plist *l)
 {
     H5F_fspace_strategy_t strategy;
@@ -111,8 +112,9 @@ static herr_t set_file(hid_t id, const struct bkt_h5plist *l)
 
 /* ---- datasets ---- */
 
-/* The extent that a selection of blocks would have by itself: {count * block, ...}, else {elements}.  Of blocks without end,
- * each of which has a source of its own ("%b"), that of one block. */
+/* The extent that a selection of blocks would have by itself: {count * block, ...}, else {elements}.  If
+ * the number of blocks is unlimited, each block has a source of its own ("%b"), and the extent is that of
+ * one block. */
 static hid_t extent_like(hid_t space)
 {
     hsize_t start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK], dims[BKT_MAX_RANK];
@@ -129,8 +131,8 @@ static hid_t extent_like(hid_t space)
     return H5Screate_simple(rank, dims, NULL);
 }
 
-/* In a file, the selection of a whole source has no extent: HDF5 takes it from the source when it reads.  Its own call wants
- * one of as many elements as the other side selects. */
+/* In a file, the selection of a whole source has no extent: HDF5 takes it from the source when it reads.
+ * HDF5's call for mappings needs an extent with as many elements as the other side selects. */
 static int fit_whole_source(hid_t target, hid_t *source, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
@@ -174,7 +176,7 @@ static int set_layout(hid_t id, const struct bkt_h5plist *l, struct bkt_err *err
     return BKT_OK;
 }
 
-/* The allocation time last: a layout changes it. */
+/* The allocation time comes last, since setting a layout changes it. */
 static herr_t set_times(hid_t id, const struct bkt_h5plist *l)
 {
     unsigned unasked = l->unasked;
@@ -216,8 +218,8 @@ static int set_dataset(hid_t id, const struct bkt_h5plist *l, struct bkt_err *er
 
 /* ---- the list ---- */
 
-/* What @p list has of what @p l says; a file's list has a group's in it, and a group's nothing of a file's.
- */
+/* Set the properties of @p l that the class has.  A file's list includes a group's properties; a group's
+ * list has none of a file's. */
 static int set_properties(hid_t id, hid_t plist_class, const struct bkt_h5plist *l, struct bkt_err *err)
 {
     bool groups = l->cls == BKT_H5_GROUP_LIST || l->cls == BKT_H5_FILE_LIST;
@@ -248,7 +250,7 @@ int bkt_rebuild_dcpl(const struct bkt_h5plist *l, const struct bkt_dset *d, hid_
         *out = bkt_hid_take(&id);
         return BKT_OK;
     }
-    struct bkt_h5plist rest = *l; /* borrows all it has */
+    struct bkt_h5plist rest = *l; /* its pointers are borrowed */
     rest.n_filters = 0;
     BKT_PASS(set_properties(named, H5P_DATASET_CREATE, &rest, err));
     *out = bkt_hid_take(&named);

@@ -1,4 +1,4 @@
-/* Dataspaces with a selection: what an encoding says -> HDF5's. */
+/* Dataspaces with a selection: from an encoding to HDF5's. */
 #include <stdlib.h>
 
 #include "rebuild.h"
@@ -20,7 +20,7 @@ static herr_t select_slab(hid_t id, const struct bkt_h5space *s)
     return H5Sselect_hyperslab(id, H5S_SELECT_SET, start, stride, count, block);
 }
 
-#define AT_ONCE 16 /* HDF5 goes through what is selected already for each block that is added */
+#define AT_ONCE 16 /* for each added block HDF5 goes through the whole selection */
 
 static herr_t add_blocks(hid_t id, unsigned rank, size_t n, const uint64_t *coords)
 {
@@ -37,7 +37,7 @@ static herr_t add_blocks(hid_t id, unsigned rank, size_t n, const uint64_t *coor
     return rc;
 }
 
-/* Halves are joined, so that each block is gone through a few times only. */
+/* Join two halves, so that HDF5 goes through each block only a few times. */
 static herr_t join_blocks(hid_t id, unsigned rank, size_t n, const uint64_t *coords)
 {
     size_t half = n / 2;

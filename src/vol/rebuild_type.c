@@ -1,4 +1,4 @@
-/* Datatypes: what an encoding says -> HDF5's. */
+/* Datatypes: from an encoding to HDF5's. */
 #include <stdlib.h>
 
 #include "num.h"
@@ -23,7 +23,7 @@ static H5T_pad_t pad_of(unsigned pad)
     return pad ? H5T_PAD_ONE : H5T_PAD_ZERO;
 }
 
-/* From one of 8 bits, so that HDF5 has nothing to shorten. */
+/* Starts from a type of 8 bits, so that HDF5 has nothing to shorten. */
 static herr_t set_bits(hid_t id, const struct bkt_h5type *t)
 {
     return H5Tset_size(id, t->size) < 0 || H5Tset_precision(id, t->prec) < 0 ||
@@ -51,8 +51,8 @@ static int bitfield(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* HDF5 wants the fields to fit at each step: they are set in a number that is large enough, which becomes
- * small afterwards. */
+/* HDF5 demands that the fields fit at each step.  So they are set in a number that is large enough, which
+ * is made small afterwards. */
 static herr_t set_fields(hid_t id, const struct bkt_h5type *t)
 {
     size_t large = t->size > 8 ? t->size : 8;
@@ -67,7 +67,7 @@ static herr_t set_fields(hid_t id, const struct bkt_h5type *t)
 static int real(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
     static const H5T_norm_t norms[] = {H5T_NORM_NONE, H5T_NORM_MSBSET, H5T_NORM_IMPLIED};
-    /* VAX order takes a newer encoding, which a copy has from where it comes. */
+    /* VAX order needs a newer encoding, which a copy takes over from its source. */
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tcopy(t->order == BKT_H5_VAX ? H5T_VAX_F64 : H5T_IEEE_F64LE);
     if (id < 0 || set_fields(id, t) < 0 || H5Tset_ebias(id, t->ebias) < 0 ||
         H5Tset_norm(id, norms[t->norm]) < 0 || H5Tset_inpad(id, pad_of(t->in_pad)) < 0 ||
@@ -191,11 +191,11 @@ static int by_offset(const void *a, const void *b, void *members)
     return x < y ? -1 : x > y;
 }
 
-/* Strings, sequences and references take other room in memory than the type of a file says: what follows
- * moves along, as HDF5 does it. */
+/* Strings, sequences and references have other sizes in memory than in a file's type.  As in HDF5, the
+ * fields behind them move. */
 static int place_fields(const struct bkt_h5type *t, struct fields *f, size_t *size, struct bkt_err *err)
 {
-    size_t more = 0; /* modulo 2^64, for they may take less */
+    size_t more = 0; /* modulo 2^64, since the size may shrink */
     for (size_t i = 0; i < t->n_members; i++)
         f->place[i] = i;
     qsort_r(f->place, t->n_members, sizeof *f->place, by_offset, t->members);

@@ -36,7 +36,8 @@ static int key_of(const struct bkt_object *dset, struct bkt_buf *out)
     return bkt_buf_add(out, s->maxdims, s->rank * sizeof *s->maxdims);
 }
 
-/* Linked and closed: an open one would hold HDF5's own types and lists, for which HDF5 waits when it ends. */
+/* Linked and closed: an open dataset would hold HDF5's own types and lists, and HDF5 waits for these when
+ * it ends. */
 static bool make(const struct bkt_object *dset, void *file, struct shadow *s)
 {
     static unsigned long   made;
@@ -133,8 +134,8 @@ static int remember(const unsigned char *handle, const unsigned char *text, size
     return BKT_OK;
 }
 
-/* Where old calls are off or the dataset is gone, the bytes only tell regions apart.  The last 4 are 0, no index into a heap, so that
- * HDF5 gives up before it looks for one (H5HG_read). */
+/* If old calls are off or the dataset was deleted, the bytes only distinguish regions.  The last 4 are 0,
+ * which is not an index into a heap, so that HDF5 gives up before it looks for one (H5HG_read). */
 static void made_up(const unsigned char *text, size_t n, unsigned char *out)
 {
     uint64_t hash = 0;
@@ -158,14 +159,14 @@ int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text, un
         return BKT_OK;
     struct bkt_err why = {.n = 0};
     int            rc  = bkt_face_file() ? bkt_convert_old_region(in_file, text, out, &why) : BKT_ENOENT;
-    if (rc == BKT_ENOENT) /* or the dataset is no more: the reference is one still, and leads nowhere */
+    if (rc == BKT_ENOENT) /* if the dataset was deleted, the reference stays valid and leads nowhere */
         made_up(text->p, n, out);
     else if (rc < 0)
         return bkt_err_copy(err, rc, &why);
     return is_null(out) ? BKT_OK : remember(out, text->p, n, err);
 }
 
-/* One that the program made with H5Rcreate() */
+/* A reference that the program made with H5Rcreate() */
 static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct bkt_regref *r, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID, obj = H5I_INVALID_HID, space = H5I_INVALID_HID;

@@ -27,14 +27,14 @@ static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
 
 /* ---- missing groups ---- */
 
-/* How they are made */
+/* How missing groups are made */
 struct making {
     hid_t       lapl, ocpl;
     const char *what;
 };
 
-/* As HDF5 makes them: links are kept as in the group that it is made in (their order, limits of forms), attributes as in the new
- * object that it is made for, and the name is said to be ASCII. */
+/* As in HDF5, a missing group keeps links as the group above it does (their order, limits of forms), and
+ * attributes as the new object does.  The name is marked as ASCII. */
 static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
 {
     unsigned order = 0, compact = 0, dense = 0;
@@ -97,10 +97,10 @@ static int make_group(struct bkt_vobj *from, const char *path, const struct maki
     return bkt_spot_put(&s, group, NULL, err);
 }
 
-/* In a plain file HDF5 walks, and only says that it failed. */
+/* In a plain file HDF5 walks the path, and reports only that it failed. */
 static bool is_missing(int rc) { return rc == BKT_ENOENT || rc == BKT_EHDF5; }
 
-/* All that are missing before the last component. */
+/* Make all missing groups before the last component. */
 static int make_groups(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
 {
     size_t end = strlen(path);
@@ -209,7 +209,7 @@ int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_er
 int bkt_spot_put(struct bkt_spot *s, struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_vobj *made = NULL;
-    BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds it, until it is linked */
+    BKT_PASS(bkt_spot_make(s, o, &made, err)); /* holds the object until it is linked */
     int rc = bkt_spot_show(s, made, err);
     if (rc == BKT_OK && out) {
         *out = made;

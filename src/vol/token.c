@@ -1,8 +1,9 @@
 /* Object ids in HDF5's tokens.
  *
- * HDF5's older calls, object references and H5Oopen_by_addr carry 8 bytes of a token only, as a file address, so the first 8
- * have to do: the last 64 bits of a v2 id (the first 64 are the domain's), a hash of a v1 id.  Byte 8 holds the kind where
- * there is room.  Without it the kinds are tried; ids seen in references, and all v1 ids, are remembered. */
+ * HDF5's older calls, object references and H5Oopen_by_addr carry only 8 bytes of a token, as a file
+ * address.  So the first 8 bytes must identify the object: they are the last 64 bits of a v2 id (the first
+ * 64 are the domain's), or a hash of a v1 id.  Byte 8 holds the kind if there is room.  Without it the
+ * kinds are tried.  Ids seen in references, and all v1 ids, are remembered. */
 #define XXH_INLINE_ALL
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static uint64_t address_of(const struct bkt_id *id)
     return v;
 }
 
-/* Losing one to a full memory means that its kind has to be tried out, or that a v1 reference can't be followed. */
+/* If memory is short and an id is lost, its kind has to be tried out, or a v1 reference can't be followed. */
 static void remember(const struct bkt_id *id, const H5O_token_t *t)
 {
     if (!known && !(known = bkt_map_new()))
@@ -91,7 +92,7 @@ static bool v2_id(struct bkt_domain *dom, char kind, uint64_t address, struct bk
     return bkt_id_set(out, text);
 }
 
-/* Or of one that can't be told from others: ids of version 1. */
+/* Whether the id belongs to the domain.  True also for ids of version 1, which don't show their domain. */
 static bool of_domain(struct bkt_domain *dom, const struct bkt_id *id)
 {
     const struct bkt_id *root = bkt_domain_root(dom);
@@ -117,7 +118,7 @@ static bool id_of(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
     if (text) {
         if (!bkt_id_set(out, text))
             return false;
-        /* the digits behind the domain's are the same in a copy, which may be open too */
+        /* a copy of the domain has the same digits behind the domain's, and may be open too */
         return address_of(out) != address || of_domain(dom, out) || v2_id(dom, text[0], address, out);
     }
     if (!bkt_id_is_v2(bkt_domain_root(dom)))
@@ -134,18 +135,19 @@ bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
 {
     if (!id_of(dom, token, out))
         return false;
-    bkt_edit_stand_in(dom, out); /* what was made by another writer as well may be that one's by now */
+    bkt_edit_stand_in(dom, out); /* an object that another writer made as well may have been replaced by
+                                    that writer's */
     return true;
 }
 
 herr_t bkt_vol_token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *cmp)
 {
-    (void)obj; /* for plain files too the address is what counts */
+    (void)obj; /* for plain files too only the address is compared */
     *cmp = a && b ? memcmp(a->__data, b->__data, ADDRESS) : a ? 1 : b ? -1 : 0;
     return 0;
 }
 
-/* Tokens print as the object's id, which is also what names it in the bucket. */
+/* A token prints as the object's id, which also names it in the bucket. */
 herr_t bkt_vol_token_to_str(void *obj, H5I_type_t type, const H5O_token_t *token, char **str)
 {
     const struct bkt_vobj *o  = obj;

@@ -18,7 +18,7 @@
 /* Bytes of a block: smaller ones take more requests for the metadata of many small objects. */
 #define BLOCK      ((uint64_t)256 << 10)
 #define AHEAD_MAX  32  /* blocks fetched at once by a run of misses */
-#define KEEP       128 /* blocks kept, 32 MiB: four runs of misses, so that metadata in as many places don't push out one another */
+#define KEEP       128 /* blocks kept, 32 MiB: room for four runs of misses, for metadata in four places */
 #define DRIVER_ID  ((H5FD_class_value_t)0x1b5) /* and the number behind it */
 
 struct block {
@@ -29,7 +29,7 @@ struct block {
 };
 
 struct vfd_file {
-    H5FD_t            pub; /* first, as HDF5 wants it */
+    H5FD_t            pub; /* must be first for HDF5 */
     struct bkt_store *st;
     char             *name, *key;
     uint64_t          size, part; /* part: setting part_size */
@@ -39,8 +39,8 @@ struct vfd_file {
     uint64_t          tick, next; /* next: block behind the last miss */
     unsigned          ahead;
     int               lock;         /* descriptor that holds the lock; -1: none */
-    bool              may_not_lock; /* file systems without locks are fine */
-    struct vfd_file  *other;        /* of all that are open */
+    bool              may_not_lock; /* true: a file system without locks is accepted */
+    struct vfd_file  *other;        /* list of all open files */
 };
 static struct vfd_file *all_open; /* under HDF5's lock */
 
@@ -63,7 +63,7 @@ bool vfd_takes(const char *name)
     return false;
 }
 
-/* The bucket, host or directory is the store, what follows the key. */
+/* The bucket, host or directory is the store; the rest is the key. */
 int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key, struct bkt_err *err)
 {
     const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
@@ -88,7 +88,7 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
     struct bkt_store            *st  = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
     for (const struct vfd_file *f = all_open; f; f = f->other)
-        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* its first answer told */
+        if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
             *size = f->size;
             (void)snprintf(etag, n_etag, "%s", f->etag);
             return BKT_OK;
@@ -139,7 +139,8 @@ static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void
                             .if_match = f->etag[0] ? f->etag : NULL};
 }
 
-/* Blocks no .. no+n-1 as one request; those that are there already are fetched again, which is rare. */
+/* Fetch blocks no .. no+n-1 as one request.  Blocks that are kept already are fetched again, which is
+ * rare. */
 static int fetch(struct vfd_file *f, uint64_t no, uint64_t n, struct bkt_err *err)
 {
     uint64_t                              off = no * BLOCK, len = bkt_min_u64(n * BLOCK, f->size - off);
@@ -164,7 +165,7 @@ static int fetch(struct vfd_file *f, uint64_t no, uint64_t n, struct bkt_err *er
     return BKT_OK;
 }
 
-/* The block, and after misses in a row more and more of what follows it. */
+/* Get the block.  The more misses in a row, the more blocks behind it are fetched. */
 static int block_of(struct vfd_file *f, uint64_t no, struct block **out, struct bkt_err *err)
 {
     *out = find(f, no);
@@ -207,7 +208,7 @@ static int read_blocks(struct vfd_file *f, uint64_t off, uint64_t len, unsigned 
 
 /* ---- HDF5's side ---- */
 
-/* Blocks of the first bytes. */
+/* Keep the first bytes of the file as blocks. */
 static int keep_first(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
     for (uint64_t at = 0; at < n; at += BLOCK) {
@@ -271,7 +272,8 @@ static void file_free(struct vfd_file *f)
     free(f);
 }
 
-/* What HDF5's own driver makes of the list and the environment: whether a file system that knows no locks will do. */
+/* Whether a file system without locks is accepted, by the rules of HDF5's own driver for the list and the
+ * environment. */
 static bool takes_no_lock(hid_t fapl)
 {
     const char *said = getenv("HDF5_USE_FILE_LOCKING");
@@ -358,7 +360,7 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
     struct bkt_err   err = {.n = 0};
     (void)type, (void)dxpl;
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
-    memset((unsigned char *)buf + n, 0, size - (size_t)n); /* as HDF5's own drivers do behind the end */
+    memset((unsigned char *)buf + n, 0, size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
     int rc = n > BLOCK * 2 ? read_long(f, addr, n, buf, &err) : n ? read_blocks(f, addr, n, buf, &err) : BKT_OK;
     err.code = rc;
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
@@ -370,12 +372,12 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
     return -1;
 }
 
-/* HDF5 calls this unless locking is off.  A shared lock: a writer's is exclusive. */
+/* HDF5 calls this unless locking is off.  The lock is shared, while a writer's is exclusive. */
 static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
 {
     struct vfd_file *f   = (struct vfd_file *)file;
     struct bkt_err   err = {.n = 0};
-    (void)rw; /* it is never opened for writing */
+    (void)rw; /* the file is never opened for writing */
     f->lock = open(f->name + strlen("file://"), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->lock >= 0 && (flock(f->lock, LOCK_SH | LOCK_NB) == 0 || (errno == ENOSYS && f->may_not_lock)))
         return 0;
@@ -407,8 +409,8 @@ static herr_t vfd_unlock(H5FD_t *file)
                   .write     = vfd_write,                                                                                    \
                   .fl_map    = H5FD_FLMAP_DICHOTOMY
 
-/* Of a driver that locks HDF5 also believes a superblock's mark "open for writing".  There are no locks elsewhere, and HDF5's own
- * driver for S3 has none. */
+/* If a driver locks, HDF5 also obeys a superblock's mark "open for writing".  Remote stores have no locks,
+ * and HDF5's own driver for S3 has none. */
 static const H5FD_class_t classes[2] = {
     {VFD_CLASS, .value = DRIVER_ID, .name = "h5bucket_store"},
     {VFD_CLASS, .value = DRIVER_ID + 1, .name = "h5bucket_local", .lock = vfd_lock, .unlock = vfd_unlock},
@@ -430,7 +432,7 @@ void vfd_term(void)
     hbool_t ending = false;
     for (size_t i = 0; i < BKT_COUNT(drivers); i++) {
         if (drivers[i] >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
-            (void)H5FDunregister(drivers[i]); /* when HDF5 ends it lets go of it by itself */
+            (void)H5FDunregister(drivers[i]); /* when HDF5 ends, it releases the driver itself */
         drivers[i] = H5I_INVALID_HID;
     }
 }

@@ -6,7 +6,7 @@
 #include "await.h"
 #include "vfd.h"
 
-/* One file under way. */
+/* One file that is being fetched. */
 struct expected {
     struct expected    *next;
     char               *name;

@@ -16,16 +16,16 @@ static unsigned depth; /* HDF5 serialises us */
 /* One virtual dataset, for one call. */
 struct view {
     struct bkt_vobj    *o;
-    hid_t               dcpl, dapl; /* dapl: borrowed, H5P_DEFAULT where none was given */
+    hid_t               dcpl, dapl; /* dapl: borrowed, H5P_DEFAULT if the program gave none */
     struct bkt_mapping *maps;
     size_t              n;
 };
-/* A source, and the selections that match each other in the virtual dataset and in it. */
+/* A source, and the matching selections in the virtual dataset and in the source. */
 struct part {
     hid_t       outer, inner;
     const char *file, *name;
 };
-/* What is done with each source that is met. */
+/* The action for each source. */
 struct visit {
     int (*source)(const struct view *v, const struct visit *how, const struct part *p, struct bkt_err *err);
     void *arg;
@@ -48,7 +48,7 @@ static int view_init(struct view *v, struct bkt_vobj *o, struct bkt_err *err)
 
 /* ---- sources ---- */
 
-/* The dataset @p name in our file @p f, as an id. */
+/* Open the dataset @p name in our file @p f, as an id. */
 static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root = NULL;
@@ -73,8 +73,8 @@ static int open_in_native(hid_t file, const char *name, hid_t *out, struct bkt_e
     return *out < 0 ? bkt_h5err_capture(err, "opening the source of a virtual dataset") : BKT_OK;
 }
 
-/* H5Pset_virtual_prefix(), or $HDF5_VDS_PREFIX in place of it, as one folder; "" for none.  "${ORIGIN}" is the folder of the virtual
- * dataset's own file. */
+/* H5Pset_virtual_prefix(), or $HDF5_VDS_PREFIX in place of it, as one folder; "": none.  "${ORIGIN}" is
+ * the folder of the virtual dataset's own file. */
 static void prefix_of(const struct view *v, const char *env, char *out, size_t n)
 {
     static const char origin[] = "${ORIGIN}";
@@ -87,12 +87,12 @@ static void prefix_of(const struct view *v, const char *env, char *out, size_t n
         return;
     if (strncmp(said, origin, sizeof origin - 1) != 0)
         (void)snprintf(out, n, "%s", strcmp(said, ".") == 0 ? "" : said);
-    else if (*rest) /* else that is where names are looked for anyway */
+    else if (*rest) /* else it is the folder that is searched anyway */
         (void)snprintf(out, n, "%.*s%s", slash ? (int)(slash - self) : 0, self, rest);
 }
 
-/* As HDF5 looks for them: each folder of the variable, which it takes as they stand, then the variable as a whole or the access list's,
- * then beside the file. */
+/* Search in HDF5's order: each folder of the variable, taken literally; then the whole variable, or the
+ * access list's prefix; then beside the file. */
 static int open_file(const struct view *v, const char *file, struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
     const char *env = getenv("HDF5_VDS_PREFIX");
@@ -105,7 +105,7 @@ static int open_file(const struct view *v, const char *file, struct bkt_file **d
     return bkt_file_source(v->o->file, file, env, prefix, domain, native, err);
 }
 
-/* BKT_OK with *out negative: there is no such file or dataset, which is no error. */
+/* BKT_OK with *out negative: the file or dataset is missing, which is not an error. */
 static int open_source(const struct view *v, const char *file, const char *name, hid_t *out, struct bkt_err *err)
 {
     struct bkt_file *domain = NULL;
@@ -122,7 +122,7 @@ static int open_source(const struct view *v, const char *file, const char *name,
     return BKT_OK;
 }
 
-/* How far a source reaches along the endless dimension of its selection; 0: there is no such source. */
+/* The extent of a source along the unlimited dimension of its selection; 0: the source is missing. */
 static int source_extent(const struct view *v, const struct bkt_mapping *m, hsize_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dset  = H5I_INVALID_HID;
@@ -152,8 +152,8 @@ static int printf_source(const struct view *v, const struct bkt_mapping *m, hsiz
     return BKT_OK;
 }
 
-/* Number of blocks of a mapping with numbered sources: up to the last that is there, with gaps no longer than the access list
- * allows; with H5D_VDS_FIRST_MISSING up to the first that is missing. */
+/* Number of blocks of a mapping with numbered sources: up to the last existing one, with gaps no longer
+ * than the access list allows.  With H5D_VDS_FIRST_MISSING: up to the first missing one. */
 static int printf_blocks(const struct view *v, const struct bkt_mapping *m, bool first_missing, hsize_t *out, struct bkt_err *err)
 {
     hsize_t gap = 0, missing = 0;
@@ -199,7 +199,7 @@ static int mapping_extent(const struct view *v, const struct bkt_mapping *m, boo
     return BKT_OK;
 }
 
-/* What mappings with an end cover is there whatever the others say. */
+/* The extent covered by limited mappings holds, whatever the other mappings cover. */
 static int fixed_bounds(const struct view *v, unsigned rank, hsize_t *least, struct bkt_err *err)
 {
     hsize_t start[H5S_MAX_RANK], end[H5S_MAX_RANK];
@@ -349,8 +349,8 @@ static int move_part(const struct transfer *t, hid_t dset, hid_t mem, hid_t src,
     return rc < 0 ? bkt_h5err_capture(err, t->write ? "writing a source" : "reading a source") : BKT_OK;
 }
 
-/* "All of the source" is kept without the source's extent, which only the source tells: *all is its dataspace
- * then, if it fits. *dset may stay closed: there is no such source. */
+/* "All of the source" is stored without the source's extent, which only the source knows.  *all is the
+ * source's dataspace then, if it fits.  *dset stays closed if the source is missing. */
 static int whole_source(const struct view *v, const struct part *p, hid_t *dset, hid_t *all, struct bkt_err *err)
 {
     BKT_PASS(open_source(v, p->file, p->name, dset, err));
@@ -362,15 +362,15 @@ static int whole_source(const struct view *v, const struct part *p, hid_t *dset,
     if (H5Sget_select_npoints(*all) == H5Sget_select_npoints(p->outer))
         return BKT_OK;
     bkt_hid_closep(
-        all); /* it has grown or shrunk since: the extent that was mapped, where the mapping has it */
+        all); /* the source has grown or shrunk since: use the mapped extent, if the mapping has one */
     if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
         BKT_FAIL(err, BKT_EFORMAT, "source %s in %s of a virtual dataset has another number of elements than is mapped", p->name,
                  p->file);
     return BKT_OK;
 }
 
-/* A source may have become smaller than what is mapped of it: what it doesn't reach stays the fill value.  *src and *mem are
- * replaced by their parts that are there. */
+/* A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.
+ * *src and *mem are replaced by their existing parts. */
 static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
 {
     hsize_t zero[H5S_MAX_RANK] = {0}, dims[H5S_MAX_RANK], mapped[H5S_MAX_RANK], first[H5S_MAX_RANK], last[H5S_MAX_RANK];
@@ -380,7 +380,7 @@ static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     if (rank < 0 || H5Sget_select_bounds(*src, first, last) < 0)
         return bkt_h5err_capture(err, "asking a source for its extent");
     if (rank == 0 || rank != H5Sget_simple_extent_dims(*src, mapped, NULL))
-        return BKT_OK; /* HDF5 says what is wrong with it */
+        return BKT_OK; /* HDF5 reports the error */
     for (int d = 0; d < rank; d++) {
         beyond  = beyond || last[d] >= dims[d];
         dims[d] = dims[d] < mapped[d] ? dims[d] : mapped[d];
@@ -391,7 +391,7 @@ static int clip(hid_t dset, hid_t *src, hid_t *mem, struct bkt_err *err)
     if (there < 0 || H5Sselect_hyperslab(there, H5S_SELECT_SET, zero, NULL, dims, NULL) < 0)
         return bkt_h5err_capture(err, "selecting what a source has");
     hid_t part_mem = H5Sselect_project_intersection(*src, *mem, there), part_src = H5Scopy(*src);
-    /* not by H5Scombine_select(): HDF5 1.14 crashes in it where the two have nothing in common */
+    /* not by H5Scombine_select(): HDF5 1.14 crashes in it if the two are disjoint */
     herr_t cut = part_src < 0 ? -1 : H5Sselect_hyperslab(part_src, H5S_SELECT_AND, zero, NULL, dims, NULL);
     bkt_hid_closep(mem);
     bkt_hid_closep(src);
@@ -412,7 +412,7 @@ static int transfer_source(const struct view *v, const struct visit *how, const 
             return BKT_OK;
         BKT_PASS(whole_source(v, p, &dset, &all, err));
         if (dset < 0 && !t->write)
-            return BKT_OK; /* looked for in vain */
+            return BKT_OK; /* the source is missing */
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Sselect_project_intersection(p->outer, all >= 0 ? all : p->inner, t->file_space);
     if (src < 0)
@@ -447,7 +447,7 @@ static int count_part(const struct view *v, const struct visit *how, const struc
     return BKT_OK;
 }
 
-/* Elements that have no source have no place: as in HDF5 none are written then. */
+/* Elements without a source can't be stored: as in HDF5, no element is written then. */
 static int check_covered(const struct view *v, hid_t file_space, struct bkt_err *err)
 {
     struct covered c = {file_space, 0};
@@ -457,7 +457,7 @@ static int check_covered(const struct view *v, hid_t file_space, struct bkt_err 
     return BKT_OK;
 }
 
-/* What no source covers. */
+/* Write the fill value to the elements that no source covers. */
 static int fill(const struct view *v, const struct transfer *t, struct bkt_err *err)
 {
     H5D_fill_value_t kind;
@@ -474,7 +474,7 @@ static int fill(const struct view *v, const struct transfer *t, struct bkt_err *
     return BKT_OK;
 }
 
-/* The selections of a call, H5S_ALL and its like made dataspaces; new ids. */
+/* The selections of a call; H5S_ALL and the like become dataspaces.  New ids. */
 static int selections(const struct view *v, hid_t mem, hid_t file, hid_t *mem_out, hid_t *file_out, struct bkt_err *err)
 {
     if (file == H5S_ALL)
@@ -513,7 +513,8 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
 {
     struct transfer t = {.write = write, .mem_type = mem_type, .buf = buf};
     struct view     v;
-    BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID; /* which sources a process reads is up to its selection */
+    BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID; /* a process's selection decides which
+                                                                  sources it reads */
     BKT_PASS(bkt_xfer_alone(dxpl, &alone, err));
     t.dxpl = alone;
     BKT_PASS(go_deeper(err));
@@ -533,7 +534,7 @@ struct each {
     hid_t type; /* the virtual dataset's */
 };
 
-/* No id is made of an object of ours: outside of HDF5's calls it has none. */
+/* An object of ours gets no id here: outside of HDF5's calls it can't have one. */
 static int is_there(const struct view *v, const struct part *p, hid_t type, bool *there, bool *blank,
                     struct bkt_err *err)
 {

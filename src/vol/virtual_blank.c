@@ -1,4 +1,4 @@
-/* Sources of virtual datasets of which nothing is stored: as good as absent, whatever their extent. */
+/* Sources of virtual datasets that have no stored data: they count as absent, whatever their extent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "dataset.h"
 #include "virtual.h"
 
-/* Values of @p type as both lists have them; those with pointers in them are not looked at. */
+/* Whether both lists have the same fill value of @p type.  Values with pointers are not compared. */
 static bool same_fill(hid_t a, hid_t b, hid_t type)
 {
     H5D_fill_value_t kinds[2];

@@ -1,4 +1,4 @@
-/* The mappings of virtual datasets: selections without end, and names with a number in them. */
+/* The mappings of virtual datasets: unlimited selections, and names that contain a number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static hid_t room_for(const struct bkt_slab *s, hsize_t end)
     return id;
 }
 
-/* Add blocks [first, first + count) of @p block places each; all other dimensions as they are. */
+/* Add blocks [first, first + count) of @p block places each; all other dimensions stay as they are. */
 static herr_t add_blocks(hid_t space, const struct bkt_slab *s, hsize_t first, hsize_t count, hsize_t block)
 {
     hsize_t start[H5S_MAX_RANK], counts[H5S_MAX_RANK], blocks[H5S_MAX_RANK];

@@ -1,4 +1,4 @@
-/* The objects behind ids, and what one open file holds together. */
+/* The objects behind ids, and the objects that belong to one open file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
 
 /* HDF5's global lock guards them */
 static struct bkt_vobj *plain_objects;
-static size_t           n_no_number; /* of all open objects: mostly none, and then nothing is looked through */
+static size_t           n_no_number; /* of all open objects; if 0, as mostly, no search is needed */
 
 struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
 
@@ -35,7 +35,7 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
         bkt_object_release(obj);
         return NULL;
     }
-    if (!file) /* a plain file's; with a file it is that one which holds the faces */
+    if (!file) /* for a plain file's object; otherwise the file holds the faces */
         bkt_face_acquire(bkt_face_is_wanted("auto"));
     o->has_face  = bkt_face_put(o->face, type, file ? file->old_calls : bkt_face_is_wanted("auto"));
     o->type      = type;
@@ -64,8 +64,8 @@ void bkt_vobj_free(struct bkt_vobj *o)
 {
     if (!o)
         return;
-    /* The id is still in HDF5's table.  Where this is the last object the file behind the faces is closed, which makes HDF5
-     * look at every dataset for those that lie in it. */
+    /* The id is still in HDF5's table.  If this is the last object, the file behind the faces is closed,
+     * and HDF5 then looks through all datasets for those that lie in that file. */
     memset(o->face, 0, sizeof o->face);
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);

@@ -4,7 +4,7 @@
 
 #include <H5FDdevelop.h>
 
-/* HDF5's name of the property; an HDF5 without MPI has it too, but no call for it. */
+/* HDF5's name of the property.  An HDF5 without MPI has the property too, but no call for it. */
 #define MODE "io_xfer_mode"
 
 static bool is_collective(hid_t dxpl)
