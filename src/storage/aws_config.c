@@ -46,10 +46,10 @@ static struct span cut_comment(struct span s)
 
 struct reader {
     struct bkt_aws_config *c;
-    char *section; /* NULL: none that counts */
+    char *section; /* NULL: outside of the sections that are used */
     char *parent;  /* key of a nested block, NULL outside */
     bool credentials, weak;
-    bool can_continue; /* the last entry may go on in an indented line */
+    bool can_continue; /* an indented line may continue the last entry */
 };
 
 static struct bkt_aws_entry *add(struct reader *r)
@@ -72,7 +72,7 @@ static struct bkt_aws_entry *add(struct reader *r)
     return e;
 }
 
-/* "profile x", "profile \"x y\"", "default", "services s" → the name it is kept by. */
+/* "profile x", "profile \"x y\"", "default", "services s" → the name that the section is kept by. */
 static int section_name(struct reader *r, struct span s, char **out)
 {
     struct span kind = s, name = {s.p + s.n, 0};
@@ -111,7 +111,7 @@ static int read_section(struct reader *r, struct span line)
     r->can_continue = false;
     const char *end = memchr(line.p, ']', line.n);
     if (!end)
-        return BKT_OK; /* what follows belongs nowhere */
+        return BKT_OK; /* lines below belong to no section */
     BKT_PASS(section_name(r, trim((struct span){line.p + 1, (size_t)(end - line.p) - 1}), &r->section));
     return add(r) ? BKT_OK : BKT_ENOMEM;
 }
@@ -198,7 +198,7 @@ int bkt_aws_config_parse(struct bkt_aws_config *c, const char *text, size_t n, b
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         size_t k = (size_t)((nl ? nl : end) - p);
         const char *z = memchr(p, 0, k);
-        if (k && !z) /* a line with a NUL is no text */
+        if (k && !z) /* a line with a NUL is not text */
             rc = read_line(&r, (struct span){p, k});
         p += k + (nl != NULL);
     }

@@ -1,9 +1,10 @@
-/* The AWS shared config and credentials files: INI with a few turns of its own.
+/* The AWS shared config and credentials files: INI with a few extensions.
  *
- * Sections of the config file are [default], [profile NAME], [services NAME], …; those of the credentials file are bare
- * profile names.  An indented line after "key =" is a sub-property, known here as "key.sub"; after "key = value" it goes on
- * with the value.  Names of keys know no case.  Odd lines are skipped, as they may be meant for newer tools.
- * Source: "Configuration and credential file settings" and "Shared config and credentials files" in AWS's SDK guide. */
+ * Sections of the config file are [default], [profile NAME], [services NAME], …; those of the credentials
+ * file are bare profile names.  An indented line after "key =" is a sub-property, known here as "key.sub".
+ * After "key = value" it continues the value.  Names of keys ignore case.  Odd lines are skipped, as they may
+ * be meant for newer tools.  Source: "Configuration and credential file settings" and "Shared config and
+ * credentials files" in AWS's SDK guide. */
 #ifndef BKT_AWS_CONFIG_H
 #define BKT_AWS_CONFIG_H
 
@@ -20,24 +21,24 @@ struct bkt_aws_entry {
     bool  weak; /* [default] in the config file: [profile default] wins */
 };
 
-/** Zeroed is empty. */
+/** A zeroed struct is empty. */
 struct bkt_aws_config {
     struct bkt_aws_entry *v;
     size_t                n, room;
-    char                 *config_path, *credentials_path; /* for messages; the caller's job */
+    char                 *config_path, *credentials_path; /* for messages; set by the caller */
 };
 
-/** Add what @p text says.  Never fails on its syntax; BKT_ENOMEM. */
+/** Add the entries of @p text.  Never fails on its syntax; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_aws_config_parse(struct bkt_aws_config *c, const char *text, size_t n, bool credentials,
                                        struct bkt_err *err);
-/** Wipes it, as there are secrets in it. */
+/** Wipe and free the entries, as they contain secrets. */
 void bkt_aws_config_fini(struct bkt_aws_config *c);
 
-/** A value, the credentials file before the config file, the last of several in one file; NULL if absent or empty.
- *  Borrowed. */
+/** A value, borrowed; NULL: absent or empty.  The credentials file comes before the config file.  In one file
+ *  the last entry of a name counts. */
 const char *bkt_aws_config_get(const struct bkt_aws_config *c, const char *section, const char *key);
 
-/** The same for a profile. */
+/** A value of a profile; otherwise as bkt_aws_config_get(). */
 const char *bkt_aws_config_profile(const struct bkt_aws_config *c, const char *profile, const char *key);
 bool        bkt_aws_config_has_profile(const struct bkt_aws_config *c, const char *profile);
 /** Whether any key of the profile begins with @p prefix. */

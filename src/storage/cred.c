@@ -1,4 +1,4 @@
-/* See cred.h.  One lock guards the list of providers and all their state; it is held for moments only, never
+/* See cred.h.  One lock guards the list of providers and all their state.  It is held for moments only, never
  * while a source is asked.  A provider has at most one thread, which lives as long as there is something to
  * fetch. */
 #include "cred.h"
@@ -14,10 +14,10 @@
 #include "thread.h"
 #include "trace.h"
 
-/* So that neither a program that asks again and again nor a server that refuses everything makes a source (a process, a web
- * service with limits) run more than once a second.  Files are read whenever somebody asks. */
-#define FAILURE_MS   1000  /* a failure is reported for so long before anyone asks again */
-#define MIN_AGE_MS   1000  /* younger credentials are not fetched again on a server's word */
+/* A source (a process, a web service with limits) must not run more than once a second, even if a program
+ * asks repeatedly or a server refuses everything.  Files are read on each request. */
+#define FAILURE_MS   1000  /* a failure is reported for this long before the source is asked again */
+#define MIN_AGE_MS   1000  /* younger credentials are not fetched again when a server refuses them */
 #define RENEW_GAP_MS 10000 /* between renewals in the background */
 
 struct waiter {
@@ -33,16 +33,17 @@ struct bkt_cred {
     struct bkt_cred_place place;
 
     struct bkt_creds *now; /* NULL: none */
-    enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's about now: doubted, they may be right after all */
-    enum bkt_cred_from from, fail_from; /* of now; of the last failure */
-    uint64_t fetched_ms, failed_ms, renewed_ms; /* when; renewed: begun in the background; 0: never */
+    enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's judgement of `now`; doubted: they may be right
+                                                after all */
+    enum bkt_cred_from from, fail_from; /* source of `now`; source of the last failure */
+    uint64_t fetched_ms, failed_ms, renewed_ms; /* times; renewed: a fetch in the background began; 0: never */
     int fail;
     struct bkt_err *why; /* of the last failure; may be NULL */
     struct waiter *waiters;
     uint64_t rounds; /* fetches that ended */
 
     pthread_t thread;
-    bool joinable, alive, fetching; /* alive: will look at fetching once more */
+    bool joinable, alive, fetching; /* alive: the thread will check `fetching` once more */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +63,7 @@ static void after_fork_parent(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* Threads stayed with the parent, and so did who waited for them. */
+/* Threads stayed with the parent, and so did the callers that waited for them. */
 static void after_fork_child(void)
 {
     (void)pthread_cond_init(&changed, NULL);
@@ -115,13 +116,15 @@ static bool is_same(const struct bkt_creds *a, const struct bkt_creds *b)
            strcmp(s ? s : "", t ? t : "") == 0;
 }
 
-/* Keys from a file that may be right after all aren't changed for those of another source, only because the file is away for a moment. */
+/* Doubted keys from a file are not replaced by another source's keys only because the file is missing for a
+ * moment. */
 static bool is_unwanted(const struct bkt_cred *p, enum bkt_cred_from from)
 {
     return p->word == DOUBTED && from == BKT_CRED_ASKED && is_live(p->now, bkt_cred_now());
 }
 
-/* Under the lock.  A renewal that fails leaves the old credentials in use until their end, but not what was refused for sure. */
+/* Store a fetch's result; under the lock.  If a renewal fails, the old credentials stay in use until their
+ * end, unless they were definitely refused. */
 static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt_cred_from from, struct bkt_err *err)
 {
     p->rounds++;
@@ -189,7 +192,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Under the lock: have a fetch under way. */
+/* Start a fetch unless one is under way; under the lock. */
 static int begin(struct bkt_cred *p, struct bkt_err *err)
 {
     if (p->fetching)
@@ -198,7 +201,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
         BKT_FAIL(err, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
     if (!p->alive) {
         if (p->joinable)
-            (void)pthread_join(p->thread, NULL); /* it is past its last use of the lock */
+            (void)pthread_join(p->thread, NULL); /* the thread has finished its last use of the lock */
         p->fetching = p->alive = true;
         p->joinable = bkt_thread_start(&p->thread, thread_main, p) == 0;
         if (!p->joinable) {
@@ -210,7 +213,8 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Under the lock.  BKT_OK with a reference, BKT_CRED_LATER, or the last failure. */
+/* Get the present credentials; under the lock.  BKT_OK with a reference, BKT_CRED_LATER, or the last
+ * failure. */
 static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
 {
     uint64_t ms = bkt_engine_now();
@@ -269,7 +273,7 @@ int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_er
         if (rc == BKT_CRED_LATER && p->failed_ms)
             rc = bkt_err_copy(err, p->fail, p->why);
     }
-    if (rc == BKT_CRED_LATER) /* dropped again before this thread ran */
+    if (rc == BKT_CRED_LATER) /* dropped before this thread ran */
         rc = BKT_ERR(err, BKT_EACCES, "credentials ended as soon as they came");
     (void)pthread_mutex_unlock(&lock);
     return rc;
@@ -305,7 +309,7 @@ void bkt_cred_source(struct bkt_cred *p, char *out, size_t room)
 
 /* ---- providers ---- */
 
-/* All that a fetch depends on; kept as a hash, as there are secrets in it. */
+/* All values that a fetch depends on, kept as a hash, as they contain secrets. */
 static int identify(struct bkt_cred *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf b = {0};
@@ -334,7 +338,7 @@ static void provider_free(struct bkt_cred *p)
     free(p);
 }
 
-/* Under the lock: the one that is there already, or @p p itself. */
+/* Return the provider that exists already, or add and return @p p; under the lock. */
 static struct bkt_cred *enlist(struct bkt_cred *p)
 {
     struct bkt_cred *q = providers;
@@ -379,13 +383,13 @@ void bkt_cred_close(struct bkt_cred *p)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* Under the lock, which is given up while a thread ends. */
+/* End the provider's thread; under the lock, which is released meanwhile. */
 static void end_thread(struct bkt_cred *p)
 {
     while (p->alive || p->fetching) {
         atomic_store(&p->place.cancel, true);
         pthread_t t = p->thread;
-        p->joinable = false; /* ours to join */
+        p->joinable = false; /* joined here */
         (void)pthread_mutex_unlock(&lock);
         (void)pthread_join(t, NULL);
         (void)pthread_mutex_lock(&lock);
@@ -409,7 +413,7 @@ static void forget(struct bkt_cred *p)
 void bkt_cred_shutdown(void)
 {
     (void)pthread_mutex_lock(&lock);
-    ending = true; /* no thread starts, and no provider is freed but here */
+    ending = true; /* from now on no thread starts, and providers are freed only here */
     for (struct bkt_cred *p = providers; p; p = p->next) {
         end_thread(p);
         forget(p);

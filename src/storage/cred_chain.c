@@ -1,6 +1,6 @@
-/* The credential chain: which source is asked in which order, and what a profile in the shared files means.
- * Source: "AWS SDKs and Tools standardized credential providers", "Assume role credential provider" in AWS's
- * SDK guide. */
+/* The credential chain: the order of the sources, and the meaning of a profile in the shared files.  Source:
+ * "AWS SDKs and Tools standardized credential providers", "Assume role credential provider" in AWS's SDK
+ * guide. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,13 +66,14 @@ int bkt_cred_looked(struct bkt_cred_fetch *f, const char *fmt, ...)
     char text[256];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is not */
+    (void)vsnprintf(text, sizeof text, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is
+                                                    initialised */
     va_end(ap);
     bkt_trace(BKT_TRACE_CRED, "nothing from the %s", text);
     return bkt_buf_addf(&f->looked, "%s%s", f->looked.len ? ", " : "", text);
 }
 
-/* A path from the user: "~/" is the home folder.  NULL with BKT_OK: there is none. */
+/* Expand a path from the user: "~/" is the home folder.  NULL with BKT_OK: there is no path. */
 static int expand(const struct bkt_cred_place *pl, const char *path, char **out, struct bkt_err *err)
 {
     const char *home = pl->env[BKT_VAR_HOME];
@@ -187,7 +188,7 @@ static int from_web_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct
 
 struct hop {
     const char *profile;
-    const struct hop *from; /* who refers to it; NULL: the user */
+    const struct hop *from; /* the profile that refers to it; NULL: the user */
     unsigned depth;
 };
 
@@ -243,7 +244,7 @@ static int from_credential_source(struct bkt_cred_fetch *f, const char *profile,
 static int from_source_profile(struct bkt_cred_fetch *f, const struct hop *hop, const char *name,
                                struct bkt_creds **out, struct bkt_err *err)
 {
-    if (strcmp(name, hop->profile) == 0) { /* its own keys, allowed for one that has some */
+    if (strcmp(name, hop->profile) == 0) { /* a profile may be its own source if it has keys */
         int own = static_keys(f, name, out, err);
         if (own == BKT_ENOENT)
             BKT_FAIL(err, BKT_EINVAL, "profile %.80s is its own source_profile but has no keys", name);
@@ -325,8 +326,8 @@ static int web_identity(struct bkt_cred_fetch *f, const char *name, const char *
                            out, err);
 }
 
-/* A profile that the user names is for its role, with the keys beside it as its source at most; a
- * source_profile is for its keys. */
+/* Resolve a profile.  If the user names it, it stands for its role, and its own keys are at most the source
+ * for that role.  A source_profile stands for its keys. */
 static int resolve(struct bkt_cred_fetch *f, const struct hop *hop, struct bkt_creds **out,
                    struct bkt_err *err)
 {
@@ -374,9 +375,9 @@ int bkt_cred_from_profile(struct bkt_cred_fetch *f, struct bkt_creds **out, stru
 
 static const struct source {
     int (*get)(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
-    bool environment; /* passed over when a setting names a profile */
-    bool fixed;       /* read once: asking again gives the same */
-    bool files;       /* of no use when the shared files could not be read */
+    bool environment; /* skipped when a setting names a profile */
+    bool fixed;       /* read once: asking again gives the same result */
+    bool files;       /* skipped when the shared files could not be read */
 } sources[] = {
     {bkt_cred_from_env, true, true, false},      {from_web_env, true, false, false},
     {bkt_cred_from_profile, false, false, true}, {bkt_cred_from_container, false, false, false},

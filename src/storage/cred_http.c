@@ -1,4 +1,5 @@
-/* Blocking requests to credential servers: small, with short timeouts, apart from the store's connections. */
+/* Blocking requests to credential servers: small, with short timeouts, separate from the store's
+ * connections. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "url.h"
 #include "whole.h"
 
-#define MAX_ANSWER (1U << 20) /* credentials take a few KiB */
+#define MAX_ANSWER (1U << 20) /* bytes; credentials take a few KiB */
 
 struct exchange {
     const struct bkt_cred_place *place;
@@ -143,7 +144,7 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
     int rc = judge(cc, &x, req, why, err);
     bkt_whole_fini(&x.whole);
     curl_easy_cleanup(e);
-    for (struct curl_slist *h = headers; h; h = h->next) /* they can hold tokens */
+    for (struct curl_slist *h = headers; h; h = h->next) /* headers can contain tokens */
         explicit_bzero(h->data, strlen(h->data));
     curl_slist_free_all(headers);
     return rc;
@@ -151,7 +152,8 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
 
 void bkt_cred_sleep(const struct bkt_cred_place *pl, unsigned ms)
 {
-    const struct timespec step = {0, 20000000}; /* who closes the last store waits for no more than that */
+    const struct timespec step = {0, 20000000}; /* 20 ms: the caller that closes the last store waits no
+                                                   longer than that */
     for (unsigned t = 0; t < ms && !atomic_load(&pl->cancel); t += 20)
         (void)nanosleep(&step, NULL);
 }
@@ -164,7 +166,7 @@ int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *r
     for (unsigned i = 0; i == 0 || i < req->tries; i++) {
         struct bkt_err last = {0};
         if (i)
-            bkt_cred_sleep(pl, 100U << (i < 5 ? i : 5)); /* three tries, as usual: 0.6 s in all; with more, 3.2 s each time */
+            bkt_cred_sleep(pl, 100U << (i < 5 ? i : 5)); /* ms; the usual three tries wait 0.6 s in all */
         bkt_secret_fini(body);
         rc = once(pl, req, status, body, &last);
         bool again =
@@ -201,7 +203,7 @@ static bool is_near(const char *host)
            (inet_pton(AF_INET6, "fd00:ec2::23", &eks6) == 1 && memcmp(&v6, &eks6, sizeof v6) == 0);
 }
 
-/* libcurl parses the URL here as it does when it connects, so both see one host. */
+/* libcurl parses the URL here as it does for connecting, so both use one host. */
 bool bkt_cred_full_uri_ok(const char *url)
 {
     char *scheme = NULL, *host = NULL;

@@ -4,7 +4,7 @@
 
 #include "cred_impl.h"
 
-#define MAX_DEPTH 32 /* what AWS answers is flat */
+#define MAX_DEPTH 32 /* AWS's answers are flat */
 
 struct reader {
     const unsigned char *p, *begin, *end;
@@ -99,7 +99,7 @@ static bool take_escape(struct reader *r, struct bkt_buf *out)
     return at ? put(r, out, to + (at - from), 1) : bad(r, "an unknown escape");
 }
 
-/* At the opening quote; out may be NULL. */
+/* Read a string, from its opening quote; out may be NULL. */
 static bool take_string(struct reader *r, struct bkt_buf *out)
 {
     r->p++;
@@ -123,7 +123,7 @@ static bool take_string(struct reader *r, struct bkt_buf *out)
     return bad(r, "a string without end");
 }
 
-/* A number, true, false or null, by its characters alone. */
+/* Read a number, true, false or null; only the set of characters is checked. */
 static bool take_literal(struct reader *r, struct bkt_buf *out)
 {
     const unsigned char *start = r->p;
@@ -133,7 +133,7 @@ static bool take_literal(struct reader *r, struct bkt_buf *out)
     return r->p > start ? put(r, out, start, (size_t)(r->p - start)) : bad(r, "something that is no value");
 }
 
-/* An array or object that nobody asked for: brackets must match, strings must end. */
+/* Skip an array or object that is not needed: brackets must match, strings must end. */
 static bool skip_nested(struct reader *r)
 {
     char open[MAX_DEPTH];

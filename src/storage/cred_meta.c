@@ -1,6 +1,6 @@
-/* Credentials from the machine's surroundings: ECS/EKS container endpoints and EC2's instance metadata
- * service. Source: "Container credential provider" and "IMDS credential provider" in AWS's SDK guide.  Only
- * IMDSv2: version 1 answers anyone who can make the machine send a GET. */
+/* Credentials from the machine's environment: ECS/EKS container endpoints and EC2's instance metadata
+ * service.  Source: "Container credential provider" and "IMDS credential provider" in AWS's SDK guide.  Only
+ * IMDSv2 is used: version 1 answers any program that can make the machine send a GET. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define ROLES      "/latest/meta-data/iam/security-credentials/"
 #define TTL        "X-aws-ec2-metadata-token-ttl-seconds: 21600" /* the longest that EC2 grants */
 
-/* What a server says when it refuses, on one line. */
+/* The text of a server's refusal, on one line. */
 static void first_words(const struct bkt_buf *b, char *to, size_t room)
 {
     size_t k = 0;
@@ -52,7 +52,7 @@ static int container_url(struct bkt_cred_fetch *f, struct bkt_buf *url, struct b
     return BKT_OK;
 }
 
-/* The file is read each time: EKS renews it. */
+/* Read the token.  Its file is read each time: EKS renews it. */
 static int container_token(struct bkt_cred_fetch *f, struct bkt_buf *header, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf text = {0};
@@ -109,7 +109,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
 
 struct imds {
     struct bkt_cred_fetch *f;
-    struct bkt_buf base, token; /* "http://…"; the header that goes with each question */
+    struct bkt_buf base, token; /* "http://…"; the header sent with each request */
     unsigned timeout_ms, tries;
 };
 
@@ -138,7 +138,7 @@ static int imds_init(struct imds *m, struct bkt_err *err)
     const char *url = choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT, "ec2_metadata_service_endpoint");
     const char *mode =
         choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE, "ec2_metadata_service_endpoint_mode");
-    m->timeout_ms = /* where nothing is set: once, for a second, as the AWS CLI does */
+    m->timeout_ms = /* by default one try of one second, as in the AWS CLI */
         1000 * number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_TIMEOUT, "metadata_service_timeout"), 1, 60);
     m->tries =
         number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_NUM_ATTEMPTS, "metadata_service_num_attempts"), 1, 3);
@@ -170,7 +170,7 @@ static int imds_ask(struct imds *m, const char *method, const char *path, const 
                          status, body, err);
 }
 
-/* No answer here means: this is no EC2 machine. */
+/* Get a token.  Without an answer, this is not an EC2 machine. */
 static int imds_token(struct imds *m, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_secret_fini) struct bkt_buf body = {0};

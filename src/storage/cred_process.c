@@ -1,5 +1,5 @@
-/* credential_process: a program of the user's own that prints credentials as JSON.
- * Source: "Process credential provider" in AWS's SDK guide.  No shell is involved. */
+/* credential_process: a program of the user that prints credentials as JSON.  Source: "Process credential
+ * provider" in AWS's SDK guide.  No shell is involved. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,13 +17,14 @@
 #include "stats.h"
 #include "trace.h"
 
-#define TIMEOUT_MS 60000U /* it may ask its user for a code; botocore waits for ever, which a program in the background must not */
-#define END_MS     5000U  /* after it closed its output */
+#define TIMEOUT_MS 60000U /* the program may ask its user for a code.  botocore waits for ever, which a
+                             background program must not do */
+#define END_MS     5000U  /* time to end after it closed its output */
 #define MAX_OUTPUT 65536U /* credentials take a few KiB */
 
 /* ---- splitting ---- */
 
-/* One word from *p on to the end of out, with its NUL; false: a quote does not end. */
+/* Copy one word from *p on, with its NUL, to *out, and advance both.  False: a quote does not end. */
 static bool take_word(const char **p, char **out)
 {
     char quote = 0;
@@ -33,7 +34,7 @@ static bool take_word(const char **p, char **out)
             quote = quote ? 0 : c;
             continue;
         }
-        /* within "…" a backslash quotes only what has a meaning there, as in a shell */
+        /* within "…" a backslash quotes only special characters, as in a shell */
         if (c == '\\' && quote != '\'' && (*p)[1] && (!quote || strchr("\"\\$`", (*p)[1])))
             c = *++(*p);
         *(*out)++ = c;
@@ -45,7 +46,7 @@ static bool take_word(const char **p, char **out)
 int bkt_cred_split(const char *command, char ***argv, struct bkt_err *err)
 {
     size_t n = strlen(command);
-    size_t most = n / 2 + 2; /* words, and the NULL */
+    size_t most = n / 2 + 2; /* words, plus the NULL */
     char **v = malloc(most * sizeof *v + 2 * n + 2);
     if (!v)
         BKT_NOMEM(err);
@@ -95,7 +96,8 @@ static int spawn_with(struct child *c, char **argv, int out, int errors)
     (void)sigemptyset(&all);
     (void)sigaddset(
         &all,
-        SIGPIPE); /* our threads block signals and applications ignore SIGPIPE: not the child's affair */
+        SIGPIPE); /* this library's threads block signals, and applications ignore SIGPIPE: the child must not
+                     inherit either */
     (void)sigaddset(&all, SIGCHLD);
     if (posix_spawn_file_actions_init(&fa) != 0)
         return ENOMEM;
@@ -135,7 +137,7 @@ static int start(struct child *c, char **argv, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Take what is there.  Of stderr, as much as a message needs. */
+/* Read the available output.  Keep only as much of stderr as a message needs. */
 static int drain(struct child *c, int i, struct bkt_err *err)
 {
     char part[2048];
@@ -153,7 +155,7 @@ static int drain(struct child *c, int i, struct bkt_err *err)
     return rc;
 }
 
-/* Until it closed its output; stderr may stay open in something that it left behind. */
+/* Read until the child has closed its output.  A process that it left behind may keep stderr open. */
 static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_err *err)
 {
     uint64_t until = bkt_engine_now() + TIMEOUT_MS;
@@ -163,7 +165,7 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
             BKT_FAIL(err, BKT_ECANCEL, "cancelled");
         if (bkt_engine_now() >= until)
             BKT_FAIL(err, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
-        if (poll(p, 2, 50) < 0 && errno != EINTR) /* 50 ms: how late `cancel` is seen */
+        if (poll(p, 2, 50) < 0 && errno != EINTR) /* 50 ms: the longest delay before `cancel` is seen */
             BKT_FAIL(err, BKT_EIO, "poll: %s", strerrordesc_np(errno));
         for (int i = 0; i < 2; i++)
             if (c->fd[i] >= 0 && p[i].revents)
@@ -172,7 +174,7 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
     return BKT_OK;
 }
 
-/* Its exit status; -1 when the application reaps all children itself. */
+/* The child's exit status; -1: the application reaps all children itself. */
 static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_it)
 {
     uint64_t until = bkt_engine_now() + END_MS;
@@ -185,12 +187,12 @@ static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_
             return -1;
         if (kill_it || bkt_engine_now() > until || atomic_load(&pl->cancel))
             (void)kill(c->pid, SIGKILL);
-        const struct timespec step = {0, 5000000}; /* most end at once, or in some ms */
+        const struct timespec step = {0, 5000000}; /* 5 ms: most children end at once, or within some ms */
         (void)nanosleep(&step, NULL);
     }
 }
 
-/* The first line of what it complained. */
+/* The first line of the child's error output. */
 static void complaint(const struct child *c, char *to, size_t room)
 {
     const char *s = bkt_buf_str(&c->out[1]);

@@ -17,7 +17,7 @@
 #include "url.h"
 
 #define MAX_PAIRS 8
-#define MAX_DEPTH 16 /* its answers nest 4 deep */
+#define MAX_DEPTH 16 /* STS's answers nest 4 deep */
 
 /* ---- the answer ---- */
 
@@ -84,7 +84,7 @@ static void XMLCALL on_text(void *arg, const char *s, int n)
         give_up(a, true);
 }
 
-/* No document type, so no entities that grow. */
+/* Refuse document types, and with them entities that grow. */
 static void XMLCALL on_doctype(void *arg, const char *name, const char *sysid, const char *pubid,
                                int internal)
 {
@@ -130,7 +130,7 @@ static bool is_region(const char *s)
     return n > 0 && n < 64 && s[n] == 0;
 }
 
-/* Without a region there is the global endpoint, which is in us-east-1. */
+/* Without a region, use the global endpoint, which is in us-east-1. */
 static int default_url(const char *region, char *url, size_t room, struct bkt_err *err)
 {
     if (!region)
@@ -143,7 +143,7 @@ static int default_url(const char *region, char *url, size_t room, struct bkt_er
     return BKT_OK;
 }
 
-/* Host and path as libcurl will send them, since they are signed. */
+/* Get host and path as libcurl will send them, since they are signed. */
 static bool take_apart(struct target *t)
 {
     char *host = NULL, *port = NULL, *path = NULL, *query = NULL;
@@ -193,11 +193,11 @@ static int read_token(const char *path, struct bkt_buf *out, struct bkt_err *err
     return BKT_OK;
 }
 
-/* The token is a secret: it is copied by bkt_secret_add() only. */
+/* The token is a secret: only bkt_secret_add() copies it. */
 static int print_form(const struct bkt_sign_pair *pairs, size_t n, const struct bkt_buf *token,
                       struct bkt_buf *body)
 {
-    BKT_PASS(bkt_buf_reserve(body, 4096 + 3 * token->len)); /* so that it never moves */
+    BKT_PASS(bkt_buf_reserve(body, 4096 + 3 * token->len)); /* reserved so that it never moves */
     BKT_PASS(bkt_sign_query(pairs, n, body));
     if (!token->len)
         return BKT_OK;
@@ -300,7 +300,8 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
                                                   .url = t.url,
                                                   .headers = headers,
                                                   .body = bkt_buf_str(&body),
-                                                  .timeout_ms = 10000, /* it is far away, maybe: no limit of AWS's own */
+                                                  .timeout_ms = 10000, /* STS may be far away; AWS has no such
+                                                                          limit */
                                                   .connect_ms = 3000,  /* two SYNs, sent after 0 and 1 s */
                                                   .tries = 3},
                           &status, &reply, err),

@@ -1,4 +1,4 @@
-/* Small parts that the credential sources share: secrets in memory, files, times, the JSON they answer. */
+/* Small parts that the credential sources share: secrets in memory, files, times, and the JSON of answers. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include "cred_json.h"
 #include "plain_file.h"
 
-#define MAX_FILE  (1U << 20) /* of a config file or a token: what is longer is neither */
-#define RENEW_S   300        /* before they expire: EC2 has new ones at least five minutes before */
+#define MAX_FILE  (1U << 20) /* bytes of a config file or a token; a longer file is neither */
+#define RENEW_S   300        /* before credentials expire: EC2 has new ones at least five minutes before */
 
 /* ---- secrets ---- */
 
 int bkt_secret_add(struct bkt_buf *b, const void *p, size_t n)
 {
-    if (n >= b->cap || b->len >= b->cap - n) { /* realloc() would leave the old block as it is */
+    if (n >= b->cap || b->len >= b->cap - n) { /* realloc() would not wipe the old block */
         struct bkt_buf bigger = {0};
         BKT_PASS(bkt_buf_reserve(&bigger, 2 * b->len + n + 64));
         BKT_PASS(bkt_buf_add(&bigger, b->ptr, b->len));
@@ -74,7 +74,7 @@ void bkt_creds_unref(const struct bkt_creds *c)
         creds_free((struct bkt_creds *)c);
 }
 
-/* They go into headers. */
+/* Credentials are sent in headers. */
 static bool is_printable(const char *s)
 {
     for (; *s; s++)
@@ -114,7 +114,7 @@ int bkt_creds_make(const char *id, const char *secret, const char *token, int64_
 
 enum { ID, SECRET, TOKEN, EXPIRES, CODE, MESSAGE, VERSION, FIELDS };
 
-/* A word that a server gave as its reason; its message may be anything, and is shortened. */
+/* Report a server's refusal.  Its code is one word; its message may be any text, and is shortened. */
 static int refused(const struct bkt_json_field *f, const char *source, struct bkt_err *err)
 {
     BKT_FAIL(err, BKT_EACCES, "%.150s gave no credentials: %.60s %.120s", source, bkt_buf_str(&f[CODE].value),
@@ -232,7 +232,7 @@ static int open_error(const char *path, struct bkt_err *err)
     BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
 }
 
-/* One byte more than is taken tells a file that is too long. */
+/* One byte more than the limit is read to detect a file that is too long. */
 static int read_all(int fd, const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     char part[4096];
