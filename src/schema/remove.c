@@ -1,4 +1,4 @@
-/* Removing objects: in memory when the last link goes, in the store at the flush after. */
+/* Removing objects: from memory when the last link goes, from the store by the next flush. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 /* Objects asked for ahead of the one that is looked at: members of a group that is removed. */
 #define AHEAD      256
 #define LISTS      256   /* datasets whose keys are listed side by side */
-#define LISTED_MAX 16384 /* keys of theirs, 2 MB; who has more is listed when it is its turn */
+#define LISTED_MAX 16384 /* keys of these datasets, 2 MB; datasets with more are listed in their turn */
 
 /* ---- in memory ---- */
 
@@ -48,7 +48,7 @@ static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, stru
     return BKT_OK;
 }
 
-/* The chunks of a version 1 dataset can't be listed: its layout must be known when they are deleted. */
+/* The chunks of a version 1 dataset can't be listed: deleting them needs its layout. */
 static bool needs_layout(const struct bkt_object *o) { return o->kind == BKT_DATASET && !bkt_id_is_v2(&o->id); }
 
 static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_err *err)
@@ -90,14 +90,14 @@ static int fate_of(struct bkt_domain *d, const struct bkt_id *id, enum fate *out
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
-    bool used = o->kind == BKT_DATATYPE && o->uses != 0; /* or may be used, as far as is known */
-    if (!o->extra_refs && !used) /* the cache's reference, ours, and that of a change */
+    bool used = o->kind == BKT_DATATYPE && o->uses != 0; /* an unknown count may mean uses */
+    if (!o->extra_refs && !used) /* references of the cache, of this function, and of a change */
         *out = bkt_object_refs(o) > (c ? 3U : 2U) ? FATE_HELD : FATE_GOES;
     bkt_object_release(o);
     return BKT_OK;
 }
 
-/* All loose ones; the map is empty afterwards. */
+/* Take all loose ones; the map is empty afterwards. */
 static int take_loose(struct bkt_edits *e, struct bkt_ids *out)
 {
     struct bkt_map *empty = bkt_map_new();
@@ -111,7 +111,7 @@ static int take_loose(struct bkt_edits *e, struct bkt_ids *out)
     return BKT_OK;
 }
 
-/* Whether it goes, as far as can be told without looking at it. */
+/* Whether the object may be removed, as far as that is known without reading it. */
 static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
 {
     uint64_t n;
@@ -119,7 +119,7 @@ static bool may_go(struct bkt_domain *d, const struct bkt_id *id)
            bkt_domain_link_count(d, id, &n, NULL) == BKT_OK && n == 0;
 }
 
-/* One round: what goes may loosen others.  Those that are held stay on the list @p held. */
+/* One round: removals may loosen other objects.  Held objects stay on the list @p held. */
 static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct bkt_map *held, struct bkt_err *err)
 {
     size_t ahead = 0;
@@ -140,7 +140,7 @@ static int sweep_round(struct bkt_domain *d, const struct bkt_ids *round, struct
     return rc;
 }
 
-/* Groups within groups however deep: rounds of work, no recursion. */
+/* Groups are nested without limit, so this works in rounds, without recursion. */
 int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids round = {0};
@@ -148,7 +148,7 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
     int               rc = BKT_OK;
     if (bkt_map_count(e->loose) == 0)
         return BKT_OK;
-    bkt_siblings_free(d->siblings); /* what only a walk's memory holds isn't held */
+    bkt_siblings_free(d->siblings); /* references of a walk alone don't count as held */
     d->siblings          = NULL;
     struct bkt_map *held = bkt_map_new();
     if (!held)
@@ -173,7 +173,7 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     uint64_t                 n = 1;
-    bool counted = (c && c->is_new) || bkt_map_get(d->edits->loose, id->text, BKT_ID_LEN); /* nothing is read for this */
+    bool counted = (c && c->is_new) || bkt_map_get(d->edits->loose, id->text, BKT_ID_LEN); /* reads nothing */
     int  rc = counted && !bkt_edits_foreign(d) ? bkt_domain_link_count(d, id, &n, NULL) : BKT_OK;
     if (rc == BKT_OK && n == 0 && bkt_edit_loosen(d, id, NULL) == BKT_OK)
         rc = bkt_edit_sweep(d, NULL);
@@ -215,7 +215,7 @@ struct v1_chunks {
     struct bkt_strs keys;
 };
 
-/* hash, '-', 'c', partition, id, '_', place */
+/* Keys are: hash, '-', 'c', partition, id, '_', place */
 static int collect_v1_chunk(const struct bkt_listed *e, void *arg)
 {
     struct v1_chunks *c  = arg;
@@ -223,7 +223,7 @@ static int collect_v1_chunk(const struct bkt_listed *e, void *arg)
     return at && at[strlen(c->id)] == '_' && !strchr(e->key, '/') ? bkt_strs_add(&c->keys, e->key) : BKT_OK;
 }
 
-/* Their keys begin with a hash of each. */
+/* Each key begins with a hash of its own, so the whole bucket is listed. */
 static int delete_v1_listed(struct bkt_store *st, const struct bkt_id *id, struct bkt_err *err)
 {
     struct v1_chunks c  = {.id = id->text + 1};
@@ -233,7 +233,7 @@ static int delete_v1_listed(struct bkt_store *st, const struct bkt_id *id, struc
     return rc;
 }
 
-/* Every chunk that there may be, unseen; where these are too many, a list of the bucket tells which there are. */
+/* Delete every possible chunk, unseen.  If these are too many, a list of the bucket shows which exist. */
 static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs k  = {0};
@@ -264,7 +264,7 @@ static int delete_v1_chunks(struct bkt_store *st, const struct bkt_object *o, st
     return delete_keys(st, &k, err);
 }
 
-/* Of all that there is of a dataset of version 2. */
+/* The prefix of all keys of a dataset of version 2. */
 static void dataset_prefix(const struct bkt_id *id, char *out, size_t n)
 {
     (void)snprintf(out, n, "db/%.17s/d/%.18s/", id->text + 2, id->text + 20);
@@ -276,14 +276,14 @@ struct many {
     struct bkt_store *st;
     struct bkt_gone  *v;
     size_t            n;
-    /* keys of datasets, listed before their turn: of v[listed_from] and those behind it */
+    /* keys of datasets, listed before their turn: of v[listed_from] and later ones */
     struct bkt_strs   listed[LISTS];
     size_t            listed_from, n_listed;
     bool              one_by_one;
     struct bkt_strs   keys;
-    size_t            of[WAVE]; /* whose key it is */
+    size_t            of[WAVE]; /* the object of each key */
     struct bkt_req    reqs[WAVE];
-    struct bkt_gone  *failed; /* the first whose failure is the end */
+    struct bkt_gone  *failed; /* the first object whose failure ends the work */
 };
 
 static void note_failure(struct many *m, struct bkt_gone *g, int rc, const struct bkt_err *err)
@@ -319,11 +319,11 @@ static int collect(struct many *m, size_t i, const char *key)
     return BKT_OK;
 }
 
-/* Lists under way for v[from] and those behind it. */
+/* Running lists for v[from] and later ones. */
 struct lists {
     struct many *m;
     size_t       from, n, at, n_keys;
-    size_t       of[LISTS]; /* whose prefix it is */
+    size_t       of[LISTS]; /* the dataset of each prefix */
     char         prefix[LISTS][64];
     const char  *prefixes[LISTS];
     bool         full;
@@ -341,7 +341,7 @@ static int on_listed(const struct bkt_listed *e, void *arg)
 
 static bool has_prefix(const struct bkt_gone *g) { return bkt_id_kind(g->id) == BKT_DATASET && bkt_id_is_v2(g->id); }
 
-/* A list for each dataset, side by side.  Those that can't be had, or have very many keys, are left to their turn. */
+/* List datasets side by side.  Those whose lists fail, or have very many keys, are left to their turn. */
 static void list_ahead(struct many *m, size_t from)
 {
     struct lists *l = malloc(sizeof *l);
@@ -403,7 +403,7 @@ static int collect_object(struct many *m, size_t i, struct bkt_err *err)
     }
     BKT_PASS(list_dataset(m, i, &k, err));
     for (size_t at = 0; at < k.n; at++) {
-        if (m->failed) /* not all of it is tried */
+        if (m->failed) /* not everything is tried */
             return bkt_err_copy(err, m->failed->rc, m->failed->err);
         if (collect(m, i, k.v[at]) < 0)
             BKT_NOMEM(err);
@@ -431,7 +431,7 @@ void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
             bkt_strs_fini(&m->listed[k]);
     }
     const struct bkt_gone *bad = m ? m->failed : NULL;
-    for (; i < n; i++) { /* those not tried */
+    for (; i < n; i++) { /* objects that weren't tried */
         v[i].rc  = bad ? bad->rc : rc;
         v[i].err = bkt_err_dup(bad && bad->err ? bad->err : &err);
     }

@@ -1,7 +1,7 @@
-/* Attributes that were renamed to what another writer has given to another one meanwhile.
+/* Renamed attributes whose new names another writer has given to other attributes meanwhile.
  *
- * [R1] The store has such an attribute by its old name until it can have its new one: what is to become of
- * the old name waits, also where that belongs to another attribute by now. */
+ * [R1] The store has such an attribute by its old name until it can have its new one.  A change of the old
+ *      name waits, even if that name belongs to another attribute by now. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ void bkt_renamed_prune(struct bkt_change *c)
     void *v;
     while (c->renamed && bkt_map_next(c->renamed, &pos, &key, &n, &v))
         if (!c->kept_attrs || !bkt_map_get(c->kept_attrs, key, n))
-            free(bkt_map_del(c->renamed, key, n)); /* the entry is emptied in place, the walk goes on */
+            free(bkt_map_del(c->renamed, key, n)); /* deletion empties the entry in place, the walk goes on */
 }
 
 /* ---- replay ---- */
@@ -67,8 +67,8 @@ static bool is_held(const struct bkt_change *c, const void *name, size_t n)
     return c->held && bkt_map_get(c->held, name, n);
 }
 
-/* Those that are the old names of what has no place, then those that lose their new name to these, and so on.
- */
+/* Hold attributes by the old name of an attribute without a place, then those that lose their new names to
+ * these, and so on. */
 static int hold_all(struct bkt_edits *e, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     for (bool first = true, more = true; more; first = false) {

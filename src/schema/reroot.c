@@ -1,4 +1,4 @@
-/* Ids of a domain's objects replaced; see reroot.h. */
+/* Replacing the ids of a domain's objects; see reroot.h. */
 #include "reroot.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id)
     char          kind = id->text[0];
     if (strcmp(id->text, r->from.text) == 0) {
         *id = r->to;
-    } else if (!bkt_id_is_v2(&r->from)) { /* one after the other would need a table: a hash is as unique */
+    } else if (!bkt_id_is_v2(&r->from)) { /* numbering would need a table: a hash is as unique */
         if (bkt_md5(id->text, strlen(id->text), m) < 0)
             return BKT_ENOMEM;
         snprintf(id->text, sizeof id->text, "%c-%.*s-%02x%02x-%02x%02x%02x-%02x%02x%02x", kind, DIGITS, r->to.text + 2, m[0], m[1],
@@ -47,7 +47,7 @@ bool bkt_reroot_needs(const struct bkt_type *t)
 {
     if (!t)
         return false;
-    /* a text beside which HDF5's type stands may be a reference that the schema has no class for */
+    /* a text with HDF5's type beside it may be a reference that the schema has no class for */
     if (t->cls == BKT_T_OBJREF || t->cls == BKT_T_REGREF || (t->cls == BKT_T_STRING && t->encoded.len))
         return true;
     for (size_t i = 0; i < t->n_fields; i++)
@@ -77,7 +77,7 @@ static int change_member(const struct bkt_reroot *r, json_t *obj, const char *ke
     return json_is_string(s) ? change_text(r, s) : BKT_OK;
 }
 
-/* All texts in a value; what is nested deeper than types are is no value of one. */
+/* Change all texts in a value; no value is nested deeper than its type can be. */
 static int change_all(const struct bkt_reroot *r, json_t *j, unsigned depth)
 {
     if (json_is_string(j))
@@ -92,13 +92,13 @@ static int change_base64(const struct bkt_reroot *r, json_t *obj, const char *ke
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0}, text = {0};
     json_t *s = json_object_get(obj, key);
     if (!json_is_string(s) || bkt_base64_decode(json_string_value(s), json_string_length(s), &raw) < 0)
-        return BKT_OK; /* malformed: it stays so */
+        return BKT_OK; /* malformed: stays so */
     BKT_PASS(bkt_reroot_bytes(r, raw.ptr, raw.len));
     BKT_PASS(bkt_base64_encode(raw.ptr, raw.len, &text));
     return json_string_set(s, bkt_buf_str(&text)) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
-/* Ids of committed types, at any depth; *refs: values of the type name objects. */
+/* Change ids of committed types, at any depth.  *refs: set if values of the type name objects. */
 static int change_type(const struct bkt_reroot *r, json_t *t, bool *refs, unsigned depth)
 {
     if (!json_is_object(t) || depth > BKT_TYPE_DEPTH)

@@ -6,7 +6,7 @@
 #include "utf8.h"
 
 #define MAX_DEPTH  128 /* jansson takes 2048; nothing of the schema's nests that far */
-#define MAX_DIGITS 18  /* of an integer, its sign included, that isn't kept as text (json.h) */
+#define MAX_DIGITS 18  /* of an integer with its sign; longer ones are kept as text (json.h) */
 #define MAX_NUMBER 300 /* characters of a real */
 
 enum kind { PLAIN, QUOTE, BACKSLASH, CONTROL, HIGH };
@@ -26,7 +26,7 @@ static void skip_space(struct bkt_scan *s)
         s->p++;
 }
 
-/* The next character that isn't white space, not read; 0: the end. */
+/* The next character that isn't white space, without consuming it; 0: the end. */
 static int peek(struct bkt_scan *s)
 {
     skip_space(s);
@@ -43,7 +43,7 @@ static bool take(struct bkt_scan *s, int c)
 
 /* ---- strings ---- */
 
-/* Eight characters at a time, as long as all are PLAIN. */
+/* Skip eight characters at a time, as long as all are PLAIN. */
 static const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
@@ -59,7 +59,7 @@ static const unsigned char *skip_plain(const unsigned char *p, const unsigned ch
     return p;
 }
 
-/* An escape at s->p; its code point, lone surrogates included, or -1. */
+/* Consume an escape at s->p.  Returns its code point, lone surrogates included, or -1. */
 static int32_t take_escape(struct bkt_scan *s)
 {
     static const char letters[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
@@ -77,7 +77,7 @@ static int32_t take_escape(struct bkt_scan *s)
     return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* What the string at @p start, which is broken off at s->p, goes on with. */
+/* Collect the string at @p start, which can be borrowed only up to s->p. */
 static int put_together(struct bkt_scan *s, const unsigned char *start)
 {
     bkt_buf_clear(&s->text);
@@ -95,7 +95,7 @@ static int put_together(struct bkt_scan *s, const unsigned char *start)
             if (unit <= 0) /* a NUL: only some strings may have one */
                 return BKT_EUNSUP;
             if (unit == 1 && !s->text.len)
-                BKT_PASS(bkt_json_add_unit(&s->text, 1)); /* so that it is told from a number's mark */
+                BKT_PASS(bkt_json_add_unit(&s->text, 1)); /* so that it isn't taken for a number's mark */
             BKT_PASS(bkt_json_add_unit(&s->text, (uint32_t)unit));
             break;
         }
@@ -142,7 +142,7 @@ static bool in_token(unsigned char c)
     return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '-' || c == '+' || c == '.';
 }
 
-/* Where the number at s->p ends, which is behind it and not at the document's end; NULL: it is none that we know. */
+/* The end of the number at s->p, which must not be the document's end; NULL: not a supported number. */
 static const unsigned char *number_end(const struct bkt_scan *s, bool *real)
 {
     const unsigned char *p = s->p + (s->p < s->end && *s->p == '-'), *from = p;
@@ -177,7 +177,7 @@ static int64_t integer_of(const unsigned char *p, const unsigned char *end)
     return neg ? -v : v;
 }
 
-/* Into *v when it is real, else into *i. */
+/* Set *v if the number is real, else *i. */
 static int scan_number(struct bkt_scan *s, bool *real, double *v, int64_t *i)
 {
     const unsigned char *from = s->p, *to = number_end(s, real);
@@ -209,7 +209,7 @@ static int made(json_t *j, json_t **out)
     return j ? BKT_OK : BKT_ENOMEM;
 }
 
-/* A number that is kept as text (json.h), of n characters. */
+/* A number of n characters that is kept as text (json.h). */
 static int tagged_value(struct bkt_scan *s, size_t n, json_t **out)
 {
     bkt_buf_clear(&s->text);
@@ -259,7 +259,7 @@ int bkt_scan_open(struct bkt_scan *s) { return take(s, '{') ? BKT_OK : BKT_EUNSU
 int bkt_scan_member(struct bkt_scan *s, bool first, struct bkt_scan_text *key, bool *more)
 {
     *more = false;
-    if (take(s, '}')) /* with none, or behind the last */
+    if (take(s, '}')) /* an empty object, or behind the last member */
         return BKT_OK;
     if (!first && !take(s, ','))
         return BKT_EUNSUP;
@@ -290,7 +290,7 @@ static int object_members(struct bkt_scan *s, struct bkt_aside *aside, json_t *o
             return BKT_OK;
         BKT_PASS(copy_key(&key, &name));
         if (aside && strcmp(bkt_buf_str(&name), aside->key) == 0) {
-            if (aside->found) /* the last one counts */
+            if (aside->found) /* a duplicate: the last one counts */
                 return BKT_EUNSUP;
             aside->found = true;
             BKT_PASS(aside->scan(s, aside->arg));
@@ -357,7 +357,7 @@ int bkt_scan_document(const void *p, size_t n, struct bkt_aside *aside, json_t *
     struct bkt_scan s  = {.p = p, .end = (const unsigned char *)p + n};
     int             rc = peek(&s) == '{' ? nested_value(&s, aside, json_object(), out) : BKT_EUNSUP;
     skip_space(&s);
-    if (rc == BKT_OK && s.p < s.end) { /* there is more behind it */
+    if (rc == BKT_OK && s.p < s.end) { /* more text follows */
         json_decref(*out);
         *out = NULL;
         rc   = BKT_EUNSUP;

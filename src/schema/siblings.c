@@ -21,8 +21,8 @@
 
 struct walk {
     const struct bkt_object *group;   /* retained; NULL: free */
-    size_t                   at;      /* place in the order followed */
-    bool                     created; /* that is the order of creation */
+    size_t                   at;      /* place in the order that the walk follows */
+    bool                     created; /* whether that is the order of creation */
     unsigned                 run;     /* steps in order */
     size_t                   until, window; /* fetched so far */
     uint64_t                 used;
@@ -48,7 +48,7 @@ static struct walk *walk_of(struct bkt_siblings *s, const struct bkt_object *gro
     return oldest;
 }
 
-/* Whether link i comes next in either order. */
+/* Whether link i comes next in one of the orders. */
 static bool in_order(struct walk *w, const struct bkt_links *l, size_t i)
 {
     if (w->at == SIZE_MAX || w->at >= l->n)
@@ -57,7 +57,7 @@ static bool in_order(struct walk *w, const struct bkt_links *l, size_t i)
         w->at++;
         return true;
     }
-    if (w->run || l->n > SEARCH_MAX || !l->order) /* the second step decides which order it is */
+    if (w->run || l->n > SEARCH_MAX || !l->order) /* the second step decides on the order */
         return false;
     size_t was = index_at(l, w->created, w->at);
     for (size_t k = 0; k + 1 < l->n; k++)
@@ -95,7 +95,7 @@ static void fetch(struct bkt_domain *d, struct walk *w)
 void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, const struct bkt_link *link)
 {
     if (!d->set.prefetch || group->kind != BKT_GROUP || group->group.links.n < 3 || group->group.links.edit)
-        return; /* a group under change is in memory already, its lists may be unsettled */
+        return; /* a group under change is in memory already, and its lists may be unsettled */
     struct bkt_siblings *s = d->siblings ? d->siblings : (d->siblings = calloc(1, sizeof *s));
     if (!s)
         return;
@@ -103,9 +103,10 @@ void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, con
     size_t       i = (size_t)(link - group->group.links.v);
     w->used        = ++s->clock;
     if (w->at < group->group.links.n && index_at(&group->group.links, w->created, w->at) == i)
-        return; /* the same once more */
+        return; /* the same member again */
     if (in_order(w, &group->group.links, i)) {
-        if (++w->run == 1) /* the snapshot takes two round trips, and holds up nothing that is asked for meanwhile */
+        /* the snapshot takes two round trips, and doesn't delay requests made meanwhile */
+        if (++w->run == 1)
             bkt_objects_expect(d->objects, group->group.links.n - w->at);
         if (w->run >= 2)
             fetch(d, w);

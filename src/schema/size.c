@@ -7,7 +7,8 @@
 
 size_t bkt_block_bytes(size_t n)
 {
-    size_t all = (n + sizeof(size_t) + 15) & ~(size_t)15; /* glibc, on 64 bits: a word before it, whole pairs of words, four at least */
+    /* glibc, on 64 bits: one word before the block, multiples of two words, at least four */
+    size_t all = (n + sizeof(size_t) + 15) & ~(size_t)15;
     return all < 32 ? 32 : all;
 }
 

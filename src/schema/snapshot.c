@@ -13,8 +13,8 @@
 #include "parse.h"
 
 #define MAGIC    "h5bucket snapshot 1 "
-#define MIN_LINE (BKT_ID_LEN + 4) /* of an object */
-#define MIN_CUT  22               /* of a key with its line end */
+#define MIN_LINE (BKT_ID_LEN + 4) /* bytes of an object's line */
+#define MIN_CUT  22               /* bytes of a key with its line end */
 
 struct one {
     const char *id; /* BKT_ID_LEN characters */
@@ -51,7 +51,7 @@ void bkt_snapshot_free(struct bkt_snapshot *s)
 
 static int bad(struct bkt_err *err, const char *what) { BKT_FAIL(err, BKT_EFORMAT, "it is no snapshot: %s", what); }
 
-/* The next line, made a string; NULL: there is none. */
+/* Take the next line and end it with a NUL; NULL: none. */
 static char *take_line(struct bkt_rd *r)
 {
     unsigned char *at = (unsigned char *)(uintptr_t)r->p, *end = bkt_rd_left(r) ? memchr(at, '\n', bkt_rd_left(r)) : NULL;
@@ -114,7 +114,7 @@ static int inflate_text(struct bkt_snapshot *s, const void *p, size_t n, size_t 
     return rc == Z_OK && got == bytes ? BKT_OK : bad(err, "it can't be inflated");
 }
 
-/* The four numbers of the first line. */
+/* Parse the four numbers of the first line. */
 static bool parse_head(const char *line, uint64_t v[4])
 {
     if (strncmp(line, MAGIC, strlen(MAGIC)) != 0)
@@ -221,8 +221,10 @@ bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const vo
     return x->current;
 }
 
-#define FEWEST       16 /* objects: the snapshot and its list take two connections, and the objects one each */
-#define OBJECTS_EACH 8  /* objects that a page of the list must save: as many connections less, each a TLS handshake */
+/* objects: the snapshot and its list take two connections, and the objects one each */
+#define FEWEST       16
+/* objects that a page of the list must save: as many connections less, each a TLS handshake */
+#define OBJECTS_EACH 8
 
 bool bkt_snapshot_pays(uint64_t objects, uint64_t keys)
 {
@@ -231,8 +233,8 @@ bool bkt_snapshot_pays(uint64_t objects, uint64_t keys)
 
 /* ---- reading one from a store ---- */
 
-/* The snapshot on its way, while the keys are listed: in whatever order the two come, an object counts as current only if
- * its ETag was found in the list. */
+/* The snapshot's request while the keys are listed.  In whatever order the two arrive, an object counts as
+ * current only if its ETag was found in the list. */
 struct coming {
     const struct bkt_id *root;
     const atomic_bool   *stop;
@@ -263,8 +265,8 @@ static int on_listed(const struct bkt_listed *e, void *arg)
     return bkt_snapshot_listed(e, c->s);
 }
 
-/* Whether the list can begin before the snapshot is there: by the hint's cuts, or as one page.  Cuts that make no sense
- * would only make work. */
+/* Whether the list can begin before the snapshot is there: by the hint's cuts, or as one page.  Senseless
+ * cuts would only make work. */
 static bool can_list_now(const struct bkt_snapshot_hint *h, const char *prefix)
 {
     for (size_t i = 0; h && i < h->n_cuts; i++)
@@ -314,7 +316,7 @@ int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *root, bool trus
 
 int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char *key)
 {
-    /* a page's worth less what may be added before the next snapshot */
+    /* less than a page, to leave room for keys added before the next snapshot */
     if (++o->n_keys % (BKT_SNAPSHOT_PAGE * 9 / 10) != 0)
         return BKT_OK;
     BKT_PASS(bkt_buf_addf(&o->cuts, "%s\n", key));

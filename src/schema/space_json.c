@@ -55,7 +55,8 @@ int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err)
 
 /* ---- model -> JSON ---- */
 
-/* Unlimited as 0, as HSDS 0.9 wants it.  An extent of 0 that can't grow is null: 0 would let it. */
+/* Unlimited as 0, as HSDS 0.9 wants it.  An extent of 0 that can't grow is null, since 0 would let it
+ * grow. */
 static json_t *emit_maxdim(const struct bkt_space *s, unsigned i)
 {
     if (s->maxdims[i] == BKT_UNLIMITED)

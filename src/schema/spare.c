@@ -1,8 +1,9 @@
-/* Before removed objects are deleted: those that another writer has linked since stay.
+/* Before removed objects are deleted: objects that another writer has linked since are kept.
  *
- * What this program knows of a group's links may be hours old.  One LIST of the domain's groups tells by their ETags which are not
- * as they were counted (links.c); these are read, and an object that one of them leads to is removed no more, nor what only that
- * leads to.  What somebody links between this look and the end of the flush is not seen. */
+ * This program may have read a group's links hours ago.  One LIST of the domain's groups shows, by their
+ * ETags, which groups have changed since they were counted (links.c).  These are read.  An object that one of
+ * them links is no longer removed, and neither are objects that only it leads to.  Links made between this
+ * check and the end of the flush are not seen. */
 #include <string.h>
 
 #include "edit_impl.h"
@@ -11,16 +12,17 @@
 #include "trace.h"
 
 #define WAVE     256  /* groups read at once, as many as there are connections */
-#define A_PAGE   1000 /* keys in an answer of S3: where there are more groups, several lists go side by side */
+#define A_PAGE   1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
 #define SHARDS   16
 
 struct spare {
     struct bkt_domain *d;
-    struct bkt_map    *gone;    /* id -> struct bkt_change of what is to be deleted */
-    struct bkt_map    *unused;  /* types that stay after all -> uses that their forgotten change took away, as a negative number */
+    struct bkt_map    *gone;    /* id -> struct bkt_change of the objects to be deleted */
+    /* kept types -> uses that their forgotten change had taken away, as a negative number */
+    struct bkt_map    *unused;
     struct bkt_ids     changed; /* groups to be read */
-    struct bkt_ids     stays;   /* objects that were to go; nothing has been done about them before all are known */
-    struct bkt_ids     uses;    /* committed types that they use, once for each use */
+    struct bkt_ids     stays;   /* objects that are kept; nothing is done about them before all are known */
+    struct bkt_ids     uses;    /* committed types of these objects, once for each use */
 };
 
 static void spare_fini(struct spare *s)
@@ -32,7 +34,7 @@ static void spare_fini(struct spare *s)
     bkt_ids_fini(&s->uses);
 }
 
-/* What may be known to others. */
+/* Collect the objects to be deleted that other writers may know. */
 static int collect_gone(struct spare *s, struct bkt_err *err)
 {
     const void *key;
@@ -50,7 +52,7 @@ static int collect_gone(struct spare *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- which groups are not as they were counted ---- */
+/* ---- groups that have changed since they were counted ---- */
 
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
@@ -77,7 +79,7 @@ static int list_groups(struct spare *s, struct bkt_err *err)
     return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
 }
 
-/* ---- what they lead to ---- */
+/* ---- their targets ---- */
 
 static int spare_one(struct spare *s, const struct bkt_id *id)
 {
@@ -93,7 +95,7 @@ static bool loses(const struct bkt_change *c, const char *name)
     return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
 }
 
-/* Links that are here already, since their group was read anew after the object was removed. */
+/* Links that are known here already, since their group was read again after the object was removed. */
 static int spare_counted(struct spare *s)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
@@ -104,7 +106,7 @@ static int spare_counted(struct spare *s)
     return BKT_OK;
 }
 
-/* Hard links of a group as it is stored, but for those that this flush takes away. */
+/* Keep targets of hard links of a stored group, unless this flush takes the links away. */
 static int spare_members(struct spare *s, const struct bkt_object *o)
 {
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
@@ -115,7 +117,7 @@ static int spare_members(struct spare *s, const struct bkt_object *o)
     return BKT_OK;
 }
 
-/* An object that stays: its types and, of a group, its members. */
+/* Keep the types of a kept object and, if it is a group, its members. */
 static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
 {
     const struct bkt_id *type;
@@ -144,11 +146,11 @@ static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_re
     return BKT_OK;
 }
 
-/* As they are stored: the cache has what is removed no more. */
+/* Read objects as they are stored: the cache doesn't have removed ones any more. */
 static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    struct bkt_id own[WAVE]; /* the list that they are of may grow and move */
+    struct bkt_id own[WAVE]; /* the list of these ids may grow and move */
     if (bkt_reqs_init(&reqs, n) < 0)
         BKT_NOMEM(err);
     for (size_t i = 0; i < n; i++) {
@@ -163,7 +165,7 @@ static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_obj
     return BKT_OK;
 }
 
-/* All of a list, which may grow meanwhile. */
+/* Read all of a list, which may grow meanwhile. */
 static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
 {
     for (size_t i = 0, n; i < l->n; i += n) {
@@ -173,15 +175,15 @@ static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, str
     return BKT_OK;
 }
 
-/* ---- they stay ---- */
+/* ---- undoing the removal ---- */
 
-/* A number in place of a pointer. */
+/* A number is stored in place of a pointer. */
 static int set_unused(struct spare *s, const struct bkt_id *type, intptr_t n)
 {
     return bkt_map_put(s->unused, type->text, BKT_ID_LEN, (void *)n, NULL); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* As if they had never been removed.  Of a group the members have lost a link each, so that what is counted of it isn't right. */
+/* Undo removals.  The members of a removed group have lost a link each, so its counted links aren't right. */
 static void put_back(struct spare *s)
 {
     for (size_t i = 0; i < s->stays.n; i++) {
@@ -196,7 +198,7 @@ static void put_back(struct spare *s)
     bkt_links_count_forget(s->d->links);
 }
 
-/* Removing an object took away a use: in a change of the type's, or in one that is forgotten. */
+/* A removal has taken away a use of the type, in a change of the type, or in one that was forgotten since. */
 static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err *err)
 {
     intptr_t n = (intptr_t)bkt_map_get(s->unused, type->text, BKT_ID_LEN);
@@ -207,7 +209,7 @@ static int use_again(struct spare *s, const struct bkt_id *type, struct bkt_err 
     return BKT_OK;
 }
 
-/* What else used a type that stays, and goes. */
+/* Other objects that used a kept type are deleted: take these uses away. */
 static int use_less(struct spare *s, struct bkt_err *err)
 {
     const void *key;

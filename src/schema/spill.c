@@ -1,15 +1,16 @@
-/* Changes within bounds: a program that makes or changes a million objects without a flush must not keep them all in memory.
+/* Bounds for changes: a program that makes or changes a million objects without a flush must not keep them
+ * all in memory.
  *
- * When changes take up more than setting meta_cache, those of objects that nobody holds are stored, those first that were
- * touched longest ago: a group that is just being filled isn't written again and again.
+ * If changes exceed setting meta_cache, those of objects that nobody holds are stored, least recently touched
+ * ones first.  So a group that is just being filled isn't written again and again.
  *
- *   new objects       nothing stored leads to them before the group that links them is flushed, so no reader sees a difference,
- *                     and a writer that is killed leaves orphans
+ *   new objects       nothing stored leads to them before the group that links them is flushed.  So readers see no
+ *                     difference, and a killed writer leaves orphans
  *   stored objects    attributes, comments and counts: no other object has to be stored before
- *   links, extents    in the order of a flush only, chunks first: whoever knows the chunks calls bkt_domain_flush_early() when
- *                     bkt_domain_is_full() says that it would help
+ *   links, extents    in the order of a flush only, chunks first: the layer that knows the chunks calls
+ *                     bkt_domain_flush_early() if bkt_domain_is_full() returns true
  *
- * What is left in memory is what somebody holds, and groups with all their links, which are one object each. */
+ * Held objects stay in memory, as do groups with all their links, which are one object each. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,13 +20,14 @@
 #include "object.h"
 #include "trace.h"
 
-#define LIMIT_MIN (1u << 20) /* as of write_cache: with less each change would be a PUT */
+#define LIMIT_MIN (1u << 20) /* as for write_cache: with less, each change would be a PUT */
 
 static uint64_t limit_of(const struct bkt_domain *d) { return bkt_max_u64(d->set.meta_cache, LIMIT_MIN); }
 
 static bool has_any(const struct bkt_map *m) { return m && bkt_map_count(m) > 0; }
 
-static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; } /* beside the cache and the change */
+/* Whether it has references besides those of the cache and the change, or is to be removed. */
+static bool is_held(const struct bkt_change *c) { return c->removed || bkt_object_refs(c->obj) > 2; }
 
 static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
 {
@@ -33,7 +35,7 @@ static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
     return c->keep || c->obj->extra_refs || (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
 }
 
-/* Something was kept: only a flush gets on with it. */
+/* Whether something was kept: then only a flush helps. */
 static bool has_kept(const struct bkt_change *c)
 {
     return c->kept_links || c->kept_attrs || c->reread;
@@ -56,7 +58,8 @@ static int by_age(const void *a, const void *b)
     return (*x)->serial < (*y)->serial ? -1 : (*x)->serial > (*y)->serial;
 }
 
-/* The caller's, free(); NULL: out of memory.  @p ordered: bytes that a flush would let go of, but we can't. */
+/* Changes that can be stored now; the caller's, free().  NULL: out of memory.
+ * @param ordered  receives the bytes that only a flush could release */
 static struct bkt_change **spillable(struct bkt_domain *d, size_t *n, uint64_t *ordered)
 {
     struct bkt_map     *changes = d->edits->changes;
@@ -94,7 +97,8 @@ void bkt_edit_spill(struct bkt_domain *d)
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
     /* a quarter of the limit: less takes longer, more takes more memory */
     e->spill_at = e->dirty_bytes + limit / 4;
-    /* below that half the next spills still make room by themselves; from it on each would find less than it leaves */
+    /* below half the limit, the next spills still make room by themselves; above, each would find less than it
+     * leaves */
     e->ordered  = ordered >= limit / 2;
 }
 

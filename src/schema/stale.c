@@ -1,10 +1,11 @@
-/* What HSDS keeps beside a domain's root group, made of its objects: .info.json has numbers, .summary.json (of its branch h5json)
- * metadata and the values of small datasets, which its clients take by default.  HSDS renews them when it writes itself.  After a
- * change of ours they are wrong, and go: HSDS does without.
+/* Objects that HSDS derives from a domain's objects and keeps beside the root group.  .info.json has numbers.
+ * .summary.json (of HSDS's branch h5json) has metadata and the values of small datasets, which its clients
+ * use by default.  HSDS renews them when it writes itself.  Our changes make them wrong, so they are deleted;
+ * HSDS does without.
  *
- * Whether they are there one LIST of a few keys tells, with the first flush that changes something in a domain that was there before,
- * and then at most once a second.  HSDS makes them 10 s after its last write, so that a look for each of many flushes would find
- * nothing more. */
+ * One LIST of a few keys shows whether they exist.  It is made by the first flush that changes something in a
+ * domain that existed before, and then at most once a second.  HSDS makes them 10 s after its last write, so
+ * a LIST for each of many flushes would find nothing more. */
 #include <string.h>
 #include <time.h>
 
@@ -22,7 +23,7 @@ static int on_key(const struct bkt_listed *e, void *keys)
     return bkt_strs_add(keys, e->key);
 }
 
-/* Of version 1 there are none.  @p seen: the store lists them; else they may be there. */
+/* Version 1 has none.  @p seen: the store lists them; else they may exist. */
 static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
@@ -32,10 +33,10 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
     if (!slash || bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) < 0 || bkt_buf_add_str(&prefix, ".") < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
-    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EINVAL; /* the last: a server that takes a list for a key */
+    *seen  = rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EINVAL; /* EINVAL: the server takes a list for a key */
     if (*seen)
         return rc;
-    bkt_err_clear(err); /* who may not list deletes them unseen */
+    bkt_err_clear(err); /* without the right to list, they are deleted unseen */
     for (size_t i = 0; i < 2; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
         if (bkt_buf_addf(&key, "%s%s", bkt_buf_str(&prefix), i ? "summary.json" : "info.json") < 0 ||
@@ -60,7 +61,7 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_edits *e   = d->edits;
     time_t            now = seconds_now();
     if (e->fresh)
-        e->looked = now; /* HSDS doesn't know it yet */
+        e->looked = now; /* HSDS doesn't know the domain yet */
     if (!e->touched && bkt_map_count(e->changes) == 0)
         return BKT_OK;
     if (e->fresh || !bkt_id_is_v2(&d->doc.root) || (e->looked && now - e->looked <= LOOK_AGAIN)) {
@@ -74,7 +75,7 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     if (keys.n)
         bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects of HSDS's are out of date", d->name, keys.n);
     int rc = keys.n ? bkt_store_delete(d->store, (const char *const *)keys.v, keys.n, err) : BKT_OK;
-    if (rc < 0 && !seen && bkt_edit_refused(rc)) { /* most likely they aren't there */
+    if (rc < 0 && !seen && bkt_edit_refused(rc)) { /* most likely they don't exist */
         bkt_trace(BKT_TRACE_SCHEMA, "%s: neither a list nor a deletion is allowed", d->name);
         bkt_err_clear(err);
         return BKT_OK;

@@ -67,7 +67,7 @@ static int set_predefined(const char *name, struct bkt_type *t, struct bkt_err *
         t->cls        = p->cls;
         t->size       = p->size;
         t->is_signed  = p->is_signed;
-        t->big_endian = name[n] == 'B'; /* no suffix means little-endian: h5pyd writes such vlen bases */
+        t->big_endian = name[n] == 'B'; /* without suffix: little-endian, as h5pyd writes such vlen bases */
         t->is_var     = p->size == 0;
         return BKT_OK;
     }
@@ -117,7 +117,7 @@ static int parse_field(const json_t *j, unsigned depth, struct bkt_field *f, str
     return BKT_OK;
 }
 
-#define MEMBERS_MAX 65535 /* what a file of HDF5's has room for; HDF5 compares each with all others */
+#define MEMBERS_MAX 65535 /* as many as an HDF5 file has room for; HDF5 compares each with all others */
 
 static int check_members(size_t n, const char *what, struct bkt_err *err)
 {
@@ -240,7 +240,7 @@ static int parse_reference(const json_t *j, unsigned depth, struct bkt_type *t, 
     BKT_PASS(set_predefined(base ? base : "H5T_STD_REF_OBJ", t, err));
     if (t->cls != BKT_T_OBJREF && t->cls != BKT_T_REGREF)
         BKT_FAIL(err, BKT_EFORMAT, "reference type: the base \"%.60s\" is no reference", base);
-    /* Some writers add charSet, length and strPad; only the length says something about what is stored. */
+    /* Some writers add charSet, length and strPad; of these only the length concerns the stored bytes. */
     if (json_is_number(bkt_json_get(j, "length")))
         BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "reference length", 65536, &n, err));
     if (n) {
@@ -274,8 +274,8 @@ static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
     return bkt_h5type_match(exact, t, err);
 }
 
-/* What the keys can't say of an HDF5 type, as HDF5 encodes it (an extra key of ours).  Both must be of the same
- * bytes; if they aren't, this type alone is spoiled. */
+/* An HDF5 type that the keys can't express, as HDF5 encodes it (an extra key of ours).  Both must be of the
+ * same bytes; if they aren't, only this type is unusable. */
 static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
 {
     const char    *text = bkt_json_word(j, "h5type");

@@ -1,4 +1,4 @@
-/* How many chunk objects a dataset has and how many bytes they take. */
+/* The number of a dataset's chunk objects, and their bytes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ struct listing {
     size_t           prefix; /* length */
 };
 
-/* Chunk keys are digits and '_' below the dataset, perhaps below p<number>; the rest is not ours to count. */
+/* Chunk keys are digits and '_' below the dataset, perhaps below p<number>; other keys aren't ours to
+ * count. */
 static int add_listed(const struct bkt_listed *entry, void *arg)
 {
     struct listing *l = arg;
@@ -46,7 +47,7 @@ static int by_list(struct bkt_domain *d, const struct bkt_object *o, struct bkt_
     return BKT_OK;
 }
 
-/* All n chunks of the grid. */
+/* HEADs for all n chunks of the grid. */
 static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint64_t *grid, size_t n, struct bkt_usage *out,
                     struct bkt_err *err)
 {
@@ -121,7 +122,7 @@ int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, 
     if (kept)
         use = *kept;
     (void)pthread_mutex_unlock(&d->lock);
-    if (!kept && dset->dset.layout.cls == BKT_D_CHUNKED) { /* whatever lies beside references is not read either */
+    if (!kept && dset->dset.layout.cls == BKT_D_CHUNKED) { /* objects beside references are not read either */
         int rc = bkt_id_is_v2(&dset->id) ? by_list(d, dset, &use, err) : BKT_EUNSUP;
         if (rc == BKT_EUNSUP) {
             bkt_err_clear(err);
@@ -129,7 +130,7 @@ int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, 
         }
         BKT_PASS(rc);
         kept = malloc(sizeof *kept);
-        if (kept) { /* only a cache: it can do without */
+        if (kept) { /* only a cache: not required */
             void *old = NULL;
             *kept     = use;
             (void)pthread_mutex_lock(&d->lock);

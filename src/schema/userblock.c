@@ -6,8 +6,8 @@
 #include "edit_impl.h"
 #include "parse.h"
 
-#define INLINE 2048u        /* bytes in the document, which everyone who opens the domain reads: 2.7 KB of base64 */
-#define INLINE_V1 (1u << 20) /* version 1 has no place for an object beside */
+#define INLINE 2048u        /* bytes in the document, which each open reads: 2.7 KB of base64 */
+#define INLINE_V1 (1u << 20) /* version 1 has no place for a separate object */
 #define TRIES 100
 
 bool bkt_userblock_fits(uint64_t size) { return size == 0 || (size >= 512 && (size & (size - 1)) == 0); }
@@ -97,7 +97,7 @@ int bkt_userblock_load(struct bkt_domain *d, uint64_t *size, struct bkt_buf *byt
 
 /* ---- writing ---- */
 
-/* The document @p was with this block, and what else it says. */
+/* The document @p was, with this block and its other contents. */
 static int change(const struct bkt_domain *d, const struct bkt_buf *was, const struct bkt_userblock *u, struct bkt_buf *out,
                   struct bkt_err *err)
 {
@@ -129,7 +129,7 @@ static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, stru
     }
 }
 
-/* The bytes first: a document never says what isn't there. */
+/* The bytes first: a document never names bytes that aren't there. */
 static int store(struct bkt_domain *d, const struct bkt_userblock *u, const void *bytes, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key  = {0};

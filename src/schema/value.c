@@ -48,7 +48,7 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     return blocks ? bkt_h5blocks_check(r->rank, r->n, r->coords, &spare, err) : BKT_OK;
 }
 
-/* Which object: by id, or by name in another file.  Neither is an error here. */
+/* Find the object: by id, or by name in another file.  A missing one isn't an error here. */
 static int parse_object(const json_t *j, struct bkt_regref *r, struct bkt_err *err)
 {
     const char   *id   = bkt_json_word(j, "id");
@@ -133,7 +133,7 @@ void bkt_ref_emit(const struct bkt_id *id, char out[48])
     char text[64] = {0};
     if (id->text[0])
         (void)snprintf(text, sizeof text, "%s/%s", folders[bkt_id_kind(id)], id->text);
-    memcpy(out, text, 48); /* "datatypes/" and an id are just that */
+    memcpy(out, text, 48); /* exactly as long as "datatypes/" and an id */
 }
 
 static int emit_corner(const uint64_t *v, unsigned rank, struct bkt_buf *out)
@@ -162,7 +162,7 @@ static int emit_selection(const struct bkt_regref *r, struct bkt_buf *out)
     return r->n ? bkt_buf_add_str(out, "]") : BKT_OK;
 }
 
-/* Text of any bytes, as a JSON string */
+/* Text of any bytes, as a JSON string. */
 static int emit_text(const char *text, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = bkt_json_new_str(text);

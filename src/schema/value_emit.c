@@ -1,7 +1,8 @@
-/* Values: stored form (model.h) -> JSON, the way HSDS writes them in attributes.
+/* Values: stored form (model.h) -> JSON, as HSDS writes them in attributes.
  *
- * JSON can't hold everything: bytes that are no UTF-8, a NaN's payload, garbage behind a string's terminator.  So the JSON
- * is parsed again, and where that doesn't give the very same bytes the value is stored as base64 of them. */
+ * JSON can't express everything: bytes that aren't UTF-8, a NaN's payload, garbage behind a string's
+ * terminator.  So the JSON is parsed again.  If that doesn't give the very same bytes, the value is stored as
+ * base64 of them. */
 #include <math.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ static int decode_text(const struct bkt_type *t, struct bkt_rd *r, json_t **out)
 
 static int decode_enum(const struct bkt_type *t, struct bkt_rd *r, json_t **out) { return decode_integer(t->base, r, out); }
 
-/* Lists in lists, as dims says; UINT64_MAX: until r is at its end. */
+/* Lists in lists, as dims requires; UINT64_MAX: until r is at its end. */
 static int decode_nested(const struct bkt_type *t, const uint64_t *dims, unsigned rank, struct bkt_rd *r, json_t **out)
 {
     if (rank == 0)
@@ -168,7 +169,8 @@ static bool gives_same(const struct bkt_type *type, const struct bkt_space *spac
            (again.len == 0 || memcmp(again.ptr, value->ptr, again.len) == 0);
 }
 
-/* Lists of no elements, in as many lists as the extent says, as HSDS has them, up to 1,000 or 4 KB; of {2^40, 0} one. */
+/* A value without elements: as many nested lists as the extent has, as in HSDS, up to 1,000 or 4 KB; for
+ * {2^40, 0} one. */
 static int decode_nothing(const struct bkt_type *type, const struct bkt_space *space, struct bkt_rd *r, json_t **out)
 {
     uint64_t lists = 1;

@@ -1,8 +1,9 @@
 /* Values: JSON -> stored form (model.h).
  *
- * The JSON is written by programs that went through numpy, so it is looser than its type: a scalar may come as a
- * list of one, an empty string or sequence as the number 0, an enum as true or false, a float as an integer or a
- * word, and binary data as base64 of the stored form.  What doesn't fit its type is an error, never cut or clamped. */
+ * The JSON is written by programs that use numpy, so it is looser than its type.  A scalar may be a list of
+ * one, an empty string or sequence the number 0, an enum true or false, a float an integer or a word.  Binary
+ * data may be base64 of the stored form.  A value that doesn't fit its type is an error, and is never cut or
+ * clamped. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static int put_bytes(const struct bkt_type *t, const void *p, size_t n, struct b
     return BKT_OK;
 }
 
-/* Strings, opaque data and object references: all are text in JSON; 0 and null stand for none. */
+/* Strings, opaque data and object references are text in JSON; 0 and null mean an empty one. */
 static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
@@ -178,7 +179,7 @@ static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf
     return put_bytes(t, text.ptr, text.len, out, err);
 }
 
-/* 1.0 spells a region as an object; it is kept as its JSON text (value.h). */
+/* HSDS 1.0 writes a region as an object; it is kept as its JSON text (value.h). */
 static int encode_region(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
     if (!json_is_object(j))
@@ -282,7 +283,7 @@ static int encode(const struct bkt_type *t, const json_t *j, struct bkt_buf *out
 
 /* ---- whole values ---- */
 
-/* A scalar may be wrapped into a list of one; where an element is a list itself, look inside. */
+/* A scalar may be wrapped into a list of one; if an element is a list itself, look inside. */
 static const json_t *unwrap_scalar(const struct bkt_type *t, const json_t *j)
 {
     const json_t *only = json_array_size(j) == 1 ? json_array_get(j, 0) : NULL;

@@ -1,7 +1,8 @@
-/* Strings that are NULL.  In memory their count is BKT_VAR_NULL; stored it is 0, as that of "", which is all that HSDS knows. Which
- * of the empty strings are NULL stands beside: an attribute or fill value has key "h5null", true (all) or a list of places among
- * the empty strings; behind a chunk's last element, where HSDS doesn't look, come 8 bytes of magic, how many strings are empty
- * (2^32-1: all are NULL, nothing follows), and a bit for each, lowest first. */
+/* Strings that are NULL.  In memory their count is BKT_VAR_NULL.  Stored it is 0, like that of "", since HSDS
+ * knows nothing else.  A mark beside shows which of the empty strings are NULL.  An attribute or fill value
+ * has key "h5null": true (all), or a list of places among the empty strings.  Behind a chunk's last element,
+ * where HSDS doesn't look, are 8 bytes of magic, the number of empty strings (2^32-1: all are NULL, nothing
+ * follows), and a bit for each, lowest first. */
 #include "value.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ bool bkt_type_has_strings(const struct bkt_type *t)
     return t->cls == BKT_T_STRING || ((t->cls == BKT_T_VLEN || t->cls == BKT_T_ARRAY) && t->base && bkt_type_has_strings(t->base));
 }
 
-/* ---- through all empty strings of some elements, in the order in which they are stored ---- */
+/* ---- a walk through all empty strings of some elements, in the order in which they are stored ---- */
 
 struct walk {
     int (*meet)(struct walk *w, unsigned char *count); /* < 0 ends it */
@@ -39,7 +40,7 @@ struct span {
 
 static void through(struct walk *w, const struct bkt_type *t, struct span *s);
 
-/* What is malformed inside a sequence is found when that is read. */
+/* A malformed sequence is found when its elements are read. */
 static void inside(struct walk *w, const struct bkt_type *base, struct span s)
 {
     for (unsigned char *before = NULL; w->rc == BKT_OK && s.p < s.end && s.p != before;) {
@@ -71,7 +72,7 @@ static void through(struct walk *w, const struct bkt_type *t, struct span *s)
     } else if (t->cls == BKT_T_COMPOUND) {
         for (size_t i = 0; w->rc == BKT_OK && i < t->n_fields; i++)
             through(w, t->fields[i].type, s);
-    } else if (t->cls == BKT_T_ARRAY) { /* a sequence may end within it, and it may say that it has 2^64 elements */
+    } else if (t->cls == BKT_T_ARRAY) { /* a sequence may end within it, and it may claim 2^64 elements */
         for (uint64_t i = 0; w->rc == BKT_OK && i < t->n_elems && s->p < s->end; i++)
             through(w, t->base, s);
     } else {
@@ -144,7 +145,7 @@ void bkt_nulls_fini(struct bkt_nulls *x) { bkt_buf_fini(&x->bits); }
 int bkt_nulls_append(const struct bkt_nulls *x, struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char head[HEAD];
-    bool          all = x->n_null == x->n_empty || x->n_empty >= UINT32_MAX; /* more strings than a chunk has room for */
+    bool          all = x->n_null == x->n_empty || x->n_empty >= UINT32_MAX; /* a chunk has no room for more strings */
     memcpy(head, magic, sizeof magic);
     bkt_put_le(head + sizeof magic, 4, all ? UINT32_MAX : x->n_empty);
     if (bkt_buf_add(out, head, sizeof head) < 0 || (!all && bkt_buf_add(out, x->bits.ptr, x->bits.len) < 0))
@@ -191,7 +192,7 @@ static void list_of(const json_t *j, struct bkt_nulls *x)
     for (size_t i = 0; i < json_array_size(j); i++) {
         const json_t *one = json_array_get(j, i);
         json_int_t    at  = json_is_integer(one) ? json_integer_value(one) : -1;
-        if (at >= 0 && (uint64_t)at < x->n_empty) /* else somebody changed the value and left our key */
+        if (at >= 0 && (uint64_t)at < x->n_empty) /* else another writer changed the value and left our key */
             x->bits.ptr[at / 8] |= (unsigned char)(1u << (at % 8));
     }
 }
@@ -202,7 +203,7 @@ int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_b
     const json_t *j = bkt_json_get(beside, "h5null");
     if (!j || !bkt_type_has_strings(t))
         return BKT_OK;
-    BKT_PASS(bkt_nulls_take(t, value->ptr, value->len, &x, err)); /* how many are empty; none is NULL yet */
+    BKT_PASS(bkt_nulls_take(t, value->ptr, value->len, &x, err)); /* counts empty strings; none is NULL yet */
     x.all = json_is_true(j);
     list_of(j, &x);
     (void)bkt_nulls_put(t, value->ptr, value->len, &x);
