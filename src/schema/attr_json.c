@@ -1,4 +1,5 @@
-/* Attributes: JSON <-> model.  A value that doesn't fit its type spoils this attribute only: `bad` says why. */
+/* Attributes: JSON <-> model.  A value that doesn't fit its type makes only this attribute unusable; `bad`
+ * has the reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

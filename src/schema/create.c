@@ -55,8 +55,7 @@ static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     return BKT_OK;
 }
 
-/* ---- what exists already: the domain's own document, those of the folders above, and keys below, all asked
- * at once ---- */
+/* ---- existing things: the domain's own document, those of the folders above, keys below; all asked at once ---- */
 
 struct above {
     char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */

@@ -527,7 +527,7 @@ void bkt_domain_close(struct bkt_domain *d)
 
 void bkt_domain_shutdown(void) { linger(NULL, false); }
 
-/* ---- what it is ---- */
+/* ---- its properties ---- */
 
 struct bkt_store            *bkt_domain_store(struct bkt_domain *d) { return d->store; }
 const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d) { return &d->set; }

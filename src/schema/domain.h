@@ -12,7 +12,7 @@
 #include "settings.h"
 #include "store.h"
 
-/* ---- what a file name means ---- */
+/* ---- file names ---- */
 struct bkt_name {
     char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
     char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
@@ -36,7 +36,7 @@ BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings
 /** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was
  *  "". */
 bool              bkt_name_up(char *path);
-/** Release what is in @p n; the struct itself is the caller's. */
+/** Release the members of @p n; the struct itself is the caller's. */
 void              bkt_name_fini(struct bkt_name *n);
 /** Whether @p name begins with the scheme of a store, so that it can't be meant for another driver or
  *  connector.  No network. */
@@ -45,9 +45,9 @@ bool              bkt_name_has_scheme(const char *name);
 /* ---- domains ---- */
 struct bkt_domain;
 
-/** Open by name: resolves the bucket, reads .domain.json and (v2 and v1) begins to fetch the root group.
- * @return BKT_OK; BKT_ENOENT no such domain; BKT_EUNSUP it is a folder (the message says so and how to list it);
- *         BKT_EACCES, … */
+/** Open by name: resolve the bucket, read .domain.json and (v2 and v1) begin to fetch the root group.
+ *  @return BKT_OK; BKT_ENOENT: no such domain; BKT_EUNSUP: it is a folder (the message explains how to list
+ *          it); BKT_EACCES, … */
 BKT_NODISCARD int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
                                   struct bkt_err *err);
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain

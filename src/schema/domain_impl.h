@@ -1,4 +1,4 @@
-/* What an open domain is made of; inside src/schema. */
+/* The members of an open domain; inside src/schema. */
 #ifndef BKT_DOMAIN_IMPL_H
 #define BKT_DOMAIN_IMPL_H
 
@@ -28,7 +28,7 @@ struct bkt_domain {
     struct bkt_record      *record;   /* record.c; NULL: nothing is recorded */
     struct bkt_edits       *edits; /* edit_impl.h; used by the one thread that changes the domain */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the following members */
     void           *attached;
     void (*detach)(void *what);
     struct bkt_map *stores; /* named by references: URI -> struct bkt_store */

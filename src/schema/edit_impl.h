@@ -70,7 +70,7 @@ struct bkt_change {
     struct bkt_map *taken;
     bool reread;            /* the stored version has names that the object in memory lacks */
     /* while it is flushed */
-    struct bkt_buf     text;    /* what is PUT */
+    struct bkt_buf     text;    /* the text of the PUT */
     char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
     bool               foreign; /* that version is another than the object's own */
     bool               ready;   /* text is complete for the PUT */
@@ -136,7 +136,7 @@ struct bkt_edits {
 
 /** No changes; NULL: out of memory. */
 struct bkt_edits *bkt_edits_new(void);
-void              bkt_edits_free(struct bkt_domain *d); /* with what wasn't flushed */
+void              bkt_edits_free(struct bkt_domain *d); /* with changes that weren't flushed */
 /** Forget one object's deltas; the object is let go. */
 void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
 
@@ -264,7 +264,7 @@ void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the stor
  *  @return BKT_OK; the failure of on_alias, after which ours stay as well */
 BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
-/* ---- absent.c: what can't be stored holds up only what depends on it ---- */
+/* ---- absent.c: objects that can't be stored hold up only changes that depend on them ---- */
 
 /** New objects that are left in @p d's changes after all were tried: links to them wait, also links that were
  *  just stored. */

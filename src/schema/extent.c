@@ -170,7 +170,7 @@ int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt
     return BKT_OK;
 }
 
-/* ---- on top of what is stored ---- */
+/* ---- on top of the stored version ---- */
 
 /* A dimension that we let grow becomes at least as large as we want; one that we shrink becomes what we want.
  * An extent of ours that was stored by a PUT whose answer was lost is replaced. */

@@ -132,7 +132,7 @@ static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_r
     return build(w, c, &r->body, err);
 }
 
-/* ---- what others have deleted ---- */
+/* ---- objects deleted by other writers ---- */
 
 /* The changes of a deleted object have no place.  But if links were moved into a deleted group, it may have
  * had an object's last link: then links to be removed elsewhere wait.  And the whole store may be out of

@@ -45,7 +45,7 @@ struct bkt_h5member {
 };
 struct bkt_h5type {
     enum bkt_h5_class cls;
-    size_t size;                       /* bytes of one element in memory, as the encoding says; not 0 */
+    size_t size;                       /* bytes of one element in memory, as encoded; not 0 */
     enum bkt_h5_order order;           /* numbers */
     bool is_signed;                    /* INTEGER */
     unsigned offset, prec;             /* numbers: bits */

@@ -1,8 +1,8 @@
-/* How much work a union of blocks is for HDF5.
+/* The work that a union of blocks makes for HDF5.
  *
- * HDF5 keeps a union as stretches of the first dimension, each with stretches of the next below it, and so on.  Wherever a block
- * begins or ends, a stretch does.  So 10,000 rows that cross 10,000 columns become 100 million stretches.  Blocks that HDF5 has
- * listed are parts of one stretch each in every dimension. */
+ * HDF5 keeps a union as stretches of the first dimension, each with stretches of the next one below it, and
+ * so on.  A stretch begins or ends wherever a block does.  So 10,000 rows that cross 10,000 columns become
+ * 100 million stretches.  Blocks that HDF5 has listed are parts of one stretch each in every dimension. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int by_first(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Where stretches of a dimension begin, in order; @p cut has room for two of each block. */
+/* The beginnings of a dimension's stretches, in order; @p cut has room for two of each block. */
 static size_t cut(const struct sweep *s, unsigned dim, const size_t *blocks, size_t n, uint64_t *cuts)
 {
     size_t k = 0;
@@ -61,7 +61,7 @@ static size_t cut(const struct sweep *s, unsigned dim, const size_t *blocks, siz
 
 static int dimension(struct sweep *s, unsigned dim, size_t *blocks, size_t n);
 
-/* Of each stretch the blocks that reach over it. */
+/* The blocks that reach over each stretch. */
 static int stretches(struct sweep *s, unsigned dim, const size_t *blocks, size_t n, uint64_t *cuts, size_t *over, size_t *below)
 {
     size_t n_cuts = cut(s, dim, blocks, n, cuts), m = 0, next = 0;

@@ -1,10 +1,9 @@
-/* Whether a type that is stored as HDF5 encodes it and the schema's description beside it are of the same
- * bytes.
+/* Whether a type as HDF5 encodes it and the schema's description beside it are of the same bytes.
  *
- * The description says how the bytes lie in the store, HDF5's type what a program sees: it may have gaps, or
- * be of a class that the schema has no name for and describes as opaque bytes (see vol/convert_from_type.c).
- * Members, sizes and byte orders must agree, else some bytes of an element would never be filled, or be taken
- * for something else. */
+ * The description gives the layout of the bytes in the store.  HDF5's type is the program's view: it may have
+ * gaps, or be of a class that the schema has no name for and describes as opaque bytes (see
+ * vol/convert_from_type.c).  Members, sizes and byte orders must agree.  Otherwise some bytes of an element
+ * would never be filled, or be misread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +33,7 @@ static int integer(const struct bkt_h5type *h, const struct bkt_type *t, struct 
     return h->is_signed == t->is_signed ? BKT_OK : disagree(err, "one integer is signed, the other is not");
 }
 
-/* bits of sign, exponent and mantissa, and the exponent's bias, of the numbers that the schema has */
+/* bits of sign, exponent and mantissa, and the exponent's bias, of the schema's numbers */
 static bool is_ieee(const struct bkt_h5type *h)
 {
     static const struct {
@@ -61,7 +60,7 @@ static int real(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt
                : disagree(err, "floating-point numbers of different byte orders");
 }
 
-/* References that the schema has no form for are stored as text. */
+/* References without a form in the schema are stored as text. */
 static int string(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
     if (t->var_string && h->cls == BKT_H5_REFERENCE && h->ref != BKT_H5_REF_OLD_OBJECT)
@@ -137,7 +136,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* By name: the order of members of a JSON object may have been lost on the way. */
+/* By name, since the order of a JSON object's members may have been lost. */
 static int enumeration(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
     if (h->cls != BKT_H5_ENUM || h->n_members != t->n_members)
@@ -161,7 +160,7 @@ static int enumeration(const struct bkt_h5type *h, const struct bkt_type *t, str
 
 /* ---- bytes ---- */
 
-/* An opaque type, or one that the schema has no name for. */
+/* An opaque type, or a type without a name in the schema. */
 static int opaque(const struct bkt_h5type *h, const struct bkt_type *t, struct bkt_err *err)
 {
     if (h->cls != BKT_H5_OPAQUE && h->cls != BKT_H5_ENUM && !is_number(h))

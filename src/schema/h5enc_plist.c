@@ -1,6 +1,6 @@
 /* Creation property lists as H5Pencode2 writes them: a version, the class, then each property's name and
- * value.  A value's length follows from its name alone, so a list with a property that is unknown here can't
- * be read any further. */
+ * value.  A value's length follows from its name alone, so a list can't be read past a property that is
+ * unknown here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int cut_off(struct bkt_err *err)
 
 /* ---- numbers ---- */
 
-/* One that says how many bytes it takes. */
+/* A number behind a byte with its length. */
 static uint64_t take_var(struct bkt_rd *r)
 {
     unsigned n = (unsigned)bkt_rd_le(r, 1);
@@ -72,7 +72,7 @@ static int take_filter(struct bkt_rd *r, struct bkt_h5filter *f, struct bkt_err 
 {
     f->id = (uint32_t)bkt_rd_le(r, 4);
     f->flags = (uint32_t)bkt_rd_le(r, 4);
-    if (bkt_rd_le(r, 1)) /* HDF5 asks the filter for its name */
+    if (bkt_rd_le(r, 1)) /* ignored: HDF5 asks the filter for its name */
         (void)bkt_rd_take(r, FILTER_NAME);
     uint64_t n = take_var(r);
     if (!r->ok || n > bkt_rd_left(r) / 4)
@@ -109,7 +109,7 @@ static int filters(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 
 /* ---- groups ---- */
 
-/* HDF5 takes all of a new group's room at once: what is estimated, or what the hint says. */
+/* HDF5 allocates a new group's room at once: the estimate, or the hint's size. */
 static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->heap_hint = (uint32_t)bkt_rd_le(r, 4);
@@ -166,7 +166,7 @@ static int take_mapping(struct bkt_rd *r, struct bkt_h5mapping *m, uint64_t *spa
     return bkt_h5space_read(r, &m->target, spare, err);
 }
 
-/* A mapping takes 32 bytes at least, so a number of mappings that the bytes don't hold is not believed. */
+/* A mapping takes 32 bytes at least, so more mappings than the bytes can hold are refused. */
 static int mappings(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     uint64_t n = bkt_rd_le(r, 8), spare = BKT_H5_BLOCKS_SPARE;
@@ -196,7 +196,7 @@ static int layout(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
                                         : BKT_OK;
 }
 
-/* The type of a value with pointers would make HDF5 follow the pointers that are stored. */
+/* If the type of a value has pointers, HDF5 would follow the stored pointers. */
 static int take_fill_type(struct bkt_rd *r, struct bkt_h5fill *f, struct bkt_err *err)
 {
     uint64_t n = take_var(r);
@@ -269,7 +269,7 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
     uint64_t n = take_var(r), total = 0;
     if (!r->ok || n > bkt_rd_left(r) / 8)
         return cut_off(err);
-    if (n > BKT_H5_FILES_MAX) /* HDF5 adds up the sizes of all for each */
+    if (n > BKT_H5_FILES_MAX) /* for each file HDF5 adds up the sizes of all */
         BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu external files; %d are the most",
                  (unsigned long long)n, BKT_H5_FILES_MAX);
     l->files = calloc((size_t)n + 1, sizeof *l->files);
@@ -296,7 +296,7 @@ static int userblock(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *er
     return BKT_OK;
 }
 
-/* HDF5 doubles these in 32 bits, looks at the result, and takes memory for that many. */
+/* HDF5 doubles these in 32 bits, looks at the result, and allocates memory for that many. */
 static int leaf(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->leaf = take_u32(r);
@@ -405,7 +405,7 @@ static int page(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 
 #define OF(cls) (1u << (cls))
 #define GROUPS                                                                                               \
-    (OF(BKT_H5_GROUP_LIST) | OF(BKT_H5_FILE_LIST)) /* a file's list has all that its root group's has */
+    (OF(BKT_H5_GROUP_LIST) | OF(BKT_H5_FILE_LIST)) /* a file's list has all properties of its root group's list */
 #define OBJECTS (GROUPS | OF(BKT_H5_OBJECT_LIST) | OF(BKT_H5_DATASET_LIST) | OF(BKT_H5_DATATYPE_LIST))
 #define DSETS   OF(BKT_H5_DATASET_LIST)
 #define FILES   OF(BKT_H5_FILE_LIST)
@@ -413,7 +413,7 @@ static int page(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 static const struct property {
     const char *name; /* HDF5's */
     enum bkt_h5_has bit;
-    unsigned lists; /* that have it */
+    unsigned lists; /* lists that have it */
     take_fn *take;
 } properties[] = {
     {"max compact attr", BKT_H5_HAS_MAX_COMPACT, OBJECTS, max_compact},

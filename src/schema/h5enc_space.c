@@ -40,7 +40,7 @@ static int take_extent(struct bkt_rd *r, struct bkt_space *s, struct bkt_err *er
              flags = (unsigned)bkt_rd_le(r, 1);
     unsigned cls = (unsigned)bkt_rd_le(r, 1);
     if (version == 1) {
-        (void)bkt_rd_take(r, 4); /* reserved, as is the byte that was taken for the class */
+        (void)bkt_rd_take(r, 4); /* reserved, like the byte that was read as the class */
         cls = rank > 0;
     }
     if (!r->ok)
@@ -60,8 +60,8 @@ struct form {
     unsigned bytes; /* of one number */
 };
 
-/* What stands before the numbers: from some version on how long these are, before that how many bytes follow.
- */
+/* The header before the numbers.  From some version on it has their length; before that, the number of bytes
+ * that follow. */
 static int take_form(struct bkt_rd *r, bool points, struct form *f, struct bkt_err *err)
 {
     f->version = (unsigned)bkt_rd_le(r, 4);
@@ -93,7 +93,7 @@ static int take_rank(struct bkt_rd *r, const struct bkt_h5space *s, struct bkt_e
     return BKT_OK;
 }
 
-/* All bits set mean no end in every length of numbers. */
+/* All bits set mean no end, in numbers of every length. */
 static uint64_t take_count(struct bkt_rd *r, unsigned bytes)
 {
     uint64_t v = bkt_rd_le(r, bytes);
@@ -141,7 +141,7 @@ static int take_slab(struct bkt_rd *r, const struct form *f, struct bkt_h5space 
     return r->ok ? check_slab(s, err) : cut_off(err);
 }
 
-/* @p each: numbers of one entry */
+/* @param each  numbers of one entry */
 static int take_coords(struct bkt_rd *r, const struct form *f, unsigned each, struct bkt_h5space *s,
                        struct bkt_err *err)
 {

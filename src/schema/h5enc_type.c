@@ -24,7 +24,7 @@ static int cut_off(struct bkt_err *err)
 
 /* ---- names ---- */
 
-/* Up to a NUL within the bytes; before version 3 the name fills a multiple of 8. */
+/* Up to a NUL within the bytes; before version 3 the name fills a multiple of 8 bytes. */
 static int take_name(struct bkt_rd *r, const struct head *h, char **out, struct bkt_err *err)
 {
     const unsigned char *end = r->ok ? memchr(r->p, '\0', bkt_rd_left(r)) : NULL;
@@ -91,7 +91,7 @@ static bool overlap(unsigned a, unsigned na, unsigned b, unsigned nb)
     return a < b + nb && b < a + na;
 }
 
-/* HDF5 gathers an exponent in 64 bits without looking. */
+/* HDF5 gathers an exponent in 64 bits without a check. */
 static int check_fields(const struct bkt_h5type *t, struct bkt_err *err)
 {
     unsigned end = t->offset + t->prec;
@@ -119,7 +119,7 @@ static int real(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, st
     if (!r->ok)
         return cut_off(err);
     if (t->norm == 3 || (vax && (t->order != BKT_H5_BE ||
-                                 t->size % 2))) /* HDF5 turns VAX numbers round by two bytes at a time */
+                                 t->size % 2))) /* HDF5 swaps VAX numbers by two bytes at a time */
         BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a floating-point number of an unknown form");
     if (vax)
         t->order = BKT_H5_VAX;
@@ -161,7 +161,7 @@ static int string(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, 
     return text_form(h->flags & 0xf, h->flags >> 4 & 0xf, t, err);
 }
 
-/* The tag may fill its room to the last byte. */
+/* The tag may fill its room to the last byte, without a NUL. */
 static int opaque(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     size_t n = h->flags & 0xff;
@@ -200,7 +200,7 @@ static void array_of(struct bkt_h5type *base, size_t size, struct bkt_h5type *t)
     t->base = base;
 }
 
-/* What the dimensions make of the base's size is the array's size. */
+/* The array's size must be the product of the dimensions and the base's size. */
 static int check_array(const struct bkt_h5type *t, struct bkt_err *err)
 {
     uint64_t bytes = t->base->size;
@@ -215,7 +215,7 @@ static int check_array(const struct bkt_h5type *t, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Version 1: a member may be an array by itself. */
+/* In version 1 a member may be an array by itself. */
 static int old_array(struct bkt_rd *r, struct bkt_h5type **type, const struct bkt_h5type *dims,
                      struct bkt_err *err)
 {
@@ -286,7 +286,7 @@ static int no_overlaps(const struct bkt_h5type *t, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A member takes 13 bytes at least, so a number of members that the bytes don't hold is not believed. */
+/* A member takes 13 bytes at least, so more members than the bytes can hold are refused. */
 static int make_members(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)
 {
     size_t n = h->flags & 0xffff;

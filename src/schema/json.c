@@ -40,7 +40,7 @@ bool bkt_json_real_at(const char *p, const char *end, double *out)
 
 /* Copies lazily: out stays empty until something is changed. */
 struct pass {
-    const char    *text, *end, *copied; /* copied: what of text is in out already */
+    const char    *text, *end, *copied; /* copied: the text before it is in out already */
     struct bkt_buf out;
 };
 

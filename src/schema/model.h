@@ -353,7 +353,7 @@ bool bkt_id_valid(const char *text, enum bkt_kind *kind);  /* either schema vers
 /** Whether version 2 of the schema made a valid id. */
 bool bkt_id_is_v2(const struct bkt_id *id);
 bool bkt_id_set(struct bkt_id *id, const char *text);      /* false, id = "", when not valid */
-/** Of a valid one. */
+/** The kind of a valid id. */
 enum bkt_kind bkt_id_kind(const struct bkt_id *id);
 /** v2: the domain's root group that an object belongs to; false for v1. */
 bool bkt_id_root(const struct bkt_id *id, struct bkt_id *root);

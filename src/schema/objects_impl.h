@@ -40,7 +40,7 @@ struct bkt_objects {
     uint64_t          limit, max_object;
     void (*note)(const struct bkt_object *o, void *arg);
     void           *arg;
-    pthread_mutex_t lock; /* guards what follows, and all entries */
+    pthread_mutex_t lock; /* guards the following members, and all entries */
     pthread_cond_t  change;
     struct bkt_forkguard guard;
     struct bkt_map *entries; /* by id */

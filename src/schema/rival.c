@@ -140,7 +140,7 @@ static bool are_equal(const struct bkt_domain *d, const struct bkt_object *ours,
     return json_equal(a, b);
 }
 
-/* ---- what leads to ours ---- */
+/* ---- links and values that name ours ---- */
 
 struct mention {
     struct bkt_id obj;
@@ -457,7 +457,7 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
     return first;
 }
 
-/* ---- what stays ---- */
+/* ---- rivals that stay ---- */
 
 static int name_path(struct bkt_domain *d, const struct bkt_change *c, const char *name, size_t n, bool link,
                      struct bkt_buf *out)
