@@ -1,8 +1,8 @@
-/* Another writer's equal dataset stands for ours: what was written to ours is put into it.  And elements that
- * refer to what of ours another's object stands for refer to that.
+/* Another writer made an equal dataset, which replaces ours: the elements written to ours are put into it.
+ * Elements that refer to a replaced object of ours then refer to the other writer's object.
  *
- * All of ours is stored first.  An element that equals the fill value counts as one that was never written:
- * it was, perhaps, but then it comes before what others wrote there. */
+ * All of our dataset is stored first.  An element that equals the fill value counts as never written.  If it
+ * was written, the write counts as earlier than the other writers'. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@
 
 struct move {
     struct bkt_dsetio *from, *to;
-    struct bkt_buf coords; /* from->rank each: chunks of `from` that are stored */
-    bool names; /* within one dataset: elements with ids that others' objects stand for, with theirs */
+    struct bkt_buf coords; /* from->rank each: stored chunks of `from` */
+    bool names; /* within one dataset: rewrite elements with ids of replaced objects */
 };
 
-/* What is selected of a chunk, with its elements. */
+/* The selected part of a chunk, with its elements. */
 struct part {
     struct bkt_read read;
-    struct bkt_sel sel, some; /* all of it; what is to be written */
+    struct bkt_sel sel, some; /* all of it; the elements to be written */
     struct bkt_buf elems, packed, runs, slices;
 };
 
@@ -34,7 +34,7 @@ static void part_fini(struct part *p)
     bkt_buf_fini(&p->slices);
 }
 
-/* The chunk, as far as it lies within the extent. */
+/* The part of the chunk within the extent. */
 static void select_chunk(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_sel *s)
 {
     const struct bkt_space *sp = &io->ds->space;
@@ -54,7 +54,7 @@ static void select_chunk(const struct bkt_dsetio *io, const uint64_t *coord, str
     }
 }
 
-/* Where element @p i of the selection lies in the extent of @p to. */
+/* The place of element @p i of the selection in the extent of @p to. */
 static uint64_t place_of(const struct bkt_sel *s, const struct bkt_dsetio *to, uint64_t i)
 {
     uint64_t off = 0, scale = 1;
@@ -90,7 +90,7 @@ static bool is_fill(const struct move *m, struct bkt_slice e)
     return fill && fill->len == e.n && memcmp(fill->data, e.p, e.n) == 0;
 }
 
-/* Those of variable size may lie in a cache. */
+/* Copies elements of variable size, since they may lie in a cache. */
 static int own_elements(const struct move *m, struct part *p)
 {
     size_t total = 0, at = 0;
@@ -184,7 +184,7 @@ static int move_all(struct move *m, struct bkt_err *err)
     return bkt_dataset_flush(m->to->dom, &m->to->obj->id, err);
 }
 
-/* Filters that aren't ours are those that the program wrote with. */
+/* Uses the program's own filter functions, with which it wrote. */
 static void follow_filters(struct bkt_dsetio *io, const struct bkt_dsetio *wrote)
 {
     for (unsigned i = 0; wrote && i < io->pipe.n && i < wrote->pipe.n; i++)
@@ -222,7 +222,7 @@ int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, cons
     BKT_TRY(err, move_elements(d, ours, theirs, err),
             "%s was made by another writer as well: its elements can't be put there", ours->id.text);
     bkt_chunks_forget(dom, &ours->id);
-    bkt_chunks_forget(dom, &theirs->id); /* its extent is another one, perhaps */
+    bkt_chunks_forget(dom, &theirs->id); /* its extent may have changed */
     bkt_chunk_cache_drop(dom);
     if (bkt_dirty_note_refs(d, theirs) < 0)
         BKT_NOMEM(err);
@@ -280,7 +280,7 @@ int bkt_chunks_name_theirs(struct bkt_domain *dom, void *arg, struct bkt_err *er
     void *v;
     (void)arg;
     while (d && d->refs && bkt_map_next(d->refs, &pos, &key, &n, &v))
-        if (bkt_strs_take(&ids, strndup(key, n)) < 0) /* to write may change the map */
+        if (bkt_strs_take(&ids, strndup(key, n)) < 0) /* writing may change the map */
             BKT_NOMEM(err);
     for (size_t i = 0; i < ids.n; i++) {
         struct bkt_err why = {.n = 0};

@@ -26,7 +26,7 @@
 #define PART_EACH   (64u << 10)
 /* Siblings.  Datasets: as many have to be under way as a program reads during one round trip. */
 #define MOST_AHEAD   2048
-#define N_SIBLINGS   (2 * MOST_AHEAD) /* looked at */
+#define N_SIBLINGS   (2 * MOST_AHEAD) /* ids looked at */
 #define JOB_MIN      32   /* datasets of the first job; the later jobs decide how long a walk takes */
 /* Chunk objects of one job: fewer take longer, more take more memory. */
 #define OBJECT_JOB   256
@@ -39,7 +39,8 @@
 
 /* ---- what a read takes ---- */
 
-/* What is fetched for a regular selection: a box of whole chunks, or of elements where parts of chunks are asked for. */
+/* The box that is fetched for a regular selection: in whole chunks, or in elements if parts of chunks can be
+ * fetched. */
 struct box {
     uint64_t lo[BKT_MAX_RANK], hi[BKT_MAX_RANK];
 };
@@ -95,7 +96,8 @@ uint64_t bkt_ahead_tail(const struct bkt_id *id)
     return tail;
 }
 
-/* Jobs that fetch what the read needs.  Of siblings that wait the one that is read now is left out. */
+/* Matches jobs that fetch data the read needs.  The dataset of the read is taken out of waiting jobs of
+ * siblings. */
 static bool does_it(struct bkt_ahead_job *job, const void *arg)
 {
     const struct bkt_read *r = arg;
@@ -148,7 +150,7 @@ void bkt_ahead_stop(struct bkt_domain *dom)
         (void)bkt_ahead_settle(of_dom, dom, true, NULL);
 }
 
-/* Same size, another place: the step between; false: no step. */
+/* The step between two selections of the same size; false: there is no step. */
 static bool step_of(const struct bkt_sel *from, const struct bkt_sel *to, int64_t *step, bool *adjacent)
 {
     unsigned moved = 0;
@@ -209,7 +211,8 @@ static void post_slab(struct bkt_dsetio *io, const struct bkt_sel *sel)
     (void)bkt_ahead_post(job);
 }
 
-/* The dimension that the program goes along, each step right behind the one before; the rank: it doesn't. */
+/* The dimension along which each step begins right behind the one before; the rank: there is no such
+ * dimension. */
 static unsigned way_of(const struct bkt_sel *s, const int64_t *step)
 {
     unsigned way = s->rank;
@@ -224,7 +227,8 @@ static unsigned way_of(const struct bkt_sel *s, const int64_t *step)
     return way;
 }
 
-/* `most` steps along `way` as one selection, the first of them k on; gives how many they are, at the extent's end fewer. */
+/* At most `most` steps along `way` as one selection, the first of them k steps on.  Gives the number of
+ * steps, which is smaller at the extent's end. */
 static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned way, uint64_t k, uint64_t most, struct bkt_sel *out)
 {
     if (!step_on(s, step, k, out))
@@ -239,7 +243,7 @@ static uint64_t steps_on(const struct bkt_sel *s, const int64_t *step, unsigned 
     return n;
 }
 
-/* So many steps make a job: few long requests instead of many short ones. */
+/* Number of steps of one job: few long requests instead of many short ones. */
 static uint64_t steps_together(const struct bkt_dsetio *io, const struct bkt_sel *now, unsigned way, uint64_t bytes)
 {
     uint64_t want = PART_EACH;
@@ -263,14 +267,14 @@ static void slabs_next(struct bkt_dsetio *io, const struct bkt_sel *now, unsigne
     uint64_t            depth = bkt_min_u64(room, most * each);
     struct bkt_sel      next;
     struct box          before, box;
-    if (in_parts(io) && each * bytes < io->set->near) /* near.c does that */
+    if (in_parts(io) && each * bytes < io->set->near) /* near.c fetches such small steps */
         return;
     box_of(io, p->posted && step_on(now, p->step, p->posted, &next) ? &next : now, &before);
     for (uint64_t k = p->posted; k + each <= depth && (n = steps_on(now, p->step, way, k + 1, each, &next)) > 0; k += n, before = box) {
         box_of(io, &next, &box);
         p->posted += n;
         if (memcmp(before.lo, box.lo, now->rank * sizeof *box.lo) != 0 || memcmp(before.hi, box.hi, now->rank * sizeof *box.hi) != 0)
-            post_slab(io, &next); /* else it is in the same chunks */
+            post_slab(io, &next); /* else the step lies in the same chunks */
     }
 }
 
@@ -289,7 +293,7 @@ static bool guess(const struct bkt_sel *now, size_t elem_size, int64_t *step)
     return true;
 }
 
-/* How far to read ahead: farther as long as the program has to wait for it. */
+/* Sets how far to read ahead: farther as long as the program has to wait for it. */
 static void set_depth(struct bkt_pattern *p)
 {
     if (!p->depth)
@@ -314,7 +318,8 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
             p->posted--;
             p->misses = 0;
         }
-        p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1; /* two adjacent slabs are a pattern, other steps come twice first */
+        p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1; /* two adjacent slabs are a pattern; any other
+                                                                step must come twice */
         memcpy(p->step, step, sizeof step);
     } else if (p->known && !same_place(&p->last, now)) {
         drop_unused(io);
@@ -335,7 +340,7 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
 
 /* ---- siblings ---- */
 
-/* How far ahead of a read, and by how much. */
+/* How far to read ahead of a read, and in jobs of which size. */
 struct reach {
     uint64_t each, room; /* bytes: of a dataset, of all of them */
     size_t   most, job;  /* datasets */
@@ -373,11 +378,12 @@ static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *
     r.each = bkt_max_u64(bkt_min_u64(4 * bkt_min_u64(read, BKT_AHEAD_SIBLING), BKT_AHEAD_SIBLING), BKT_AHEAD_PARTLY);
     r.most = (size_t)bkt_min_u64(bkt_max_u64(r.room / bkt_max_u64(size <= r.each ? size : read, SIBLING_COST), 1), MOST_AHEAD);
     r.job  = bkt_min_u64(io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB,
-                         bkt_ceil_div(r.most, 4)); /* who comes to one that is under way waits for all of its job */
+                         bkt_ceil_div(r.most, 4)); /* a reader that needs one dataset of a job waits for all
+                                                      of the job */
     return r;
 }
 
-/* Several jobs are kept ahead of the program: some whose chunks come, others whose metadata do. */
+/* Keeps several jobs ahead of the program: some wait for chunks, others for metadata. */
 static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, const struct bkt_sel *now)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_id *ids = NULL;

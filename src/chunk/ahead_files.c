@@ -16,7 +16,7 @@ struct range {
 };
 struct file_job {
     struct bkt_ahead_job  *job;
-    struct bkt_dsetio     *io; /* the first of them, for the file */
+    struct bkt_dsetio     *io; /* the first sibling, which opens the file */
     struct bkt_chunk_file *file;
     struct range          *v;
     size_t                 n;
@@ -24,7 +24,7 @@ struct file_job {
 
 static bool same(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-/* One piece of a file that is named as the first one's. */
+/* Whether the dataset is one piece of the file that the first sibling names. */
 static bool fits(const struct file_job *f, const struct bkt_object *o)
 {
     const struct bkt_layout *l = &o->dset.layout, *first = f->io ? &f->io->ds->layout : l;
@@ -34,7 +34,7 @@ static bool fits(const struct file_job *f, const struct bkt_object *o)
            same(l->file_uri, first->file_uri) && same(l->file_etag, first->file_etag);
 }
 
-/* The file, as the program's own read will find it: under the same policy, with the same place in the cache. */
+/* Opens the file as the program's own read will: under the same policy, with the same place in the cache. */
 static bool open_file(struct file_job *f, const struct bkt_object *o)
 {
     if (bkt_dsetio_open(f->job->dom, o, NULL, NULL, &f->io, NULL) < 0)
@@ -66,7 +66,7 @@ static int by_offset(const void *a, const void *b)
     return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Neighbours become one. */
+/* Merges neighbouring ranges. */
 static void merge(struct file_job *f)
 {
     size_t n = 0;
@@ -94,7 +94,7 @@ static void fetch(struct file_job *f)
                                    .may_be_short = true, .if_match = f->file->etag, .version = f->file->version,
                                    .cancel = &f->job->cancel};
     }
-    (void)bkt_store_run(f->file->store, reqs, n, NULL); /* what failed shows again when the program comes to it */
+    (void)bkt_store_run(f->file->store, reqs, n, NULL); /* the program's own read will report failures */
     for (size_t i = 0; i < n; i++) {
         e[i]->len = bkt_min_u64(e[i]->len, reqs[i].n);
         if (reqs[i].rc == BKT_OK && e[i]->len)
@@ -119,7 +119,7 @@ size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done)
         done[i] = add(&f, o);
         n += done[i];
         bkt_object_release(o);
-        if (!n) /* they are of another kind */
+        if (!n) /* siblings of another kind */
             break;
     }
     if (f.io && f.n && !atomic_load(&job->cancel)) {

@@ -22,9 +22,9 @@ static size_t                n_threads, n_idle;
 static bool                  forking;
 static atomic_size_t         n_jobs;
 static pthread_once_t        hooked = PTHREAD_ONCE_INIT;
-static _Thread_local bool    is_ahead; /* one of the threads */
+static _Thread_local bool    is_ahead; /* set in these threads */
 
-/* A forked child has no such threads, and its parent's jobs are the parent's.  The lock is held. */
+/* A forked child has none of these threads, and must not touch its parent's jobs.  The lock is held. */
 static void after_fork(void)
 {
     if (owner == getpid())
@@ -51,8 +51,8 @@ static bool any_runs(bool cancel) /* lock held */
     return any;
 }
 
-/* Jobs hold locks of domains and datasets, also while they wait for an answer.  So none runs at that moment: a child would
- * find such a lock held for ever. */
+/* Waits until no job runs.  Jobs hold locks of domains and datasets, also while they wait for an answer; in a
+ * forked child such a lock would stay locked. */
 static void before_fork(void)
 {
     if (is_ahead)
@@ -81,7 +81,7 @@ static void after_fork_child(void)
 {
     if (is_ahead)
         return;
-    (void)pthread_cond_init(&wake, NULL); /* who waited stayed with the parent */
+    (void)pthread_cond_init(&wake, NULL); /* waiting threads exist only in the parent */
     after_fork();
     (void)pthread_mutex_unlock(&lock);
 }
@@ -100,7 +100,7 @@ static void memory_free(struct bkt_ahead_job *job)
     free(job);
 }
 
-static void job_free(struct bkt_ahead_job *job) /* one that doesn't run */
+static void job_free(struct bkt_ahead_job *job) /* only one that doesn't run */
 {
     if (!job->io)
         bkt_domain_close(job->dom);
@@ -112,7 +112,7 @@ static void job_free(struct bkt_ahead_job *job) /* one that doesn't run */
 static void run_slab(struct bkt_ahead_job *job)
 {
     struct bkt_read r = {.io = job->io, .file = &job->sel, .cancel = &job->cancel};
-    if (bkt_read_run(&r, 1, NULL) < 0) /* shows again when the program comes to it */
+    if (bkt_read_run(&r, 1, NULL) < 0) /* the program's own read will report it */
         bkt_trace(BKT_TRACE_CHUNK, "a step ahead in dataset %s failed", job->io->obj->id.text);
     bkt_read_fini(&r);
 }
@@ -192,7 +192,7 @@ static void take_out(struct bkt_ahead_job *job)
     (void)atomic_fetch_sub(&n_jobs, 1);
 }
 
-/* Whether it has to wait for one that runs. */
+/* Whether the job has to wait for a running one. */
 static bool waits(const struct bkt_ahead_job *job)
 {
     for (const struct bkt_ahead_job *o = head; o && job->io; o = o->next)
@@ -231,7 +231,8 @@ static void *run(void *arg)
             run_slab(job);
         else if (!atomic_load(&job->cancel))
             run_siblings(job);
-        if (!job->io) /* before it is taken out: whoever waited for it may want nobody to hold the domain any more */
+        if (!job->io) /* before the job is taken out: a thread that waited for it may expect that the domain
+                         is no longer retained */
             bkt_domain_close(job->dom);
         (void)pthread_mutex_lock(&lock);
         take_out(job);
@@ -242,7 +243,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* One more thread, if those that are idle will have other jobs; false: there is none at all. */
+/* Starts one more thread if the idle ones have other jobs to do.  False: there is no thread at all. */
 static bool start(void)
 {
     size_t n_waiting = 0;
@@ -288,7 +289,7 @@ size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bo
     struct bkt_ahead_job *gone = NULL;
     size_t                n    = 0;
     bool                  stop = false;
-    if (is_ahead) /* it closes what its job had opened */
+    if (is_ahead) /* the thread closes datasets that its own job had opened */
         return 0;
     (void)pthread_mutex_lock(&lock);
     after_fork();

@@ -20,28 +20,31 @@ struct bkt_ahead_job {
     struct bkt_dsetio    *io;     /* borrowed: bkt_ahead_forget() comes before its end; NULL: siblings */
     struct bkt_sel        sel;
     /* siblings */
-    uint64_t             *tails; /* of their ids, sorted: whether one is among them is asked at each read */
-    uint64_t              each, room, used; /* bytes: of one of them at most, of all together, and of those that were taken */
+    uint64_t             *tails; /* of their ids, sorted, since each read looks for its dataset among them */
+    uint64_t              each, room, used; /* bytes: at most of one sibling, at most of all together, and
+                                               taken so far */
     size_t                n;
     struct bkt_id         ids[];
 };
 
 /** Whether two jobs of one dataset would fetch the same. */
 bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead_job *b);
-/** The part of an id that tells it from others of its domain. */
+/** The part of an id that distinguishes it from others of its domain. */
 uint64_t bkt_ahead_tail(const struct bkt_id *id);
-/** What the caches take of the whole dataset; UINT64_MAX: it isn't read ahead. */
+/** Bytes of the whole dataset in the caches; UINT64_MAX: it isn't read ahead. */
 uint64_t bkt_ahead_size(const struct bkt_dsetio *io);
-/** Whether a sibling of so many bytes comes along; then it counts. */
+/** Whether a sibling of @p size bytes fits into the job; if so, its bytes are counted. */
 bool bkt_ahead_takes(struct bkt_ahead_job *job, uint64_t size);
-/** Siblings that refer to one file: fetched as far as they aren't cached; done[i] is set for each that is dealt with. */
+/** Fetch siblings that refer to one file, as far as they aren't cached.  done[i] is set for each sibling that
+ *  needs no more work.  Gives their number. */
 size_t bkt_ahead_files(struct bkt_ahead_job *job, bool *done);
-/** Hand a job over; false: there is no thread, the job is freed. */
+/** Hand a job over.  False: there is no thread, and the job has been freed. */
 bool bkt_ahead_post(struct bkt_ahead_job *job);
-/** Whether any job is there; without the lock, to be cheap. */
+/** Whether there is any job; without the lock, to be cheap. */
 bool bkt_ahead_any(void);
-/** For each job that @p match says true of: one that runs is waited for (cancelled before, when asked), the others are taken
- *  out.  Gives the number of those that matched; *waited (may be NULL) becomes true when one had to be waited for. */
-typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg); /* under the lock; may change one that waits */
+/** For each job that @p match accepts: wait for it if it runs (cancel it first if @p cancel), or else take it
+ *  out.  Gives the number of accepted jobs.  *waited (may be NULL) becomes true if one had to be waited
+ *  for. */
+typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg); /* called under the lock; may change a waiting job */
 size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited);
 #endif

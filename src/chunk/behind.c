@@ -1,5 +1,5 @@
-/* What a flush could not store of chunks: which datasets' extents wait for it, and what a message calls it.
- */
+/* Chunks that a flush could not store: the datasets' extents that wait for them, and their names in
+ * messages. */
 #include <string.h>
 
 #include "dirty.h"

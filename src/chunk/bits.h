@@ -1,4 +1,4 @@
-/* Sets of small numbers as bits in 64-bit words: which elements of a chunk were written. */
+/* Sets of small numbers as bits in 64-bit words, such as the written elements of a chunk. */
 #ifndef BKT_BITS_H
 #define BKT_BITS_H
 
@@ -11,7 +11,7 @@ static inline uint64_t bkt_bits_span(unsigned from, uint64_t n) /* n > 0 bits fr
     return (n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from;
 }
 
-/** Set bits off .. off+n-1; gives how many of them were not set before. */
+/** Set bits off .. off+n-1.  Gives the number of bits that were not set before. */
 static inline uint64_t bkt_bits_set(uint64_t *m, uint64_t off, uint64_t n)
 {
     uint64_t added = 0;
@@ -27,8 +27,8 @@ static inline uint64_t bkt_bits_set(uint64_t *m, uint64_t off, uint64_t n)
 
 static inline bool bkt_bits_get(const uint64_t *m, uint64_t i) { return m[i / 64] >> (i % 64) & 1; }
 
-/** The next stretch of equal bits at or behind *at, below end: gives whether it is set, *at its begin, its length in *n;
- *  n = 0 behind the last. */
+/** Find the next stretch of equal bits at or behind *at, below end.  Gives whether they are set; *at: its
+ *  begin; *n: its length, 0 behind the last. */
 static inline bool bkt_bits_run(const uint64_t *m, uint64_t at, uint64_t end, uint64_t *n)
 {
     *n = 0;

@@ -33,10 +33,10 @@ struct bkt_cache {
     struct bkt_centry *root;
     struct bkt_centry  lru;  /* ring; lru.next: most recently used */
     struct bkt_map    *names; /* to struct bkt_cname */
-    size_t             look_at; /* so many names: look through them */
+    size_t             look_at; /* number of names at which unused ones are dropped */
     uint64_t           n_spaces;
     uint32_t           seed;
-    struct bkt_ahead_note ahead; /* not under the lock */
+    struct bkt_ahead_note ahead; /* not guarded by the lock */
     void              *beside;
     void             (*release)(void *what);
 };
@@ -218,7 +218,7 @@ uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; 
 void bkt_chunk_cache_drop(struct bkt_domain *dom)
 {
     struct bkt_cache *c = bkt_domain_attached(dom);
-    bkt_ahead_stop(dom); /* it would bring back what is dropped */
+    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
     bkt_dirty_drop_clean(dom);
     if (c)
         bkt_cache_clear(c);
@@ -239,7 +239,8 @@ static bool needed(const struct bkt_cache *c, const struct bkt_cname *name)
     return name->holders || tree_floor(c, name->space, UINT64_MAX);
 }
 
-/* Into a new map, since one doesn't get smaller.  Where there is no memory for it they are looked through the next time. */
+/* Drops unused names, by copying the others to a new map, since a map doesn't shrink.  Out of memory: the
+ * next call tries again. */
 static void look_through(struct bkt_cache *c)
 {
     struct bkt_map *left = bkt_map_new();
@@ -321,7 +322,7 @@ void *bkt_cache_beside(struct bkt_cache *c, void *(*make)(void *arg), void *arg,
         return what;
     (void)pthread_mutex_lock(&c->lock);
     void *mine = what;
-    if (c->beside) /* someone else was quicker */
+    if (c->beside) /* another thread was quicker */
         what = c->beside;
     else
         c->beside = what, c->release = release;
@@ -347,7 +348,7 @@ void bkt_cache_put(struct bkt_cache *c, uint64_t space, uint64_t pos, struct bkt
     (void)pthread_mutex_lock(&c->lock);
     struct bkt_centry *old = tree_floor(c, space, pos);
     if (old && old->pos == pos && (old->len >= e->len || old == e) && !old->missing) {
-        touch(c, old); /* someone else was quicker, or has more */
+        touch(c, old); /* another thread was quicker, or has more bytes */
     } else if (!e->kept) {
         if (old && old->pos == pos)
             drop(c, old);
@@ -400,7 +401,7 @@ void bkt_cache_forget(struct bkt_cache *c, uint64_t space, uint64_t pos, uint64_
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-/* Whether bytes pos .. pos+len-1 are there, in as many entries as it takes. */
+/* Whether one or more entries hold bytes pos .. pos+len-1. */
 static bool covered(const struct bkt_cache *c, uint64_t space, uint64_t pos, size_t len)
 {
     while (len) {

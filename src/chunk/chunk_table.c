@@ -1,5 +1,5 @@
 /* H5D_CHUNKED_REF_INDIRECT: rows {offset, size[, file_uri]} of a dataset in the same domain, one per chunk.
- * Fields count by position, whatever their names and widths.  Only the rows wanted are read, those of all datasets
+ * Fields count by position, whatever their names and widths.  Only the wanted rows are read, for all datasets
  * of a plan together. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "dsetio.h"
 #include "num.h"
 
-/* Fields of ours behind those of HSDS, which knows them by place: a chunk's filter mask, its file's ETag or stamp. */
+/* Names of our own fields, behind those of HSDS, which finds its own by place: a chunk's filter mask, its
+ * file's ETag or stamp. */
 #define FIELD_MASK "filter_mask"
 #define FIELD_ETAG "file_etag"
 
@@ -18,7 +19,8 @@
 struct rows {
     struct bkt_locate *q;
     struct bkt_sel     sel;
-    size_t            *where;   /* row of each chunk in what is read; SIZE_MAX: beyond the table */
+    size_t            *where;   /* index of each chunk's row among the rows read; SIZE_MAX: beyond the
+                                   table */
     unsigned char     *fixed;   /* n_elems elements */
     struct bkt_run    *runs;
 };
@@ -87,7 +89,7 @@ int bkt_chunk_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some, stru
     return BKT_OK;
 }
 
-/* The box around what is wanted, if that isn't mostly something else. */
+/* Chooses the box around the wanted rows, if it doesn't hold mostly other rows. */
 static bool choose_box(struct rows *r, size_t n_in)
 {
     const struct bkt_locate *q    = r->q;
@@ -140,7 +142,7 @@ static int choose_runs(struct rows *r, size_t n_in, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What to read of one table; n_elems 0: nothing. */
+/* Chooses the rows to read of one table; n_elems 0: none. */
 static int plan_rows(struct rows *r, struct bkt_err *err)
 {
     const struct bkt_locate *q = r->q;
@@ -155,7 +157,7 @@ static int plan_rows(struct rows *r, struct bkt_err *err)
     for (size_t i = 0; i < q->n; i++) {
         r->where[i] = 0;
         for (unsigned d = 0; d < s->rank; d++)
-            if (q->coords[i * s->rank + d] >= s->dims[d]) /* edges that the table leaves out are unallocated */
+            if (q->coords[i * s->rank + d] >= s->dims[d]) /* chunks beyond the table are unallocated */
                 r->where[i] = SIZE_MAX;
         n_in += r->where[i] != SIZE_MAX;
     }
@@ -196,7 +198,7 @@ static int take_uri(struct bkt_rd *r, const struct bkt_type *t, const char **uri
     return BKT_OK;
 }
 
-/* What stands behind offset and size. */
+/* The fields behind offset and size. */
 struct row_text {
     const char *uri, *etag;
     size_t      n_uri, n_etag;
@@ -244,7 +246,7 @@ static int parse_row(const struct bkt_locate *q, size_t i, const void *p, size_t
         BKT_FAIL(err, BKT_EFORMAT, "%s: neither layout nor chunk table %s names a file", bkt_chunk_label(q->io, coord).text,
                  table->obj->id.text);
     char etag[BKT_ETAG_MAX] = "";
-    if (x.n_etag >= sizeof etag) /* without it, bytes of another version would do */
+    if (x.n_etag >= sizeof etag) /* without the ETag, bytes of another version would be accepted */
         BKT_FAIL(err, BKT_EFORMAT, "%s: chunk table %s: an ETag of %zu bytes", bkt_chunk_label(q->io, coord).text, table->obj->id.text,
                  x.n_etag);
     if (x.n_etag)

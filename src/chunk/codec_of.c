@@ -4,8 +4,8 @@
 
 #include "dsetio.h"
 
-/* HSDS's rule: the first of these in the list is the compressor, whatever its place.  Those that it knows but
- * can't run leave the chunk as it is. */
+/* HSDS's rule: the first of these in the list is the compressor, whatever its place.  A compressor that HSDS
+ * knows but can't run leaves the chunk unchanged. */
 static const struct {
     int         id;
     const char *name;

@@ -28,7 +28,7 @@ struct dirty { /* what is attached to the cache */
 
 /* ---- a domain's ---- */
 
-/* Nothing of a dataset that is deleted is stored any more. */
+/* No more chunks of a deleted dataset are stored. */
 static void on_remove(struct bkt_domain *dom, const struct bkt_id *id, void *arg)
 {
     (void)arg;
@@ -71,7 +71,7 @@ void bkt_wset_free(struct bkt_wset *ws)
 
 static void set_free(void *p) { bkt_wset_free(p); }
 
-/* The domain closes: whoever wanted its data stored has flushed, and nothing is under way. */
+/* The domain closes: the program has flushed if it wanted its data stored, and nothing is under way. */
 static void dirty_free(void *p)
 {
     struct bkt_dirty *d = p;
@@ -92,8 +92,8 @@ static void dirty_free(void *p)
     free(x);
 }
 
-/* What is dirty at fork() is the parent's to store.  Its memory can't be told from what threads that are gone were
- * working on, so it is left alone. */
+/* Chunks that are dirty at fork() are stored by the parent.  The child leaves their memory alone, since
+ * threads that are gone may have been working on it. */
 static void forget_parent(struct bkt_dirty *d)
 {
     (void)pthread_mutex_lock(&d->lock);
@@ -112,7 +112,7 @@ static void forget_parent(struct bkt_dirty *d)
 
 struct bkt_dirty *bkt_dirty_of(struct bkt_domain *dom, bool make)
 {
-    if (make) { /* what is read ahead is read as it was */
+    if (make) { /* read-ahead would read what was stored before the write */
         bkt_ahead_stop(dom);
         bkt_domain_touched(dom);
     }
@@ -136,7 +136,8 @@ void bkt_wset_respace(struct bkt_wset *ws)
     ws->slice_space = OWN_SPACE | ++ws->dirty->n_spaces;
 }
 
-/* Nothing of it is to be stored, or in use: to forget it costs requests, when it is written to again. */
+/* Whether the set has no dirty chunk, and isn't in use.  To free it costs requests if the dataset is written
+ * to again. */
 static bool is_idle(const struct bkt_wset *ws)
 {
     size_t      pos = 0, n;
@@ -168,7 +169,7 @@ static void trim_sets(struct bkt_dirty *d, uint64_t each)
         struct bkt_wset *ws = v;
         if (!is_idle(ws))
             continue;
-        bkt_edit_extent_waits(d->dom, &ws->id, false); /* a flush won't see that all of it is stored by now */
+        bkt_edit_extent_waits(d->dom, &ws->id, false); /* a flush won't see that all of it is stored */
         bkt_wset_drop(ws);
         (void)bkt_map_del(d->sets, ws->id.text, strlen(ws->id.text));
         bkt_wset_free(ws);
@@ -247,7 +248,8 @@ static void list_add(struct bkt_dlist *l, struct bkt_dchunk *c)
 static uint64_t cost_of(const struct bkt_dchunk *c)
 {
     const struct bkt_dsetio *io   = c->ws->io;
-    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with what the map takes, and a part of the set */
+    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with the share of the map and of the
+                                                                     set */
     cost += c->ws->cost / (bkt_map_count(c->ws->chunks) + 1);
     if (c->e)
         cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);
@@ -345,10 +347,11 @@ void bkt_wset_note_stored(struct bkt_wset *ws, const uint64_t *coord)
 {
     uint32_t hash = hash_of(ws, coord);
     if (!is_noted(ws, hash) && note_stored(ws, hash) < 0)
-        ws->is_new = false; /* then it is looked for */
+        ws->is_new = false; /* then chunks are looked for by requests */
 }
 
-/* Whether the chunk may be stored, as far as is known without asking.  To be wrong costs a request, no more. */
+/* Whether the chunk may be stored, as far as is known without a request.  A wrong guess costs only a
+ * request. */
 static bool may_exist(const struct bkt_wset *ws, const uint64_t *coord)
 {
     bool inside = !ws->is_new;
@@ -459,7 +462,7 @@ uint64_t bkt_chunk_reach(const struct bkt_dsetio *io, const uint64_t *coord)
     return n;
 }
 
-/* Elements of the chunk that lie within the extent as it is. */
+/* Number of elements of the chunk that lie within the current extent. */
 static uint64_t within_extent(const struct bkt_dsetio *io, const uint64_t *coord)
 {
     const struct bkt_space *s = &io->ds->space;
@@ -482,7 +485,7 @@ void bkt_dchunk_check_whole(struct bkt_dchunk *c)
 {
     if (c->whole || !c->n_dirty || c->n_dirty < bkt_chunk_reach(c->ws->io, c->coord))
         return;
-    c->whole = true; /* what lies beyond the dataset's largest extent has no value */
+    c->whole = true; /* elements beyond the dataset's largest extent have no value */
     if (!c->complete && c->n_dirty == c->ws->io->chunk_elems)
         c->complete = !c->ws->io->var;
     if (c->complete) {

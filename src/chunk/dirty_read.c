@@ -10,7 +10,7 @@
 
 int bkt_dchunk_unraw(struct bkt_dchunk *c, struct bkt_err *err)
 {
-    /* one that stores what was there before; after a lost race it takes what the program encoded, too */
+    /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
     while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_wtask_is_raw(c->task)))
         bkt_dirty_wait(c->ws->dirty);
     if (!c->is_raw)
@@ -32,7 +32,7 @@ int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
     struct bkt_centry       *e    = bkt_centry_new(io->chunk_bytes);
     if (!e)
         BKT_NOMEM(err);
-    if (io->pipe.by_caller) /* it may call HDF5, and so ask us */
+    if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
         (void)pthread_mutex_unlock(lock);
     int rc = bkt_stored_decode(io, &io->pipe, c->raw.ptr, c->raw.len, e->data, err);
     if (io->pipe.by_caller)
@@ -47,7 +47,7 @@ int bkt_dchunk_decode_raw(struct bkt_dchunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Begin what makes the chunk readable, or do it. */
+/* Makes the chunk readable, or begins a task that does. */
 static int start(struct bkt_dchunk *c, struct bkt_err *err)
 {
     if (c->task)
@@ -57,7 +57,8 @@ static int start(struct bkt_dchunk *c, struct bkt_err *err)
         bkt_dchunk_settle(c);
         return rc;
     }
-    if (!c->complete && !bkt_dchunk_is_dirty(c)) { /* stored as the program encoded it; the usual way is open */
+    if (!c->complete && !bkt_dchunk_is_dirty(c)) { /* stored as the program encoded it: to be read from the
+                                                      store like any other */
         bkt_dchunk_drop(c);
         return BKT_OK;
     }
@@ -82,9 +83,9 @@ static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *er
         }
         if (c->task) {
             bkt_dirty_wait(d);
-        } else if (c->rc < 0 && !c->is_raw) { /* what the program encoded is all there */
+        } else if (c->rc < 0 && !c->is_raw) { /* if the program encoded the chunk, all of it is there */
             int rc = bkt_err_copy(err, c->rc, c->err);
-            bkt_dchunk_note(c, BKT_OK, NULL); /* that was told; it may be tried again */
+            bkt_dchunk_note(c, BKT_OK, NULL); /* the failure has been reported; the next read tries again */
             return rc;
         } else {
             BKT_PASS(start(c, err));
@@ -135,7 +136,8 @@ struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *co
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset   *ws = bkt_wset_find(d, &io->obj->id);
     struct bkt_dchunk *c  = ws ? bkt_dchunk_find(ws, coord) : NULL;
-    if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its storing has lost a race since it was prepared */
+    if (c && (c->complete || c->outdated) && c->e && !c->over) /* outdated: its task has lost a race since it
+                                                                  was prepared */
         e = bkt_centry_retain(c->e);
     (void)pthread_mutex_unlock(&d->lock);
     return e;
@@ -175,7 +177,7 @@ void bkt_dirty_space(struct bkt_dsetio *io)
 void bkt_chunks_new(struct bkt_dsetio *io)
 {
     struct bkt_dirty *d = io->where == BKT_AT_OBJECTS ? bkt_dirty_of(io->dom, true) : NULL;
-    if (!d) /* then it is looked for, at the cost of requests */
+    if (!d) /* then chunks are looked for by requests */
         return;
     (void)pthread_mutex_lock(&d->lock);
     struct bkt_wset *ws = bkt_wset_of(d, io);

@@ -24,7 +24,7 @@ struct bkt_chunk_label bkt_dsetio_label(const struct bkt_dsetio *io)
 void bkt_dsetio_name(struct bkt_dsetio *io, const char *path)
 {
     if (!io->path && path)
-        io->path = strdup(path); /* without memory it is the id that messages have */
+        io->path = strdup(path); /* out of memory: messages name the id instead */
 }
 
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord)
@@ -98,7 +98,7 @@ static const enum bkt_where places[] = {
     [BKT_D_NONE]                 = BKT_AT_NONE,
 };
 
-/* What makes every element of the dataset unreadable is kept for who reads one. */
+/* If every element of the dataset is unreadable, the reason is kept, and reported by the first read. */
 static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struct bkt_err *err)
 {
     if (io->where == BKT_AT_NONE)
@@ -121,7 +121,8 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
     return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
 }
 
-/* Chunks are cached under what they were decoded with: a dataset changed since is another one. */
+/* The cache name of a dataset's chunks holds everything that their decoding depends on.  So a dataset that
+ * has changed since has another name. */
 static void set_space(struct bkt_dsetio *io)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};

@@ -1,5 +1,5 @@
-/* A dataset as what is kept of its chunks needs to know it: a copy, for the domain must be free to close and the dataset to be
- * deleted while some of its chunks are remembered. */
+/* The copy of a dataset that belongs to its written chunks: the domain must be free to close, and the dataset
+ * to be deleted, while some chunks are kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int copy_filters(const struct bkt_dset *from, struct bkt_dset *to)
     return BKT_OK;
 }
 
-/* What chunks depend on; attributes and the like are left out. */
+/* The members that chunks depend on, without attributes and the like. */
 static int copy_object(const struct bkt_object *from, struct bkt_object *to)
 {
     const struct bkt_layout *l = &from->dset.layout;

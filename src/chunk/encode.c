@@ -1,6 +1,6 @@
-/* HDF5's filter pipeline applied: each filter in turn makes new bytes of the last one's.  What HDF5 does when a filter
- * can't, or would not gain anything, is done here too: a filter that is optional is left out, which the mask says; another
- * one fails the chunk. */
+/* HDF5's filter pipeline applied: each filter makes new bytes of the bytes of the one before.  Filters that
+ * fail, or gain nothing, are treated as in HDF5: an optional filter is left out, which the mask records; any
+ * other filter fails the chunk. */
 #include <stdlib.h>
 
 #include "filter_impl.h"

@@ -7,8 +7,8 @@
 #include "filter_impl.h"
 #include "scratch.h"
 
-/* What a compressor made in memory for the worst case, into as much as it takes: that memory is used again at once, and what
- * waits to be sent is no longer than it has to be. */
+/* Copies a compressor's output from worst-case memory to memory of its own size.  The large memory is free
+ * again at once, and data that wait to be sent take no more than they need. */
 static int take(unsigned char *room, size_t n, struct bkt_buf *out, struct bkt_err *err)
 {
     int rc = n ? bkt_buf_add(out, room, n) : BKT_ERANGE;
@@ -23,7 +23,7 @@ static int take(unsigned char *room, size_t n, struct bkt_buf *out, struct bkt_e
 
 static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err)
 {
-    /* libdeflate has no level for "stored" alike in all versions; its 1 to 9 compress about as zlib's */
+    /* not all versions of libdeflate have a level for "stored"; its levels 1 to 9 compress about as zlib's */
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(level < 0 ? 6 : level);
     if (!c)
         BKT_NOMEM(err);
@@ -59,7 +59,7 @@ static int encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt
 #if BKT_HAVE_ISAL
 #include <isa-l/igzip_lib.h>
 
-#define BLOCK_MIN 32768 /* bytes; more blocks than so many are not made of what can't be compressed, 5 bytes longer each */
+#define BLOCK_MIN 32768 /* bytes: incompressible data are stored in blocks of at least this size, each 5 bytes longer */
 
 /* Level 1 asks for speed, and ISA-L is the fastest of the encoders.  Its largest buffer is the fastest,
  * too. */
@@ -75,8 +75,8 @@ static int encode_fast(struct bkt_span in, struct bkt_buf *out, struct bkt_err *
     }
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
-    z.hist_bits      = 0; /* which that leaves as it was: the same bytes would become 37 now and 38 then, and H5Dread_chunk's callers ask
-                             for the length first */
+    z.hist_bits      = 0; /* isal_deflate_stateless_init() leaves it unset: the same bytes would be compressed
+                             to different lengths, and callers of H5Dread_chunk ask for the length first */
     z.level          = 1;
     z.level_buf      = levels;
     z.level_buf_size = ISAL_DEF_LVL1_EXTRA_LARGE;

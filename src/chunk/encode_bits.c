@@ -1,5 +1,5 @@
-/* Encoders of N-bit and scale-offset; what the bytes mean stands in filter_nbit.c and filter_scaleoffset.c.  Both give HDF5's
- * own bytes, to the spare byte at the end. */
+/* Encoders of N-bit and scale-offset; the formats are described in filter_nbit.c and filter_scaleoffset.c.
+ * Both make the same bytes as HDF5, including the spare byte at the end. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -240,7 +240,8 @@ int bkt_scaleoffset_encode(const struct bkt_filter *f, size_t elem_size, struct 
         plan_float(&s, &fmin);
     else
         plan_double(&s, &dmin);
-    if (s.full) { /* HDF5 writes such a chunk but no longer reads it: without the filter it is as long and readable */
+    if (s.full) { /* HDF5 writes such a chunk but no longer reads it; without the filter the chunk is as long,
+                     and readable */
         if (f->flags & 1u)
             return BKT_ERANGE;
         s.bits = 8 * s.size;

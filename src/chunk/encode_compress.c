@@ -36,7 +36,7 @@ int bkt_lz4_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span
         if (!(p = room(out, 4 + bound)))
             BKT_NOMEM(err);
         int got = LZ4_compress_default((const char *)in.p + at, (char *)p + 4, (int)n, (int)bound);
-        if (got <= 0 || (size_t)got >= n) { /* as it is */
+        if (got <= 0 || (size_t)got >= n) { /* the block uncompressed */
             memcpy(p + 4, in.p + at, n);
             got = (int)n;
         }
@@ -104,7 +104,8 @@ int bkt_blosc_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_sp
 enum { CD_MASK, CD_BLOCK, CD_BITS, CD_LINE, CD_COUNT };
 enum { OPT_MSB = 16, OPT_NN = 32 };
 
-/* Scanlines filled up to whole blocks: with their last pixel where pixels are told by their neighbours, else with zeros. */
+/* Fills scanlines up to whole blocks: with their last pixel if pixels are coded by their neighbours, else
+ * with zeros. */
 static void fill_lines(unsigned char *to, struct bkt_span in, size_t line, size_t coded, size_t pixel, bool repeat)
 {
     for (size_t at = 0; at < in.n; at += line, to += coded) {
@@ -118,7 +119,7 @@ static void fill_lines(unsigned char *to, struct bkt_span in, size_t line, size_
     }
 }
 
-/* Bits of the samples above those that are coded: libaec makes a stream of them that cannot be decoded. */
+/* Clears the bits of samples above the coded ones: libaec would make a stream of them that can't be decoded. */
 static void clear_spare(unsigned char *p, size_t n, unsigned unit, unsigned bits, bool msb)
 {
     for (size_t at = 0; at < n; at += unit)

@@ -1,5 +1,5 @@
-/* Encoders of LZF and snappy: no library is needed for a greedy search with one hash table.  The streams are described
- * beside the decoders. */
+/* Encoders of LZF and snappy: a greedy search with one hash table needs no library.  The streams are
+ * described beside the decoders. */
 #include <stdlib.h>
 
 #include "filter_impl.h"
@@ -18,7 +18,7 @@ static size_t match_length(const unsigned char *a, const unsigned char *b, const
     return (size_t)(b - from);
 }
 
-/* One match after the other: `last[h]` is one more than where these four bytes were seen. */
+/* Finds matches one after the other: `last[h]` is one more than the last place of these four bytes. */
 struct search {
     const unsigned char *p;
     size_t               n, at;  /* bytes; next place to look at */
@@ -26,7 +26,8 @@ struct search {
     uint32_t            *last;
 };
 
-/* The next match at or behind s->at: its place, distance and length; false: there is none any more. */
+/* Finds the next match at or behind s->at: its place, distance and length.  False: there are no more
+ * matches. */
 static bool next_match(struct search *s, size_t *place, size_t *distance, size_t *len)
 {
     for (; s->n >= 4 && s->at <= s->n - 4; s->at++) {
@@ -77,7 +78,7 @@ static int lzf_copy(size_t distance, size_t len, struct bkt_buf *out)
 {
     distance--;
     while (len) {
-        size_t        k = len > 264 ? (len - 264 < 3 ? 260 : 264) : len; /* what is left over is 3 at least */
+        size_t        k = len > 264 ? (len - 264 < 3 ? 260 : 264) : len; /* at least 3 are left over */
         unsigned char c[3];
         size_t        n = 0;
         c[n++] = (unsigned char)((k - 2 < 7 ? k - 2 : 7) << 5 | distance >> 8);

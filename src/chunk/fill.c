@@ -1,4 +1,4 @@
-/* What a chunk that isn't stored reads as: the fill value, zeros, or what the initializer computes. */
+/* The values of a chunk that isn't stored: the fill value, zeros, or the initializer's values. */
 #include <math.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t f
         return;
     }
     memcpy(dst, io->fill->data, es);
-    for (size_t done = es; done < bytes;) { /* double what is there */
+    for (size_t done = es; done < bytes;) { /* doubles the elements that are there */
         size_t more = done < bytes - done ? done : bytes - done;
         memcpy(dst + done, dst, more);
         done += more;

@@ -1,6 +1,6 @@
-/* HDF5's filter pipeline undone.  The table says, per filter id, who decodes it and what it does to the length when
- * writing; from that follow the lengths expected between the stages, so that the last one decodes into the caller's
- * buffer and no stage may produce more than what is wanted.
+/* HDF5's filter pipeline undone.  The table has, per filter id, the decoder and the effect of encoding on the
+ * length.  From these follow the expected lengths between the stages.  So the last stage decodes into the
+ * caller's buffer, and no stage may produce more than is wanted.
  *
  * Memory between the stages comes from the process's pool (scratch.h). */
 #include <stdio.h>
@@ -181,19 +181,20 @@ struct stage {
     const struct bkt_filter *f;
     bkt_decode_fn           *decode;
     enum length              length;
-    size_t                   want; /* length after decoding; 0: not known */
+    size_t                   want; /* bytes after decoding; 0: not known */
 };
 struct run {
-    struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without those that do nothing */
+    struct stage    s[BKT_PIPELINE_MAX]; /* in the order of writing, without filters that change nothing */
     unsigned        n, last; /* the stage that decodes into the caller's buffer */
     bool            unchecked;
     bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
     size_t          elem_size;
-    size_t          limit;  /* for stages whose length is not known: a chunk and what compressors and checksums add to one that gets no
-                               shorter, a hundredth and some bytes, many times over; bounds streams that lie */
+    size_t          limit;  /* for stages of unknown length: many times what compressors and checksums add to
+                               a chunk that doesn't get shorter (a hundredth and some bytes); bounds malicious
+                               streams */
     size_t          stored; /* expected length of the stored bytes; 0: not known */
     struct bkt_span now;
-    void           *mem; /* holds what `now` shows, unless that is the caller's */
+    void           *mem; /* memory that `now` points to, unless it is the caller's */
 };
 
 static int add_stage(struct run *r, const struct bkt_filter *f, struct bkt_err *err)
@@ -249,7 +250,8 @@ static int to_memory(struct run *r, const struct stage *s, size_t cap, struct bk
 static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, size_t n_dst, struct bkt_err *err)
 {
     if (s->length == LEN_PLUS_4) { /* checked where it lies */
-        /* a reference may give the size without the checksum (HSDS never looks at it): then there is none to check */
+        /* a reference may give the size without the checksum, which HSDS never reads: then nothing is
+         * checked */
         if (s->want && r->now.n == s->want)
             return BKT_OK;
         if ((!r->unchecked || r->now.n < 4) && bkt_fletcher32_check(r->now, err) < 0)
@@ -258,7 +260,7 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
     } else if (!s->want) {
         BKT_PASS(to_memory(r, s, r->limit, err));
     } else {
-        /* the last stage goes straight to where it is wanted; if that fails, once more with room for a forgotten
+        /* the last stage decodes straight into dst; if that fails, it runs again with room for a forgotten
          * checksum, which also gives the message */
         struct bkt_room out    = {dst, n_dst, 0};
         bool            direct = s == r->s + r->last && decode_into(r, s, &out, NULL) == BKT_OK;

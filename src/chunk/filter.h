@@ -1,6 +1,5 @@
-/* Decoding a stored chunk: HDF5's own filter pipeline for bytes that lie inside HDF5 files, and HSDS's
- * fixed compressor + shuffle for native chunk objects (hsds_codec.c).
- * Pure: bytes in, bytes out, any thread, no HDF5. */
+/* Decoding a stored chunk: by HDF5's own filter pipeline for chunks in HDF5 files, by HSDS's fixed compressor
+ * + shuffle for native chunk objects (hsds_codec.c).  Pure: bytes in, bytes out, any thread, no HDF5. */
 #ifndef BKT_FILTER_H
 #define BKT_FILTER_H
 
@@ -28,8 +27,9 @@ enum bkt_filter_id {
     BKT_FILTER_ZSTD        = 32015,
 };
 
-/** A filter of one of HDF5's plugins, or one that the program registered, found by vol: H5Z_func_t's shape (H5Zdevelop.h), without its
- *  header.  Called with H5Z_FLAG_REVERSE to decode; *buf is malloc'ed and may be replaced; gives the new length, 0 on failure. */
+/** A filter of an HDF5 plugin, or one that the program registered, found by vol: the type of H5Z_func_t
+ *  (H5Zdevelop.h), without its header.  Called with H5Z_FLAG_REVERSE to decode.  *buf is malloc'ed and may be
+ *  replaced.  Gives the new length, 0 on failure. */
 typedef size_t bkt_filter_fn(unsigned flags, size_t n_cd, const unsigned cd[], size_t n_bytes, size_t *buf_size,
                              void **buf);
 
@@ -39,7 +39,7 @@ struct bkt_filter {
     unsigned      *cd;    /* client data values as HDF5 stores them; owned by the pipeline */
     size_t         n_cd;
     char           name[48];
-    bkt_filter_fn *fn;    /* for ids we have no code for; NULL otherwise */
+    bkt_filter_fn *fn;    /* for ids without code in this build; NULL otherwise */
 };
 
 #define BKT_PIPELINE_MAX 32 /* H5Z_MAX_NFILTERS */
@@ -47,35 +47,36 @@ struct bkt_pipeline {
     struct bkt_filter f[BKT_PIPELINE_MAX]; /* in the order in which they are applied when writing */
     unsigned          n;
     size_t            elem_size;           /* bytes of one stored element; shuffle's fallback when cd is absent */
-    /* A filter of it is a plugin's or the program's (fn).  Such need not be thread-safe, and may call HDF5: to allocate, or to say what
-     * is wrong.  Where HDF5 is thread-safe that waits for its lock, which the program's thread has while it waits for us.  So only that
-     * one calls them, with no lock of ours: chunks with such filters are not decoded or encoded by workers, but by whoever waits for
-     * them. */
+    /* One of its filters is a plugin's or the program's (fn).  Such a filter need not be thread-safe, and may
+     * call HDF5: to allocate, or to report an error.  A thread-safe HDF5 would then wait for its lock, which
+     * the program's thread holds while it waits for this connector.  So only the program's thread calls such
+     * filters, without any of our locks held: chunks with such filters are decoded and encoded by the thread
+     * that waits for them, and not by workers. */
     bool              by_caller;
     bool              unchecked; /* checksums are left unread (H5Pset_edc_check) */
 };
 
-/** Give a filter of the pipeline its code; NULL: none. */
+/** Set the function of a filter of the pipeline; NULL: it has none. */
 void bkt_filter_set(struct bkt_pipeline *p, struct bkt_filter *f, bkt_filter_fn *fn);
 
-/** Release what the filters hold; it is empty then. */
+/** Free the filters' data.  The pipeline is empty then. */
 void bkt_pipeline_fini(struct bkt_pipeline *p);
-/** Put a filter behind the others.  @p cd (@p n_cd client values) and @p name (NULL: HDF5's for @p id) are copied.
+/** Append a filter.  @p cd (@p n_cd client values) and @p name (NULL: HDF5's for @p id) are copied.
  *  BKT_EFORMAT: there are BKT_PIPELINE_MAX already; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_pipeline_add(struct bkt_pipeline *p, int id, unsigned flags, const unsigned *cd, size_t n_cd,
                                    const char *name, struct bkt_err *err);
 
 /** Whether this build decodes the filter without a plugin. */
 bool bkt_filter_builtin(int id);
-/** Whether it does so with all of them. */
+/** Whether this build decodes all filters of the pipeline without a plugin. */
 bool bkt_pipeline_builtin(const struct bkt_pipeline *p);
 /** "deflate", "shuffle", …; NULL when unknown. */
 const char *bkt_filter_name(int id);
 
-/** Whether a filter of it changes a chunk's length by more than a checksum. */
+/** Whether any filter of it changes a chunk's length by more than a checksum. */
 bool bkt_pipeline_compresses(const struct bkt_pipeline *p);
-/** Whether @p n stored bytes that begin with the @p n_head at @p head can be what the pipeline makes of a chunk of @p n_dst, as far as
- *  lengths tell.  True where the filters are not ours. */
+/** Whether @p n stored bytes that begin with the @p n_head at @p head can be the pipeline's output for a
+ *  chunk of @p n_dst bytes, as far as lengths show.  True if the filters are a plugin's or the program's. */
 bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_t n_head, size_t n, size_t n_dst);
 
 /** Undo HDF5's pipeline on one chunk.
@@ -88,9 +89,10 @@ bool bkt_pipeline_may_give(const struct bkt_pipeline *p, const void *head, size_
 BKT_NODISCARD int bkt_pipeline_decode(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
                                       void *dst, size_t n_dst, struct bkt_err *err);
 
-/** The same, but where the last step would be to undo the byte shuffle of elements of p->elem_size bytes, that is left to
- *  the caller (bkt_unshuffle_part()), who can do it straight into the place where the elements belong.
- * @param planes  whether that is so */
+/** As bkt_pipeline_decode(), but if the last step would be to undo the byte shuffle of elements of
+ *  p->elem_size bytes, that step is left to the caller (bkt_unshuffle_part()), which can write straight to
+ *  the elements' places.
+ *  @param planes  set to whether that is so */
 BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in,
                                              void *dst, size_t n_dst, bool *planes, struct bkt_err *err);
 
@@ -101,10 +103,10 @@ BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint3
 BKT_NODISCARD int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
                                       uint32_t *mask, struct bkt_err *err);
 
-/** Whether there is an encoder for each filter that isn't optional.  BKT_EUNSUP names one that has none. */
+/** Check that each filter that isn't optional has an encoder.  BKT_EUNSUP names one that has none. */
 BKT_NODISCARD int bkt_pipeline_check(const struct bkt_pipeline *p, struct bkt_err *err);
 
-/** How HSDS wrote a native chunk object: what its list of filters comes down to. */
+/** The codec of a native chunk object, which HSDS derives from the list of filters. */
 struct bkt_hsds_codec {
     bool   compressed;     /* the list holds a compressor: blosc frame, or a bare zlib stream (pre-2020) */
     bool   zlib;           /* that compressor is deflate/gzip: a bare zlib stream is possible */
@@ -126,12 +128,12 @@ BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
 /** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);
-/** The same with stores that leave the processor's cache alone, for memory that nobody looks at soon.
- * @return false: this can't be done here for such elements, at such a place, or for so few; nothing was done */
+/** The same with stores that bypass the processor's cache, for memory that is not read soon.
+ * @return false: not possible here for such elements, at such a place, or for so few; nothing was done */
 bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es);
-/** After the last of them, before other threads are told. */
+/** Call after the last of these stores, before other threads are notified. */
 void bkt_unshuffle_fence(void);
-/** The other way round. */
+/** HDF5's byte shuffle: the inverse of bkt_unshuffle(). */
 void bkt_shuffle(const void *in, void *out, size_t n_bytes, size_t es);
 
 #endif

@@ -1,5 +1,6 @@
-/* Blosc 1.x frames: HDF5 filter 32001, and all that HSDS compresses.  The frame says its codec, shuffle and sizes.
- * blosc_decompress_ctx has no global state; one thread per call, for decoding already runs on several. */
+/* Blosc 1.x frames: HDF5 filter 32001, and all compressed data of HSDS.  The frame records its codec, shuffle
+ * and sizes. blosc_decompress_ctx has no global state.  It uses one thread per call, since decoding already
+ * runs on several. */
 #include <blosc.h>
 #include <stdlib.h>
 

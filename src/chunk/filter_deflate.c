@@ -40,7 +40,7 @@ int bkt_deflate_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_
     if (inflateInit(&z) != Z_OK)
         BKT_NOMEM(err);
     size_t        used = 0, made = 0;
-    unsigned char spare = 0; /* tells "exactly full" from "more to come" */
+    unsigned char spare = 0; /* distinguishes "exactly full" from "more to come" */
     int           rc;
     do {
         bool full   = made == out->cap;
@@ -70,7 +70,7 @@ int bkt_deflate_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_
 int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct bkt_err *err)
 {
     static const struct bkt_filter none = {0};
-    /* 1032:1 is deflate's limit, so the first guesses that fail cost little. */
+    /* 1032:1 is deflate's limit, so failed first guesses cost little. */
     size_t cap = in.n < max / 4 ? 4 * in.n : max;
     for (;;) {
         bkt_buf_clear(out);

@@ -1,7 +1,7 @@
-/* Between filter.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
+/* Shared by filter.c (which runs the pipeline), hsds_codec.c and the decoders, one file per family.
  *
- * A decoder turns `in` into `out`.  It trusts nothing: not the bytes, not the client data values, not the sizes in
- * them.  It writes at most out->cap bytes and allocates no more than a small multiple of them. */
+ * A decoder turns `in` into `out`.  It trusts neither the bytes, nor the client data values, nor the sizes in
+ * them.  It writes at most out->cap bytes, and allocates no more than a small multiple of them. */
 #ifndef BKT_FILTER_IMPL_H
 #define BKT_FILTER_IMPL_H
 
@@ -21,10 +21,10 @@ struct bkt_room {
     size_t         n; /* bytes written; set by the decoder on success */
 };
 
-/** What every decoder does.
+/** The type of all decoders.
  * @param elem_size  bytes of one element, for filters whose client data lacks it
- * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE: valid so far,
- *         but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
+ * @return BKT_OK with out->n set (it may be less than cap); BKT_EFORMAT: not a valid stream; BKT_ERANGE:
+ *         valid so far, but longer than out->cap; BKT_EUNSUP: a variant that cannot be decoded; BKT_ENOMEM */
 typedef int bkt_decode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_room *out,
                           struct bkt_err *err);
 
@@ -42,9 +42,9 @@ bkt_decode_fn bkt_lz4_decode;
 bkt_decode_fn bkt_bitshuffle_decode;
 bkt_decode_fn bkt_zstd_decode;
 
-/** What every encoder does: what `in` becomes is added to `out`.
- * @return BKT_OK; BKT_ERANGE: it would not become shorter (where the filter minds), or the filter can't be applied to such
- *         data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
+/** The type of all encoders: the encoded `in` is appended to `out`.
+ * @return BKT_OK; BKT_ERANGE: the result would not be shorter (for filters that require that), or the filter
+ *         can't be applied to such data; BKT_EUNSUP: client data that no encoder understands; BKT_ENOMEM */
 typedef int bkt_encode_fn(const struct bkt_filter *f, size_t elem_size, struct bkt_span in, struct bkt_buf *out,
                           struct bkt_err *err);
 
@@ -67,8 +67,8 @@ BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the default. */
 BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
                                        struct bkt_buf *out, struct bkt_err *err);
-/** A filter that isn't ours (fn); by the program's thread only, see struct bkt_pipeline.
- * @param out  what came of it, the caller's (free()), also where @p n is 0 */
+/** Call a plugin's or the program's filter (fn); only on the program's thread, see struct bkt_pipeline.
+ * @param out  the result, owned by the caller (free()), also if @p n is 0 */
 BKT_NODISCARD int bkt_filter_call(const struct bkt_filter *f, unsigned flags, struct bkt_span in, void **out, size_t *n,
                                   struct bkt_err *err);
 
@@ -77,7 +77,8 @@ uint32_t bkt_fletcher32_sum(const void *p, size_t n);
 /** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
 BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
 
-/** N-bit's description of the type, checked: bytes and stored bits of an element; false: impossible client data. */
+/** Check N-bit's description of the type, and give bytes and stored bits of an element.  False: impossible
+ *  client data. */
 bool bkt_nbit_shape(const struct bkt_filter *f, size_t *size, uint64_t *bits);
 
 /** Whether client data say that the filter changes nothing for this dataset. */
@@ -93,9 +94,10 @@ struct bkt_blosc_head {
     size_t   n_bytes, c_bytes; /* decoded and encoded size; the latter with the header */
     unsigned type_size;
 };
-/** False: it is none. */
+/** False: the bytes don't begin with a header. */
 bool bkt_blosc_head(struct bkt_span in, struct bkt_blosc_head *h);
-/** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: libblosc has to. */
+/** Decode a frame whose codec is zlib by libdeflate (filter_blosc_zlib.c): h->n_bytes to out.  False: leave
+ *  it to libblosc. */
 bool bkt_blosc_zlib(struct bkt_span in, const struct bkt_blosc_head *h, unsigned char *out);
 
 /** Bitshuffle with its 12-byte header and LZ4 or zstd blocks; elem_size is the dataset's. */

@@ -59,7 +59,7 @@ static bool check_compound(struct desc *d, unsigned depth, unsigned size, uint64
     for (unsigned i = 0; i < n; i++) {
         if (!next(d, &offset) || !check(d, depth, &member, &member_bits))
             return false;
-        used += member; /* HDF5 asks for this too; it keeps the work within the size */
+        used += member; /* HDF5 requires this too; it bounds the work by the size */
         if (used > size || (uint64_t)offset + member > size || !bkt_add_u64(*bits, member_bits, bits))
             return false;
     }

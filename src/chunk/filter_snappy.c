@@ -1,5 +1,6 @@
-/* Snappy (filter 32003), the raw block format of https://github.com/google/snappy/blob/main/format_description.txt:
- * the decoded size as a varint, then literals and copies told apart by the low two bits of a tag. */
+/* Snappy (filter 32003), the raw block format of
+ * https://github.com/google/snappy/blob/main/format_description.txt: the decoded size as a varint, then
+ * literals and copies, distinguished by the low two bits of a tag. */
 #include "filter_impl.h"
 
 static bool varint(struct bkt_rd *rd, uint64_t *out)

@@ -63,7 +63,7 @@ static int aec(const struct szip *z, struct bkt_span in, unsigned char *out, siz
     return BKT_OK;
 }
 
-/* Drop what fills up the scanlines; in place, for it only moves bytes forward. */
+/* Removes the padding of the scanlines; in place, since bytes only move forward. */
 static void remove_padding(const struct szip *z, unsigned char *p, size_t n_lines)
 {
     size_t want = z->line * z->unit, have = z->line_coded * z->unit;

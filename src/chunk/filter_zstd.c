@@ -1,5 +1,5 @@
-/* Zstandard (filter 32015): frames with or without their content size.  What follows the frames is ignored, as with
- * deflate. */
+/* Zstandard (filter 32015): frames with or without their content size.  Bytes behind the frames are ignored,
+ * as with deflate. */
 #include <zstd.h>
 #include <zstd_errors.h>
 

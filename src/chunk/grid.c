@@ -11,7 +11,7 @@ struct dimsel {
     uint64_t start, stride, block, n; /* n: selected coordinates */
 };
 
-/* Dimension @p d of a regular selection; what touches is joined into one block. */
+/* Dimension @p d of a regular selection.  Touching blocks are joined into one. */
 static int dim_of(const struct bkt_sel *s, unsigned d, struct dimsel *out, struct bkt_err *err)
 {
     uint64_t dim = s->dims[d];
@@ -42,7 +42,7 @@ static uint64_t coord_of(uint64_t start, uint64_t stride, uint64_t block, uint64
     return start + ord / block * stride + ord % block;
 }
 
-/* How many selected coordinates are below @p x. */
+/* Number of selected coordinates below @p x. */
 static uint64_t ordinals_below(const struct dimsel *s, uint64_t x)
 {
     if (x <= s->start)
@@ -281,7 +281,7 @@ void bkt_grid_fini(struct bkt_grid *g)
     bkt_grid_none(g);
 }
 
-/* Which span of each dimension chunk k is. */
+/* Finds the span of each dimension that belongs to chunk k. */
 static void span_of(const struct bkt_grid *g, uint64_t k, const struct bkt_grid_span **out)
 {
     unsigned d = g->rank; /* at least 1: a scalar counts as one element */

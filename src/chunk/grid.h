@@ -46,14 +46,14 @@ struct bkt_grid {
  *          the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err);
 void              bkt_grid_fini(struct bkt_grid *g);
-/** One that touches nothing; its arrays aren't cleared. */
+/** Make a grid that touches nothing; its arrays aren't cleared. */
 void              bkt_grid_none(struct bkt_grid *g);
 
 /** Grid coordinate of the k-th touched chunk (grid order), g->rank entries. */
 void bkt_grid_coord(const struct bkt_grid *g, uint64_t k, uint64_t *coord);
 /** Row-major place of a coordinate in the grid of all chunks. */
 uint64_t bkt_grid_linear(const struct bkt_grid *g, const uint64_t *coord);
-/** How many runs chunk k has. */
+/** Number of runs of chunk k. */
 uint64_t bkt_grid_n_runs(const struct bkt_grid *g, uint64_t k);
 
 struct bkt_grid_run {
@@ -84,15 +84,17 @@ struct bkt_memmap {
 };
 /** @param sel  NULL: contiguous from 0.  @return as bkt_grid_init() */
 BKT_NODISCARD int bkt_memmap_init(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt_err *err);
-/** The same for what @p g selects; BKT_EINVAL too where that isn't as many elements as @p sel has. */
+/** The same for the selection of @p g; BKT_EINVAL also if @p sel has another number of elements. */
 BKT_NODISCARD int bkt_memmap_for(struct bkt_memmap *m, const struct bkt_sel *sel, const struct bkt_grid *g, struct bkt_err *err);
 void              bkt_memmap_fini(struct bkt_memmap *m);
 void              bkt_memmap_none(struct bkt_memmap *m);
-/** Where element @p seq of the selection lies; gives how many from there on are contiguous (>= 1).
+/** The place of element @p seq of the selection.  Gives how many elements from there on are contiguous (>=
+ *  1).
  *  @param hint  the caller's cursor, 0 at first */
 uint64_t bkt_memmap_at(const struct bkt_memmap *m, uint64_t seq, uint64_t *off, size_t *hint);
 
-/** Contiguous elements from here to there: memcpy(), of one element most often, whose size as a constant becomes a single move. */
+/** Copies contiguous bytes.  Most often that is one element, whose size as a constant becomes a single
+ *  move. */
 static inline void bkt_copy_run(unsigned char *to, const unsigned char *from, size_t n)
 {
     switch (n) {

@@ -1,6 +1,6 @@
-/* HSDS's chunk objects: one compressor and one shuffle at most, in a fixed order whatever the list of filters says:
- * so HSDS 0.9 does it.  What the bytes are is told by the bytes: a blosc frame begins with 2, a zlib stream with a byte whose low
- * nibble is 8 and whose first two bytes are a multiple of 31. */
+/* HSDS's chunk objects: at most one compressor and one shuffle, in a fixed order whatever the list of
+ * filters, as HSDS 0.9 does it.  The bytes themselves show their form: a blosc frame begins with 2; a zlib
+ * stream begins with a byte whose low nibble is 8, and its first two bytes are a multiple of 31. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +14,11 @@ static bool is_zlib(struct bkt_span s)
     return s.n >= 2 && (s.p[0] & 15) == 8 && s.p[0] >> 4 <= 7 && (s.p[0] * 256 + s.p[1]) % 31 == 0;
 }
 
-/* Bytes that are as long as the chunk, or 4 longer (a checksum), and need no decoding. */
+/* Whether the bytes need no decoding: they are as long as the chunk, or 4 longer (a checksum). */
 static bool is_raw(struct bkt_span s, size_t n) { return s.n == n || s.n - n == 4; }
 
-/* A frame that must be taken as one: its length cannot be that of the plain chunk, or all of it fits together. */
+/* Whether the bytes must be a blosc frame: their length can't be the plain chunk's, or all of the header
+ * fits. */
 static bool is_blosc(struct bkt_span s, size_t n_dst)
 {
     struct bkt_blosc_head h;
@@ -41,7 +42,7 @@ static int copy_raw(struct bkt_span s, void *dst, size_t n_dst, struct bkt_err *
 static int exact(int rc, const struct bkt_room *out, size_t n_dst, struct bkt_err *err)
 {
     if (rc == BKT_ERANGE)
-        return BKT_EFORMAT; /* the decoder said that it is too long */
+        return BKT_EFORMAT; /* the decoder reported that it is too long */
     if (rc == BKT_OK && out->n != n_dst)
         return wrong_length(out->n, n_dst, err);
     return rc;
@@ -49,7 +50,7 @@ static int exact(int rc, const struct bkt_room *out, size_t n_dst, struct bkt_er
 
 static void givep(unsigned char **p) { bkt_scratch_give(*p); }
 
-/* zlib, then the byte shuffle: data from before 2020, and what other programs write. */
+/* zlib, then the byte shuffle: data from before 2020, and from other programs. */
 static int decode_zlib(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst, size_t n_dst,
                        struct bkt_err *err)
 {
@@ -80,7 +81,7 @@ static int decode_bitshuffle(const struct bkt_hsds_codec *c, struct bkt_span s, 
     return rc;
 }
 
-/* What is left when the compressor is undone: room for a bitshuffle stream, which may be longer than the chunk. */
+/* Undoes the compressor, then bitshuffle, whose stream may be longer than the chunk. */
 static int decode_wrapped(const struct bkt_hsds_codec *c, struct bkt_span s, unsigned char *dst, size_t n_dst,
                           struct bkt_err *err)
 {
@@ -115,7 +116,7 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
         rc = bits ? decode_wrapped(c, s, dst, n_dst, err) : decode_zlib(c, s, dst, n_dst, err);
         if (rc != BKT_EFORMAT || s.n != n_dst)
             return rc;
-        bkt_err_clear(err); /* one plain chunk in 500 or so begins like a zlib stream */
+        bkt_err_clear(err); /* about one plain chunk in 500 begins like a zlib stream */
     }
     if (bits && is_bitshuffled(s, n_dst))
         return decode_bitshuffle(c, s, dst, n_dst, err);

@@ -1,6 +1,6 @@
-/* Chunk objects as HSDS would store them: for datasets that it (or somebody else by its rules) made.  One compressor and
- * one shuffle at most, in a fixed order.  Gzip becomes a zlib stream of HDF5-shuffled bytes, which HSDS and every version of
- * our reader take as well as HSDS's own blosc frames. */
+/* Chunk objects as HSDS would store them: for datasets that were made by HSDS, or by others by its rules.  At
+ * most one compressor and one shuffle, in a fixed order.  Gzip becomes a zlib stream of HDF5-shuffled bytes;
+ * HSDS and every version of our reader accept it as well as HSDS's own blosc frames. */
 #include <blosc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct {
     {BKT_FILTER_BLOSC, "blosclz", BLOSC_BLOSCLZ_COMPNAME}, {BKT_FILTER_BLOSC, "blosc", BLOSC_LZ4_COMPNAME},
 };
 
-/* The codec that a filter's name (first) or id stands for. */
+/* The codec for a filter's name (first) or id. */
 static const char *codec_of(const struct bkt_filter_desc *f)
 {
     if (f->id == BKT_FILTER_BLOSC && f->n_cd && bkt_blosc_codec(f))

@@ -7,7 +7,7 @@
 #include "map.h"
 #include "num.h"
 
-#define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit for documents that lie, no tuning */
+#define FILTER_MORE (1u << 20) /* bytes, besides four times the chunk: a limit against malicious documents */
 
 void bkt_chunk_file_free(void *p)
 {
@@ -22,7 +22,8 @@ void bkt_chunk_file_free(void *p)
     free(f);
 }
 
-/* A file of this machine has no ETag that a copy of its folder would keep: size and time of change stand for it. */
+/* A file of this machine has no ETag that a copy of its folder would keep.  Its size and time of change
+ * replace it. */
 static int check_stamp(struct bkt_store *st, const char *uri, const char *key, struct bkt_version *version, const char *stamp,
                        struct bkt_err *err)
 {
@@ -33,7 +34,7 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
     bkt_req_fini(&req);
     if (rc < 0 || strcmp(now, stamp) == 0)
         return rc;
-    bkt_version_forget(version); /* nobody reads that one: what was linked may come back */
+    bkt_version_forget(version); /* the changed version is never read, and the linked one may come back */
     BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
 }
 
@@ -50,7 +51,7 @@ static int set_etag(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char 
     return f->etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-/* The pieces of files that the layout names, as one file. */
+/* Joins the pieces of files that the layout names to one file. */
 static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err *err)
 {
     const struct bkt_layout                       *l     = &io->ds->layout;
@@ -84,9 +85,10 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
     return rc;
 }
 
-#define SEGMENTS "segments" /* what the joined pieces are called among the files */
+#define SEGMENTS "segments" /* the name of the joined pieces among the files */
 
-/* What is cached of a file belongs to the version that was linked: another dataset may have been linked to another one. */
+/* Cached bytes of a file belong to the linked version, since another dataset may have been linked to another
+ * version. */
 static void set_file_space(const struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
@@ -135,7 +137,8 @@ static int file_new(struct bkt_dsetio *io, const char *uri, const char *etag, co
 int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag, struct bkt_chunk_file **out,
                     struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and the version: rows of a chunk table may name several */
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and its version, since rows of a chunk
+                                                            table may name several */
     int                                      rc   = BKT_OK;
     if (memchr(uri, 0, n_uri))
         n_uri = strnlen(uri, n_uri);
@@ -165,7 +168,8 @@ static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
     const struct bkt_layout *l = &q->io->ds->layout;
     for (size_t i = 0; l->size && i < q->n; i++) {
         uint64_t end;
-        /* another size: the file's type is padded or of another size, so nothing lies where it seems to */
+        /* if the size differs, the file's type is padded or of another size, so no element lies where it
+         * seems to */
         if (l->size != q->io->chunk_bytes)
             BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference of %llu bytes to data that take %zu", q->io->obj->id.text,
                      (unsigned long long)l->size, q->io->chunk_bytes);
@@ -239,8 +243,8 @@ static int locate_found(struct bkt_locate *q, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A chunk with a checksum, referred to without it, as HSDS wants it where nothing compresses: 4 bytes are missing for
- * certain, so the filter is skipped. */
+/* If nothing compresses, HSDS wants references to a chunk without its checksum.  Then 4 bytes are certainly
+ * missing, so the filter is skipped. */
 uint32_t bkt_locate_mask(const struct bkt_dsetio *io, uint32_t recorded, uint64_t size)
 {
     uint32_t mask = 0;
@@ -258,7 +262,7 @@ int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_
     if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
         BKT_FAIL(err, BKT_EFORMAT, "%s: reference to offset %llu, %llu bytes", bkt_chunk_label(io, coord).text,
                  (unsigned long long)off, (unsigned long long)size);
-    /* no filter makes much more of a chunk than it was: don't make room for what can't be */
+    /* no filter makes a chunk much longer: reserve no memory for impossible sizes */
     if (io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE)
         BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to a chunk of %zu", bkt_chunk_label(io, coord).text,
                  (unsigned long long)size, io->chunk_bytes);
@@ -269,7 +273,7 @@ int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_
     return BKT_OK;
 }
 
-/* Sizes that can't be right are found before anything is fetched. */
+/* Finds impossible sizes before anything is fetched. */
 static int check(const struct bkt_locate *q, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = q->io;

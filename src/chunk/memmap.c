@@ -20,7 +20,7 @@ static int init_runs(struct bkt_memmap *m, const struct bkt_sel *sel, struct bkt
     return BKT_OK;
 }
 
-/* One regular dimension, slower than what is gathered in @p m so far (m->rank dimensions, fastest first). */
+/* Adds one regular dimension, slower than those in @p m so far (m->rank dimensions, fastest first). */
 static int add_dim(struct bkt_memmap *m, const struct bkt_sel *s, unsigned d, uint64_t mstride, struct bkt_err *err)
 {
     uint64_t start = s->start[d], stride = s->stride[d], count = s->count[d], block = s->block[d], end;

@@ -1,4 +1,4 @@
-/* What was written, over what is stored. */
+/* Puts written elements over stored ones. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -20,7 +20,7 @@
 /* Ranges of one call that get a full block each.  If there are more, they share as many bytes. */
 #define N_FULL    8
 
-/* mem: stores have nothing that could be saved. */
+/* A mem: store has no latency to save. */
 static bool costs(const struct bkt_store *st) { return !bkt_store_is_local(st) || strncmp(bkt_store_uri(st), "file:", 5) == 0; }
 
 uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st, size_t n_ranges)
@@ -36,7 +36,8 @@ uint64_t bkt_near_budget(const struct bkt_dsetio *io, const struct bkt_store *st
 
 static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b) { return a->space == b->space && a->base == b->base; }
 
-/* A range that goes on where another of the call ends has before it what that one has. */
+/* If a range begins where another range of the call ends, both have the same bytes before them in the
+ * cache. */
 static void look_back(struct bkt_segs *segs, const struct bkt_limits *lim)
 {
     const struct bkt_seg *prev = NULL;
@@ -67,13 +68,13 @@ void bkt_near_widen(struct bkt_task *k, const struct bkt_seg *next, uint64_t nea
     const struct bkt_seg *s    = &k->segs[0];
     uint64_t              from = k->off, end = k->off + k->len, limit = s->file->object ? s->t->io->chunk_bytes : UINT64_MAX;
     uint64_t              grow = bkt_min_u64(2 * s->before, bkt_min_u64(GROW_MAX, bkt_cache_limit(s->t->io->cache) / 16));
-    if (next && same_file(next->file, s->file)) /* which that one fetches */
+    if (next && same_file(next->file, s->file)) /* the next range fetches the bytes from there on */
         limit = bkt_min_u64(limit, next->off);
     if (k->len <= near / 2) {
         from -= from % near;
         end = bkt_min_u64(end - 1 + (near - (end - 1) % near), INT64_MAX);
     }
-    if (s->before && grow > k->len && (!k->run->blind || k->len < BLIND_MAX)) { /* going on from there */
+    if (s->before && grow > k->len && (!k->run->blind || k->len < BLIND_MAX)) { /* reading in order: grow from there */
         from = k->off;
         end  = bkt_max_u64(end, bkt_min_u64(k->off + grow, INT64_MAX));
     }

@@ -8,7 +8,7 @@
 #include "dsetio.h"
 #include "num.h"
 
-struct local { /* what set_local is told */
+struct local { /* arguments of set_local */
     const struct bkt_dset        *ds;
     const struct bkt_filter_desc *f;
     uint64_t                      chunk_elems;
@@ -23,7 +23,8 @@ static void local_shuffle(struct local *l)
     l->n_cd  = 1;
 }
 
-/* Parameters unknown: HDF5 stores a type that has no unused bits as it is, and only such can be expressed. */
+/* If the parameters are unknown, the type must have no unused bits: only such a type can be expressed, and
+ * HDF5 stores it unchanged. */
 static void local_nbit(struct local *l)
 {
     l->cd[0] = 3;
@@ -87,7 +88,7 @@ static void local_scaleoffset(struct local *l)
     l->cd[4] = (unsigned)t->size;
     l->cd[5] = t->cls == BKT_T_INTEGER && t->is_signed ? 1 : 0;
     l->cd[6] = t->big_endian ? 1 : 0;
-    l->cd[7] = 1; /* without a fill value of its own a dataset has HDF5's default, zeros */
+    l->cd[7] = 1; /* a dataset without its own fill value has HDF5's default, zeros */
     if (l->ds->has_fill && l->ds->fill.len == t->size && t->size <= 8) {
         uint64_t v = t->big_endian ? bkt_get_be(l->ds->fill.ptr, (unsigned)t->size)
                                    : bkt_get_le(l->ds->fill.ptr, (unsigned)t->size);

@@ -55,7 +55,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     if (t->io->var)
         return make_slices(t, err);
     BKT_TRY(err, bkt_memmap_for(&t->mem, rd->mem, &t->grid, err), "dataset %s", t->io->obj->id.text);
-    if (!t->io->elem_size) /* strings of no length: nothing to fetch */
+    if (!t->io->elem_size) /* strings without length: nothing to fetch */
         t->grid.n_chunks = 0;
     return BKT_OK;
 }
@@ -224,7 +224,7 @@ bool bkt_target_in_slices(const struct bkt_target *t)
     return k == t->grid.n_chunks;
 }
 
-/* By what one request can ask for: store, key, and the version that must be there. */
+/* Sorts by what one request can ask for: store, key, and required version. */
 static int by_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *b)
 {
     if (a == b)
@@ -259,7 +259,7 @@ size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits
     for (; i + n < s->n; n++) {
         const struct bkt_seg *x    = &s->v[i + n];
         uint64_t              next = bkt_max_u64(end, x->off + x->len);
-        /* never more for nothing than for use, beyond the little that costs nothing */
+        /* never more unneeded than needed bytes, beyond the few that cost nothing */
         uint64_t gap = bkt_max_u64(lim->gap, bkt_min_u64(lim->far_gap, bkt_min_u64(end - first->off, x->len)));
         if (by_file(first->file, x->file) != 0 || (x->off > end && x->off - end > gap) || next - first->off > lim->merge)
             break;

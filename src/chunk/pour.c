@@ -6,7 +6,8 @@
 #include "num.h"
 #include "task.h"
 
-/* Segments that a body can be poured over: one after the other in the file, each with runs that ascend. */
+/* Whether a body can be poured over the segments: they follow each other in the file, and the runs of each
+ * ascend. */
 bool bkt_pour_fits(const struct bkt_seg *segs, size_t n)
 {
     uint64_t end = 0;
@@ -28,7 +29,7 @@ static void open_seg(struct bkt_pour *c, size_t i)
     }
 }
 
-/* The next run of the segment, as bytes of the file; false: there is none. */
+/* Finds the next run of the segment, as bytes of the file.  False: there are no more runs. */
 static bool next_run(struct bkt_pour *c)
 {
     const struct bkt_seg *s  = &c->segs[c->at_seg];

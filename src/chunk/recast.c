@@ -1,4 +1,5 @@
-/* Kernels: loops without branches, which compilers make vector instructions of (this file is built for that). */
+/* Kernels: loops without branches, which compilers turn into vector instructions (this file is built for
+ * that). */
 #include "recast.h"
 
 #include <float.h>
@@ -46,8 +47,8 @@ typedef double   f64 ANYWHERE;
 #define TOP_u16 0x1p16
 #define TOP_u32 0x1p32
 #define TOP_u64 0x1p64
-/* What becomes of NaN, and of TOP where it is what the largest value is rounded to: C says nothing, so HDF5's answer is the
- * processor's, here x86's */
+/* The result for NaN, and for TOP if the largest value is rounded to it.  C leaves it undefined, so HDF5's
+ * result is the processor's, here x86's. */
 #define ODD_i8(v)  0
 #define ODD_u8(v)  0
 #define ODD_i16(v) 0
@@ -115,7 +116,7 @@ KERNEL(f32, f64)
         to[i] = (f64)from[i];
 }
 
-/* What the largest float is less than becomes infinite, also where it would be rounded to that. */
+/* Values above the largest float become infinite, even if they would be rounded to it. */
 KERNEL(f64, f32)
 {
     const f64 *from = src;

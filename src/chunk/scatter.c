@@ -74,7 +74,7 @@ static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
         t->slices[run->seq + i] = (struct bkt_slice){f->data, f->len};
 }
 
-/* Fill values that become something else on their way */
+/* Converted fill values. */
 static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint64_t first, uint64_t n, unsigned char *dst)
 {
     unsigned char some[BKT_RECAST_ELEM]; /* no recast has longer elements */

@@ -47,8 +47,8 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_l
     return bkt_locate(&q, 1, err);
 }
 
-/* Which of n chunk objects are there, and their size; of those that may begin with a header (stored.c), what it says, where
- * @p op is BKT_GET. */
+/* Finds which of n chunk objects exist, and their sizes.  If @p op is BKT_GET, the headers that they may
+ * begin with (stored.c) are read, too. */
 static int look_at(const struct bkt_dsetio *io, enum bkt_op op, const uint64_t *coords, struct bkt_chunk_info *info, size_t n,
                    struct bkt_err *err)
 {
@@ -166,7 +166,7 @@ struct listing {
     size_t             n, cap;
 };
 
-/* The grid coordinate that a key names: 1; 0: another object's key; or a failure. */
+/* Gives 1 and the grid coordinate that a key names; 0: the key of another object; or a failure. */
 static int coord_of_key(const struct bkt_dsetio *io, const char *key, uint64_t *coord)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf same = {0};
@@ -216,7 +216,7 @@ static int by_linear(const void *a, const void *b)
     return x->linear < y->linear ? -1 : x->linear > y->linear;
 }
 
-/* Version 1 keys begin with a hash of each: the bucket is listed. */
+/* Version 1 keys begin with a hash of each id, so all of the bucket is listed. */
 static int list_keys(struct bkt_dsetio *io, int (*each)(const struct bkt_listed *e, void *arg), void *arg, struct bkt_err *err)
 {
     static const uint64_t                    zero[BKT_MAX_RANK];
@@ -261,7 +261,8 @@ static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *co
     return false;
 }
 
-/* n chunks from number `first` on, which is at @p at; that goes on behind them. */
+/* Asks for n chunks from number `first` on.  @p at is the coordinate of the first, and afterwards of the next
+ * one. */
 static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) uint64_t              *coords = malloc(n * bkt_max_u64(l->io->rank, 1) * sizeof *coords);
@@ -280,7 +281,7 @@ static int head_some(struct listing *l, uint64_t *at, uint64_t first, size_t n, 
     return BKT_OK;
 }
 
-/* Version 1 keys begin with a hash and a plain web server has no lists: ask for each. */
+/* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
 static int head_chunks(struct listing *l, struct bkt_err *err)
 {
     uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
@@ -379,14 +380,15 @@ int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_
 {
     struct usage u = {0, 0};
     uint64_t     grid[BKT_MAX_RANK];
-    if (io->where == BKT_AT_OBJECTS && bkt_dirty_knows(io)) { /* what a list said before it was written to holds no more */
+    if (io->where == BKT_AT_OBJECTS && bkt_dirty_knows(io)) { /* earlier lists are outdated by the writes */
         BKT_PASS(bkt_dataset_flush(io->dom, &io->obj->id, err));
         if (grid_of(io, grid))
             BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
     } else if (io->where == BKT_AT_OBJECTS) {
         struct bkt_err why = {.n = 0};
         int            rc  = bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, &why);
-        if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* it gives up early, for whoever only wants a number */
+        if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* bkt_domain_chunk_usage() gives up early, as it only
+                                                       counts */
             return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
         BKT_PASS(bkt_chunk_list(io, grid, add_usage, &u, err));
     } else {

@@ -1,16 +1,19 @@
-/* What a chunk object holds, both ways.
+/* Encoding and decoding of chunk objects.
  *
- *   fixed-size elements   as HSDS stores them (hsds_codec.c), or, where the layout says so ("chunk_encoding": "hdf5"), what
- *                         HDF5's filters make of the chunk (filter.h)
- *   variable size         the serialised elements, and which strings are NULL (value_null.c), compressed by HSDS's rule
+ *   fixed-size elements   as HSDS stores them (hsds_codec.c), or, if the layout says so
+ *                         ("chunk_encoding": "hdf5"), the output of HDF5's filters for the chunk (filter.h)
+ *   variable size         the serialised elements, and which strings are NULL (value_null.c), compressed by
+ *                         HSDS's rule
  *
- * HSDS has no place for HDF5's filter mask: which filters were left out for one chunk.  A chunk with a mask has a header in
- * front: 8 bytes of magic and the mask.  It is told by its bytes alone, so it is one object and one PUT, and a chunk without a
- * mask, which is nearly every one, costs nothing.  A chunk that would begin with the magic by itself gets the header too,
- * with mask 0.  HSDS, which can't express such chunks, finds them corrupt rather than wrong.
+ * HSDS has no place for HDF5's filter mask: which filters were left out for one chunk.  A chunk with a mask
+ * has a header in front: 8 bytes of magic and the mask.  The bytes alone show the header.  So a chunk is one
+ * object and one PUT, and a chunk without a mask, as nearly every chunk is, needs no header.  If the chunk's
+ * own bytes begin with the magic, it gets the header too, with mask 0.  HSDS, which can't express such
+ * chunks, finds them corrupt rather than wrong.
  *
- * HSDS may have stored a chunk of such a dataset anew, in its own form: a blosc frame, or the plain elements (hsds_view.h).  The
- * bytes show it.  Of filters whose chunks HSDS replaces by plain elements, one that happens to be as long as these gets the header. */
+ * HSDS may have stored a chunk of such a dataset anew, in its own form: a blosc frame, or the plain elements
+ * (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by plain elements, a filtered
+ * chunk that happens to be as long as these gets the header. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +62,8 @@ bool bkt_stored_is_plain(const struct bkt_dsetio *io)
 
 /* ---- what HSDS stored ---- */
 
-/* A frame of all the elements, and nothing else.  Where HDF5's filter is blosc itself, it is one of HSDS's when it has HSDS's size of
- * an element, 1; with blosc alone both are the same. */
+/* Whether the bytes are one frame of all elements.  If HDF5's last filter is blosc itself, the frame is
+ * HSDS's if it has HSDS's element size, 1.  If blosc is the only filter, both forms are the same. */
 static bool is_frame(const struct bkt_dsetio *io, struct bkt_span head, size_t n)
 {
     struct bkt_blosc_head h;
@@ -94,7 +97,7 @@ static int decode_hsds(const struct bkt_dsetio *io, const void *in, size_t n, vo
 
 /* ---- decode ---- */
 
-/* Plain elements that only looked as if they could be the filter's. */
+/* Whether the bytes may be plain elements that only looked like the filters' output. */
 static bool may_be_plain(const struct bkt_dsetio *io, size_t n)
 {
     return n == io->chunk_bytes && io->pipe.n && bkt_pipeline_builtin(&io->pipe) &&
@@ -117,7 +120,7 @@ int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pi
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
-/* Of plain elements' length: whether the filters take it for theirs shows only when they try. */
+/* Bytes as long as the plain elements: only decoding shows whether they are the filters' output. */
 static bool is_hsds(const struct bkt_dsetio *io, const struct bkt_buf *b, unsigned char *room)
 {
     if (bkt_stored_is_hsds(io, b->ptr, b->len, b->len))

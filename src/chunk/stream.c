@@ -37,7 +37,7 @@ void bkt_stream_begin(struct bkt_task *k)
     atomic_store(&k->users, k->n_segs + 1);
 }
 
-/* The job or the request is through with it; after the second of them nobody else sees it any more. */
+/* The job or the request has finished with the piece.  After the second of them nobody uses it any more. */
 void bkt_stream_leave(struct bkt_task_piece *p)
 {
     struct bkt_task *k = p->task;
@@ -74,8 +74,8 @@ static void complete(struct bkt_task *k)
     bkt_work_piece(p);
 }
 
-/* Bytes come again.  A store begins again at the beginning, or goes on where it was; should one ever begin elsewhere, the chunks
- * around that place aren't whole, which bkt_stream_check() tells. */
+/* Bytes come again.  A store begins again at the beginning, or goes on where it was.  If one ever began
+ * elsewhere, the chunks around that place would be incomplete, which bkt_stream_check() reports. */
 static void start_over(struct bkt_task *k, uint64_t at)
 {
     struct bkt_stream *c = &k->stream;

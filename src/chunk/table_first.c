@@ -1,5 +1,6 @@
-/* A chunk table's first chunk, requested beside the table's JSON: the table's id alone gives both keys.  It is a guess.
- * A wrong guess costs one request; its outcome is ignored then, and the read requests what it needs as ever. */
+/* A chunk table's first chunk, requested beside the table's JSON: the table's id alone gives both keys.  The
+ * request is a guess.  A wrong guess costs one request, whose result is ignored; the read then requests what
+ * it needs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 #include "dsetio.h"
 #include "num.h"
 
-#define LOADED_ROWS (UINT64_C(1) << 14) /* of a chunk of a table that `load` made (tools/load_table.c) */
-#define FIRST_BYTES (UINT64_C(1) << 18) /* requested of the chunk: compressed ones are shorter */
+#define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load_table.c) */
+#define FIRST_BYTES (UINT64_C(1) << 18) /* bytes requested of the chunk; compressed ones are shorter */
 
 struct bkt_table_first {
     struct bkt_await get;
@@ -59,7 +60,7 @@ static bool is_of(const struct bkt_dsetio *table, const struct bkt_table_first *
            key_of(&table->obj->id, &table->ds->layout, &key) == BKT_OK && strcmp(bkt_buf_str(&key), bkt_buf_str(&f->key)) == 0;
 }
 
-/* The beginning of a chunk object whose bytes are the elements. */
+/* A cache entry of the beginning of a chunk object whose bytes are the elements. */
 static struct bkt_centry *slice_of(const struct bkt_buf *got)
 {
     struct bkt_centry *e = bkt_centry_new(got->len);

@@ -1,5 +1,6 @@
-/* All chunks that a chunk table tells of, in grid order.  A table of many rows may be as sparse as the dataset: then only those
- * rows are read that lie in chunks of its own that are stored, so that the work follows what is stored and never the grid. */
+/* All chunks in a chunk table, in grid order.  A table of many rows may be as sparse as the dataset.  So only
+ * rows in the table's own stored chunks are read: the work depends on what is stored, and never on the
+ * grid. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 /* Rows read at once, 4 MiB of a table: fewer take longer, more take more memory. */
 #define TABLE_BATCH 262144u
-/* Rows, 16 MiB, that are read without asking which of them are stored: one list fewer. */
+/* Rows, 16 MiB, that are read without a list of the stored ones, which saves a request. */
 #define FEW_ROWS (UINT64_C(1) << 20)
 
 /* Boxes of the grid, one behind the other, row by row. */
@@ -54,7 +55,8 @@ static bool take(struct walk *w, uint64_t *coord)
     return true;
 }
 
-/* Whether the chunks of all boxes come in grid order: boxes reach through the grid behind the dimension that divides it. */
+/* Whether the chunks of all boxes come in grid order: behind the dimension that divides the grid, boxes must
+ * reach through it. */
 static bool is_ordered(const struct walk *w)
 {
     unsigned d = 0;
@@ -73,7 +75,7 @@ static int keep_box(const uint64_t *coord, const struct bkt_chunk_info *info, vo
     return bkt_buf_add(&w->boxes, coord, w->rank * sizeof *coord);
 }
 
-/* Those of the table's own chunks that are stored. */
+/* Lists the table's own chunks that are stored. */
 static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
 {
     struct bkt_dsetio *t = io->table;
@@ -104,7 +106,7 @@ static int begin(struct bkt_dsetio *io, struct walk *w, struct bkt_err *err)
     return bkt_buf_add(&w->boxes, zero, w->rank * sizeof *zero);
 }
 
-/* A batch of chunks; *n: how many, 0: there are no more. */
+/* Locates a batch of chunks; *n: their number, 0: there are no more. */
 static int each_located(struct bkt_dsetio *io, struct walk *w, uint64_t *coords, struct bkt_loc *locs, size_t *n,
                         bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
