@@ -15,7 +15,7 @@
 void bkt_run_fail(struct bkt_run_state *run, int rc, const struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&run->lock);
-    bool first = run->rc == BKT_OK; /* what is cancelled after it is no news */
+    bool first = run->rc == BKT_OK; /* cancellations caused by the first failure are not reported */
     if (first) {
         run->rc = rc;
         if (err)
@@ -39,7 +39,8 @@ static void task_free(struct bkt_task *k)
     free(k);
 }
 
-/* The last one, or what the caller waits for: who doesn't hold the lock then may find the run gone. */
+/* The end of a task that may be the last one.  It is counted under the lock, since otherwise the run might be
+ * freed meanwhile. */
 static void end_locked(struct bkt_run_state *run)
 {
     (void)pthread_mutex_lock(&run->lock);
@@ -117,26 +118,27 @@ static int check_native(struct bkt_task *k, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "chunk object is empty instead of %llu bytes", (unsigned long long)want);
     if (q->rc < 0)
         return bkt_err_copy(err, q->rc, q->err);
-    /* a checksum of 4 bytes may stand behind it, which HSDS accepts */
+    /* a checksum of 4 bytes may follow, which HSDS accepts */
     if (k->plain && (q->n != want || (q->size != UINT64_MAX && q->size != want && q->size != want + 4)))
         BKT_FAIL(err, BKT_EFORMAT, "chunk object has %llu bytes instead of %llu",
                  (unsigned long long)(q->n < want || q->size == UINT64_MAX ? q->n : q->size), (unsigned long long)want);
     return BKT_OK;
 }
 
-/* Of one part: the file ends too early. */
+/* Reports that the file ends before the end of one part. */
 static int too_short(const struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
     uint64_t off = bkt_max_u64(q->off, k->segs[0].off), last = bkt_min_u64(q->off + q->len, k->need_end) - 1;
     if (k->segs[0].file->object)
-        return BKT_OK; /* told from its size */
+        return BKT_OK; /* check_slice() has compared its size */
     if (q->size == UINT64_MAX)
         BKT_FAIL(err, BKT_EFORMAT, "the file ends before byte %llu that the reference needs", (unsigned long long)(last + 1));
     BKT_FAIL(err, BKT_EFORMAT, "the file has %llu bytes, the reference needs %llu..%llu", (unsigned long long)q->size,
              (unsigned long long)off, (unsigned long long)last);
 }
 
-/* A part of a chunk object: it is missing, or of the chunk's size, or with a checksum of 4 bytes behind it. */
+/* Checks the answer for a part of a chunk object, which may be missing, of the chunk's size, or 4 bytes
+ * longer (a checksum). */
 static int check_slice(struct bkt_task *k, const struct bkt_req *q, struct bkt_err *err)
 {
     uint64_t want = k->segs[0].t->io->chunk_bytes;
@@ -206,7 +208,7 @@ static struct bkt_req *add_req(struct bkt_task *k, uint64_t off, uint64_t len, v
     q->off            = off;
     q->len            = len;
     q->dst            = dst;
-    q->may_be_short   = len != BKT_WHOLE; /* our own message says more */
+    q->may_be_short   = len != BKT_WHOLE; /* our own message has more details */
     q->if_match       = k->etag;
     q->version        = k->version;
     q->cancel         = k->run->cancel;
@@ -219,7 +221,7 @@ void bkt_task_start(struct bkt_task *k)
 {
     struct bkt_store *store = k->store;
     struct bkt_req   *reqs  = k->reqs;
-    size_t            n     = k->n_reqs; /* the task is gone once its last part is done */
+    size_t            n     = k->n_reqs; /* the task is freed once its last part is done */
     if (!n) {
         bkt_task_ready(k);
         return;
@@ -229,7 +231,7 @@ void bkt_task_start(struct bkt_task *k)
         bkt_store_start(store, &reqs[i]);
 }
 
-/* The same, into the caller's memory a run at a time. */
+/* Adds a request whose body goes to the caller's memory run by run. */
 static void add_poured(struct bkt_task *k, uint64_t off, uint64_t len)
 {
     struct bkt_pour *c = &k->pours[k->n_reqs];
@@ -253,14 +255,15 @@ static struct bkt_task *task_new(struct bkt_run_state *run, size_t n_reqs)
     return k;
 }
 
-/* Where unfiltered bytes go: straight to the caller in one piece, or run by run, or into memory of ours. */
+/* Decides where unfiltered bytes go: straight to the caller in one piece, or run by run, or into memory of
+ * ours. */
 static int place_bytes(struct bkt_task *k, size_t n_parts, uint64_t len, unsigned char *direct)
 {
     if ((k->direct = direct))
         return BKT_OK;
     if (!k->keep && bkt_pour_fits(k->segs, k->n_segs))
         return (k->pours = calloc(n_parts, sizeof *k->pours)) ? BKT_OK : BKT_ENOMEM;
-    /* filtered bytes are kept only where more came along than was needed */
+    /* filtered bytes are kept only if more were fetched than needed */
     bool cached = k->keep && (!k->segs[0].filtered || k->off + len > k->need_end || k->off < k->segs[0].off);
     k->e        = cached ? bkt_centry_new((size_t)len) : bkt_centry_scratch((size_t)len);
     return k->e ? BKT_OK : BKT_ENOMEM;
@@ -320,8 +323,8 @@ static void set_range(struct bkt_task *k, const struct bkt_seg *next, uint64_t l
         bkt_near_widen(k, next, near);
 }
 
-/* Chunks to be decoded as they arrive.  Not what a cache is to keep: that has to be certain first; and not of a directory, where
- * a range is read in one piece anyway. */
+/* Whether chunks can be decoded as they arrive.  Not if a cache will keep them, since the bytes must be
+ * certain first; and not from a directory, where a range is read in one piece anyway. */
 static bool can_stream(const struct bkt_task *k)
 {
     return !k->run->keep && !k->keep && k->len <= k->run->lim.part && !bkt_store_is_local(k->store) && bkt_stream_fits(k->segs, k->n_segs);
@@ -337,7 +340,7 @@ int bkt_task_range(struct bkt_run_state *run, struct bkt_segs *segs, size_t at, 
         BKT_NOMEM(err);
     k->segs = s, k->n_segs = n;
     set_range(k, at + n < segs->n ? s + n : NULL, len, near);
-    k->cost = k->len; /* what it is decoded into is memory of a few workers, the cache's or the caller's */
+    k->cost = k->len; /* the decoded elements go to memory of a few workers, of the cache, or of the caller */
     for (size_t i = 0; i < n; i++)
         n_filtered += s[i].filtered;
     bool found = k->e != NULL, stream = !found && can_stream(k);

@@ -30,7 +30,7 @@
  * longer requests would leave connections idle. */
 #define MERGE_MIN (1u << 20)
 
-/* The lock is held.  @return whether anything was done */
+/* Helps with the run's work.  The lock is held.  @return whether anything was done */
 static bool help(struct bkt_run_state *run)
 {
     struct bkt_job *mine = bkt_jobs_take(&run->mine);
@@ -42,7 +42,7 @@ static bool help(struct bkt_run_state *run)
     return helped || run->mine.head;
 }
 
-/* It has to wait until tasks have ended. */
+/* Whether the caller has to wait until tasks have ended. */
 static bool is_full(struct bkt_run_state *run, uint64_t cost)
 {
     return atomic_load(&run->n_tasks) && (!cost || atomic_load(&run->in_flight) > run->limit - bkt_min_u64(cost, run->limit));
@@ -54,7 +54,8 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
     while (is_full(run, cost)) {
         if (help(run))
             continue;
-        atomic_store(&run->wants_room, cost != 0); /* before the look, so that whoever makes room after it says so */
+        atomic_store(&run->wants_room, cost != 0); /* set before the check, so that a task that makes room
+                                                      afterwards signals it */
         if (is_full(run, cost))
             (void)pthread_cond_wait(&run->wake, &run->lock);
         atomic_store(&run->wants_room, false);
@@ -64,8 +65,9 @@ static void wait_for(struct bkt_run_state *run, uint64_t cost)
     (void)pthread_mutex_unlock(&run->lock);
 }
 
-/* Of a directory: what no thread is at work on only takes memory, fresh pages of which cost more than the reading.  As much of the
- * limit as leaves room for LOCAL_EACH bytes a thread, and two tasks; what takes more than that counts as what it takes. */
+/* The share of in_flight for a task on a directory.  Bytes that no thread works on only take memory, whose
+ * fresh pages cost more than the reading.  So shares leave room for LOCAL_EACH bytes a thread, and for two
+ * tasks; a task that takes more counts with its own size. */
 static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
 {
     uint64_t share = bkt_min_u64(cost, LOCAL_EACH / 2) * bkt_max_u64(run->limit / (bkt_pool_threads() * LOCAL_EACH), 1);
@@ -74,7 +76,7 @@ static uint64_t local_cost(const struct bkt_run_state *run, uint64_t cost)
 
 static void launch(struct bkt_task *k)
 {
-    if ((k->direct || k->pours) && !k->keep) /* takes no memory of ours */
+    if ((k->direct || k->pours) && !k->keep) /* needs no memory of its own */
         k->cost = 0;
     else if (bkt_store_is_local(k->store))
         k->cost = local_cost(k->run, k->cost);
@@ -83,7 +85,7 @@ static void launch(struct bkt_task *k)
     bkt_task_start(k);
 }
 
-/* A chunk that is known from before, or known to be missing. */
+/* Takes a chunk from the cache, which may also record that it is missing. */
 static int take_cached(struct bkt_run_state *run, struct bkt_target *t, uint64_t k, struct bkt_centry *e, bool native,
                        struct bkt_err *err)
 {
@@ -224,7 +226,7 @@ static void set_gaps(struct bkt_run_state *run)
     run->lim.far_gap = bkt_min_u64(io->set->merge_gap, even < (double)NEAR_GAP ? NEAR_GAP : even < 1e9 ? (uint64_t)even : 1000000000);
 }
 
-/* Merging stops where fewer, longer requests would leave connections without work. */
+/* Limits merging: fewer, longer requests would leave connections idle. */
 static void set_limits(struct bkt_run_state *run, uint64_t bytes)
 {
     const struct bkt_settings *set = run->t[0].io->set;
@@ -248,7 +250,7 @@ static uint64_t stored_bytes(const struct wanted *w, const struct bkt_locate *q,
     return sum;
 }
 
-/* Everything that was cut out of files and chunk objects. */
+/* Reads all segments, of files and of chunk objects. */
 static int read_segs(struct bkt_run_state *run, struct bkt_segs *segs, struct bkt_err *err)
 {
     uint64_t len;
@@ -309,7 +311,7 @@ static int read_refs(struct bkt_run_state *run, struct bkt_segs *segs, struct bk
     return rc;
 }
 
-/* How many times as much the whole call takes that this is a piece of. */
+/* The read may be a piece of a call: how many times as much the whole call takes. */
 static uint64_t n_pieces(const struct bkt_target *t) { return bkt_max_u64(bkt_ceil_div(t->rd->of, t->grid.n_elems), 1); }
 
 /* Bytes that the target would put into the cache; UINT64_MAX: more than the type can count.  If chunk objects
@@ -327,7 +329,8 @@ static uint64_t kept_bytes(const struct bkt_target *t, bool raw)
     return whole / 2 > wanted && !by_reference(t) && bkt_target_in_slices(t) ? 2 * wanted : whole;
 }
 
-/* What the read would put into the cache: if that is more than fits, nothing is, so that nothing useful is lost. */
+/* Whether the results of the read fit into the cache.  If not, none are put there, so that nothing useful is
+ * evicted. */
 static bool fits_cache(const struct bkt_run_state *run)
 {
     uint64_t sum = 0, one;
@@ -354,7 +357,8 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
     struct bkt_segs segs = {0};
     int             rc   = BKT_OK;
     run->keep            = fits_cache(run);
-    run->passing         = !run->keep && run->t[0].rd->of; /* what was read ahead makes room for what is next */
+    run->passing         = !run->keep && run->t[0].rd->of; /* entries that were read ahead make room for the
+                                                              next ones */
     if (!run->keep && run->blind)
         return BKT_OK;
     run->limit           = bkt_max_u64(run->t[0].io->set->in_flight, MIN_COST);
@@ -374,7 +378,7 @@ static int read_all(struct bkt_run_state *run, struct bkt_err *err)
     return rc;
 }
 
-/* The result of variable-size reads, until bkt_read_fini(). */
+/* Hands the result of a variable-size read over, until bkt_read_fini(). */
 static void hand_over(struct bkt_target *t)
 {
     if (!t->slices)
@@ -395,10 +399,11 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
     size_t     n_t = 0;
     if (!n)
         return BKT_OK;
-    memset(&run, 0, offsetof(struct bkt_run_state, err)); /* an error's 5 KB cost more than a small read */
+    memset(&run, 0, offsetof(struct bkt_run_state, err)); /* to clear an error's 5 KB would cost more than a
+                                                             small read */
     bkt_err_clear(&run.err);
     run.n = n;
-    run.t = n > SIZE_MAX / sizeof *run.t ? NULL : malloc(n * sizeof *run.t); /* bkt_target_init() sets what is needed of them */
+    run.t = n > SIZE_MAX / sizeof *run.t ? NULL : malloc(n * sizeof *run.t); /* bkt_target_init() sets all members that are used */
     if (!run.t)
         BKT_NOMEM(err);
     run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;

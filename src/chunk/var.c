@@ -6,7 +6,7 @@
 
 int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt_centry **out, struct bkt_err *err)
 {
-    /* every element holds a count of 4 bytes at least: a hostile chunk shape buys no memory */
+    /* every element has a count of 4 bytes at least, so a malicious chunk shape allocates no memory */
     if (io->chunk_elems > bytes->len / 4)
         BKT_FAIL(err, BKT_EFORMAT, "%zu bytes are too few for the chunk's %llu elements", bytes->len,
                  (unsigned long long)io->chunk_elems);
@@ -28,7 +28,8 @@ int bkt_var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct bkt
         bkt_centry_release(e);
         return rc;
     }
-    e->starts[n] = (size_t)(r.p - bytes->ptr); /* HSDS leaves bytes behind the last one, and we what value_null.c says */
+    e->starts[n] = (size_t)(r.p - bytes->ptr); /* behind the last element: leftover bytes of HSDS, or our list
+                                                  of NULL strings (value_null.c) */
     rc           = bkt_nulls_read(io->ds->type, bytes->ptr, bytes->len, e->starts[n], err);
     if (rc < 0) {
         bkt_centry_release(e);

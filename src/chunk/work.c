@@ -1,4 +1,4 @@
-/* What becomes of bytes that have arrived: decoded, copied to the caller, kept in the caches. */
+/* The use of arrived bytes: they are decoded, copied to the caller, and kept in the caches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void keep_chunk(const struct bkt_run_state *run, const struct bkt_target 
         bkt_cache_put(t->io->cache, t->io->space, bkt_target_linear(t, k), e);
 }
 
-/* A second read shall find what went straight to the caller. */
+/* Caches bytes that went straight to the caller, for a second read. */
 static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, uint64_t space, uint64_t pos, const void *p, size_t n)
 {
     struct bkt_centry *e;
@@ -30,7 +30,7 @@ static void keep_copy(const struct bkt_run_state *run, struct bkt_cache *cache, 
     bkt_centry_release(e);
 }
 
-/* @param own  for a copy, where checksums are to be left unread */
+/* @param own  room for a copy, if checksums are not to be read */
 static const struct bkt_pipeline *pipe_of(const struct bkt_target *t, struct bkt_pipeline *own)
 {
     if (!t->rd->unchecked)
@@ -40,7 +40,7 @@ static const struct bkt_pipeline *pipe_of(const struct bkt_target *t, struct bkt
     return own;
 }
 
-/* @p planes: may be left true, when the elements are still to be unshuffled; NULL: they must not be. */
+/* @p planes: set to true if the elements are still to be unshuffled; NULL: they must be unshuffled. */
 typedef int decode_fn(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err);
 
 static int decode_native(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst, bool *planes, struct bkt_err *err)
@@ -181,7 +181,7 @@ static void put_range(const struct bkt_task *k, struct bkt_cache *cache)
         bkt_cache_put(cache, k->space, k->base + k->off, k->e);
 }
 
-/* A chunk object that isn't there, asked for a part of it. */
+/* A part of a chunk object was requested that doesn't exist. */
 static int fill_slices(struct bkt_task *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->n_segs; i++) {
@@ -294,7 +294,7 @@ void bkt_task_ready(struct bkt_task *k)
     for (size_t i = 0; i < n; i++)
         n_filtered += k->segs[i].filtered;
     bool raw = n_filtered < n && (k->missing || !((k->direct || k->pours) && !k->keep));
-    if (n_filtered == n && k->n_reqs && k->len > k->need_end - k->segs[0].off) /* widened: for the chunks around */
+    if (n_filtered == n && k->n_reqs && k->len > k->need_end - k->segs[0].off) /* widened: cache the bytes for the chunks around */
         put_range(k, k->segs[0].t->io->cache);
     atomic_store(&k->users, n_filtered + raw + 1);
     for (size_t i = 0; i < n; i++) {

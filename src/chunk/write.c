@@ -1,4 +1,4 @@
-/* bkt_dataset_write(): what a program hands over, into the dirty cache. */
+/* bkt_dataset_write(): puts a program's elements into the dirty cache. */
 #include "write.h"
 
 #include <stdlib.h>
@@ -73,12 +73,13 @@ static int plan_init(struct bkt_wplan *p, const struct bkt_write *w, struct bkt_
     BKT_PASS(bkt_write_check(w->io, err));
     BKT_TRY(err, bkt_grid_init(&p->grid, w->file, w->io->cdims, err), "dataset %s", w->io->obj->id.text);
     order_pieces(&p->grid);
-    if (p->grid.n_elems && w->io->hdf5) /* rather now than when it is too late to write something else */
+    if (p->grid.n_elems && w->io->hdf5) /* report it now: later the program could no longer write something
+                                           else */
         BKT_TRY(err, bkt_pipeline_check(&w->io->pipe, err), "dataset %s", w->io->obj->id.text);
     if (!p->grid.n_elems || w->io->var)
         return BKT_OK;
     BKT_TRY(err, bkt_memmap_for(&p->mem, w->mem, &p->grid, err), "dataset %s", w->io->obj->id.text);
-    if (!w->io->elem_size) /* strings of no length: nothing to store */
+    if (!w->io->elem_size) /* strings without length: nothing to store */
         p->grid.n_chunks = 0;
     return BKT_OK;
 }
@@ -102,7 +103,7 @@ bool bkt_wplan_covers(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
     uint64_t             n = 0, end = 0;
     bkt_grid_iter(&it, &p->grid, k, 0, UINT64_MAX);
     while (bkt_grid_next(&it, &run)) {
-        if (run.off < end) /* something is selected twice: counted one by one later */
+        if (run.off < end) /* an element is selected twice: elements are counted one by one later */
             return false;
         n += run.len;
         end = run.off + run.len;
@@ -150,7 +151,7 @@ static int make_whole(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
 {
     const struct bkt_dsetio *io   = p->io;
     bool                     full = bkt_chunk_reach(io, coord) == io->chunk_elems;
-    if (!full) /* before what is there is given up */
+    if (!full) /* check before the earlier content is freed */
         BKT_PASS(bkt_fill_check(io, coord, io->ds->init != BKT_INIT_CHUNKLOCATOR, err));
     struct bkt_centry *e = bkt_centry_scratch(io->chunk_bytes);
     if (!e)
@@ -162,7 +163,7 @@ static int make_whole(const struct bkt_wplan *p, uint64_t k, const uint64_t *coo
     return BKT_OK;
 }
 
-/* No need for what is there. */
+/* Replaces all elements; the earlier content isn't needed. */
 static void put_whole(struct bkt_dchunk *c, struct bkt_centry *e)
 {
     bkt_centry_release(c->e);
@@ -199,14 +200,14 @@ int bkt_dchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_dc
     uint64_t           need = c ? 0 : ws->io->chunk_bytes + sizeof *c;
     if (need > d->limit - bkt_min_u64(d->used, d->limit))
         BKT_PASS(bkt_dirty_wait_room(d, need, err));
-    while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* no elements to keep meanwhile */
+    while ((c = bkt_dchunk_find(ws, coord)) && c->task && bkt_wtask_is_raw(c->task)) /* it has no elements */
         bkt_dirty_wait(d);
     ws->again |= c && c->early == d->n_flushes + 1;
     *out = c;
     return c ? BKT_OK : bkt_dchunk_make(ws, coord, out, err);
 }
 
-/* @p whole: its elements, where all are written; else NULL.  The lock is held. */
+/* @p whole: the chunk's elements, if all are written; else NULL.  The lock is held. */
 static int put_chunk(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry *whole, struct bkt_err *err)
 {
     struct bkt_dchunk *c;
@@ -224,7 +225,7 @@ static int put_chunk(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, str
     return BKT_OK;
 }
 
-/* Memory for it, which is that of what is let go of for its sake. */
+/* Makes a whole chunk.  Room is made first, so that its memory is that of the chunks freed for it. */
 static int begin_whole(struct bkt_wplan *p, uint64_t k, const uint64_t *coord, struct bkt_centry **out, struct bkt_err *err)
 {
     struct bkt_dirty  *d = p->ws->dirty;
@@ -307,7 +308,7 @@ static int write_one(struct bkt_dirty *d, struct bkt_wplan *p, struct bkt_direct
     return rc;
 }
 
-/* A dataset may be written twice: then one after the other. */
+/* Whether the dataset occurs earlier in the call: then the writes are done one after the other. */
 static bool is_again(const struct bkt_write *writes, size_t i)
 {
     for (size_t j = 0; j < i; j++)
@@ -323,7 +324,7 @@ int bkt_dataset_write(const struct bkt_write *writes, size_t n, struct bkt_err *
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t            n_plans = 0;
     bkt_direct_init(&direct);
-    while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all of it makes sense */
+    while (rc == BKT_OK && n_plans < n) { /* nothing is written unless all writes are valid */
         rc = plan_init(&plans[n_plans], &writes[n_plans], err);
         n_plans++;
     }

@@ -1,8 +1,9 @@
 /* Chunks as the program's own filters made them: H5Dwrite_chunk, H5Dread_chunk.
  *
- * Where the dataset holds HDF5's bytes in the chunk shape that was asked for, they are stored and given back as they are.
- * Else (chunks stored together, datasets of HSDS) they are decoded and encoded on the way; the values are the same.
- * So are partial chunks that HDF5 leaves the filters out of: here, where HSDS reads them, they are filtered as all others. */
+ * If the dataset holds HDF5's bytes in the requested chunk shape, they are stored and given back unchanged.
+ * Otherwise (chunks stored together, datasets of HSDS) they are decoded and encoded on the way; the values
+ * are the same.  Partial chunks that HDF5 leaves the filters out of are encoded too: in the store, where HSDS
+ * reads them, they are filtered like all others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +11,14 @@
 #include "num.h"
 #include "write_plan.h"
 
-/* The chunk that was asked for, which may be a part of a stored one, or hold several. */
+/* The requested chunk, which may be a part of a stored one, or hold several. */
 struct asked {
     struct bkt_sel box, mem; /* in the extent; in the chunk */
     uint64_t       elems;
     size_t         bytes;
-    uint64_t       coord[BKT_MAX_RANK]; /* of the stored chunk, when it is one */
-    bool           same;                /* it is, and holds what HDF5's filters made */
-    bool           plain;               /* the program's bytes are its elements, with no filters */
+    uint64_t       coord[BKT_MAX_RANK]; /* of the stored chunk, if `same` */
+    bool           same;                /* it is one stored chunk, which holds the output of HDF5's filters */
+    bool           plain;               /* the program's bytes are the elements, without filters */
 };
 
 bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
@@ -71,7 +72,7 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
     return BKT_OK;
 }
 
-/* The dataset's filters as HDF5 applies them to a chunk of the shape that was asked for. */
+/* The dataset's filters as HDF5 applies them to a chunk of the requested shape. */
 static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, struct bkt_pipeline *p, struct bkt_err *err)
 {
     BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, NULL, p, err));
@@ -120,7 +121,7 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
     return bkt_dataset_write(&w, 1, err);
 }
 
-/* HDF5 doesn't look at the mask either. */
+/* Stores a plain chunk.  The mask is ignored, as in HDF5. */
 static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
@@ -149,7 +150,7 @@ int bkt_dataset_write_chunk(struct bkt_dsetio *io, const uint64_t *offset, uint3
 
 /* ---- read ---- */
 
-/* The chunk's elements, put together of what is stored. */
+/* Reads the chunk's elements from the stored chunks. */
 static int get_elements(struct bkt_dsetio *io, const struct asked *a, unsigned char *all, struct bkt_err *err)
 {
     for (size_t i = 0; io->fill && i < a->elems; i++)

@@ -1,6 +1,6 @@
-/* Large requests: whole chunks go straight from the caller's memory, encoded on workers or, where they lie there in one piece
- * and need no encoding, as they are.  The call waits for them, and they don't pass the cache: data that fill it several times
- * over would only push each other out. */
+/* Large requests: whole chunks go straight from the caller's memory to the store, encoded on workers, or
+ * unchanged if they lie there in one piece and need no encoding.  The call waits for them.  They don't pass
+ * the cache, where data that fill it several times over would only evict each other. */
 #include "write_direct.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool fits(const struct bkt_direct *r, const struct bkt_direct_task *t)
     return !r->in_flight || r->in_flight + t->cost <= t->p->io->set->in_flight;
 }
 
-/* Those that there is room for now, counted as under way; lock held. */
+/* Takes the tasks for which there is room now, and counts them as under way; lock held. */
 static struct bkt_direct_task *take_next(struct bkt_direct *r)
 {
     struct bkt_direct_task *first = r->next, *last = NULL;
@@ -55,7 +55,7 @@ static struct bkt_direct_task *take_next(struct bkt_direct *r)
     return first;
 }
 
-/* Each may be gone when it is begun, and @c run with the last one. */
+/* Begins each task.  A task may be freed once it is begun, and @c run once the last one is. */
 static void begin(struct bkt_direct_task *t)
 {
     for (struct bkt_direct_task *next; t; t = next) {
@@ -100,7 +100,7 @@ static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
 
 static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
 
-/* The chunk in one piece. */
+/* Gives the chunk in one piece. */
 static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
@@ -117,7 +117,7 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
     return BKT_OK;
 }
 
-/* What is under way is what is sent: there is room for more. */
+/* From now on only the encoded bytes count as under way, so there is room for more. */
 static void note_encoded(struct bkt_direct_task *t)
 {
     struct bkt_direct *r    = t->run;
@@ -162,7 +162,7 @@ static void task_job(struct bkt_job *job)
         bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
 }
 
-/* Until something has ended, or needs less memory; lock held. */
+/* Waits until a task has ended or needs less memory; lock held. */
 static void await_event(struct bkt_direct *r)
 {
     uint64_t before = r->n_events;
@@ -173,7 +173,7 @@ static void await_event(struct bkt_direct *r)
         (void)pthread_cond_wait(&r->wake, &r->lock);
 }
 
-/* Until `cost` more bytes are admitted; 0: until all have ended. */
+/* Waits until `cost` more bytes are admitted; 0: until all tasks have ended. */
 static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
 {
     (void)pthread_mutex_lock(&r->lock);
@@ -184,8 +184,8 @@ static void wait_for(struct bkt_direct *r, uint64_t cost, uint64_t limit)
     (void)pthread_mutex_unlock(&r->lock);
 }
 
-/* What needs no memory and no worker is made ready ahead of its turn: the thread that notices the end of one begins the next, which
- * needn't wait until the program's thread gets a processor. */
+/* Tasks that need neither memory nor a worker are made ready ahead of their turn.  The thread that notices
+ * the end of a task begins the next one, which needn't wait until the program's thread gets a processor. */
 static void start_or_queue(struct bkt_direct *r, struct bkt_direct_task *t)
 {
     struct bkt_err err = {0};
@@ -221,8 +221,9 @@ bool bkt_direct_is_busy(struct bkt_direct *r)
 
 void bkt_direct_wait(struct bkt_direct *r) { wait_for(r, 0, 0); }
 
-/* What the cache has of a chunk that is wholly overwritten is of no use any more.  False: it isn't stored yet, and must not
- * get lost if the new values can't be stored either; or it is being stored right now.  The cache keeps all that in order. */
+/* Drops the cached copy of a chunk that is wholly overwritten.  False: the copy isn't stored yet, and must
+ * not get lost if the new values can't be stored either; or it is being stored right now.  Then the chunk is
+ * left to the cache, which keeps the order. */
 static bool drop_kept(const struct bkt_wplan *p, const uint64_t *coord)
 {
     struct bkt_dirty *d = p->ws->dirty;
@@ -262,8 +263,8 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k
     return BKT_OK;
 }
 
-/* A new domain's objects go meanwhile: most are not changed any more when their data come.  What can't be written the next
- * flush says. */
+/* Stores a new domain's objects meanwhile, since most of them don't change any more when their data come.
+ * The next flush reports objects that can't be written. */
 static void flush_objects(struct bkt_direct *r)
 {
     (void)pthread_mutex_lock(&r->lock);

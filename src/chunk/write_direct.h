@@ -6,28 +6,30 @@
 
 struct bkt_direct_task;
 
-/** One bkt_dataset_write()'s. */
+/** The direct writes of one bkt_dataset_write(). */
 struct bkt_direct {
     pthread_mutex_t lock;
     pthread_cond_t  wake;
-    size_t          n; /* under way, or ready for it */
-    struct bkt_direct_task *next, *last; /* ready: begun as soon as there is room, by the thread that makes it */
+    size_t          n; /* tasks under way or ready */
+    struct bkt_direct_task *next, *last; /* ready tasks: begun as soon as there is room, by the thread that
+                                            makes it */
     size_t          n_next;
-    uint64_t        in_flight, n_events; /* bytes; how often there has been room for more */
+    uint64_t        in_flight, n_events; /* bytes under way; counts how often there was room for more */
     int             rc; /* of the first failure */
     struct bkt_err  err;
     atomic_bool     cancel;
-    struct bkt_domain *dom; /* that the last one started is for */
+    struct bkt_domain *dom; /* domain of the last task started */
 };
 
-/** Nothing is under way. */
+/** Prepare @p r, with nothing under way. */
 void bkt_direct_init(struct bkt_direct *r);
-/** Store touched chunk k, all of which is selected; waits for room only.  @p started: false, the cache has to do it. */
+/** Store touched chunk k, all of which is selected.  Waits only for room.  @p started: false: the cache has
+ *  to store it. */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_wplan *p, uint64_t k, const uint64_t *coord, bool *started,
                                    struct bkt_err *err);
 bool bkt_direct_is_busy(struct bkt_direct *r);
-void bkt_direct_wait(struct bkt_direct *r); /* for all that is under way */
-/** Wait for all; the first failure.  Frees what init made. */
+void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */
+/** Wait for all tasks, and give the first failure.  Frees what bkt_direct_init() made. */
 BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);
 
 #endif

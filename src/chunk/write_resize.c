@@ -1,13 +1,16 @@
-/* An extent that changes: what falls outside is gone, and comes back as fill values if the dataset grows again.
+/* Changes of an extent: elements that fall outside are deleted, and read as the fill value if the dataset
+ * grows again.
  *
- * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or are cut in two, the
- * smaller extent is stored first, with a mark (schema/extent.c); then those outside are deleted, and what the border
- * cuts off of others is overwritten with the fill value, at the next flush like any other write.  The mark goes with the flush
- * of the metadata, which comes after that of the chunks.  So whoever is killed in between leaves the old extent with all its
- * data, or the new one; and the next who lets it grow, in this process or another, does what is left first.
+ * Growing costs nothing.  Before a shrink the store is asked which chunks there are.  If some lie outside, or
+ * are cut in two, the smaller extent is stored first, with a mark (schema/extent.c).  Then the chunks outside
+ * are deleted, and the parts of others beyond the border are overwritten with the fill value, at the next
+ * flush like any other write.  The mark goes with the flush of the metadata, which follows that of the
+ * chunks.  So a writer that is killed in between leaves the old extent with all its data, or the new one.
+ * The next writer that lets the dataset grow, in this process or another, first does the remaining work.
  *
- * [R1] When the smaller extent can't be stored nothing has changed.  Once it is, the shrink has happened: what can't be
- *      deleted then is tried again by the next flush, which tells, and before the dataset grows. */
+ * [R1] If the smaller extent can't be stored, nothing has changed.  Once it is stored, the shrink has happened:
+ *      chunks that can't be deleted then are tried again by the next flush, which reports them, and before the
+ *      dataset grows. */
 #include <string.h>
 
 #include "dirty.h"
@@ -23,7 +26,8 @@ struct resize {
     struct bkt_dsetio *io;
     struct bkt_dirty  *d;
     struct bkt_wset   *ws;
-    uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* where there may be elements; where there are to be */
+    uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* extent where there may be elements; where
+                                                                there are to be */
     bool               listed;                               /* gone and cut are filled in */
     struct bkt_buf     gone, cut;                            /* stored chunks, rank coordinates each */
 };
@@ -75,8 +79,8 @@ static int fill_run(struct bkt_dchunk *c, uint64_t off, uint64_t n, struct bkt_e
     return bkt_dchunk_mark(c, off, n, err);
 }
 
-/* Row by row of the fastest dimension: all of a row lies outside, or its end.  What lies beyond the largest extent is let
- * be: who counts what was written (bkt_chunk_reach()) doesn't count that. */
+/* Row by row of the fastest dimension: all of a row lies outside, or its end.  Elements beyond the largest
+ * extent are left alone, since bkt_chunk_reach() doesn't count them. */
 static int cut_off(const struct resize *r, struct bkt_dchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io  = c->ws->io;
@@ -164,7 +168,7 @@ static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coor
     return rc;
 }
 
-/* Version 1 keys can't be listed by themselves: every chunk that there may be is asked for. */
+/* Asks for every chunk that there may be, since the keys of one version 1 dataset can't be listed. */
 static int look_for(struct resize *r, struct bkt_buf *some, struct bkt_err *err)
 {
     bool   there[BATCH];
@@ -207,7 +211,7 @@ static bool can_list(const struct resize *r)
     return bkt_id_is_v2(&r->io->obj->id) || bkt_v1_are_many(grid, r->io->rank);
 }
 
-/* What is under way to the store comes first, so that it isn't missed. */
+/* Waits for chunks under way to the store first, so that none is missed. */
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
     (void)pthread_mutex_lock(&r->d->lock);
@@ -223,7 +227,7 @@ static int list_stored(struct resize *r, struct bkt_err *err)
 
 /* ---- clearing up ---- */
 
-/* What is in the cache: those outside are let go, those at the border are noted.  The lock is held. */
+/* Drops cached chunks outside, and notes cached chunks at the border.  The lock is held. */
 static int clear_kept(struct resize *r, struct bkt_err *err)
 {
     size_t      pos = 0, n;
@@ -233,7 +237,8 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
     while (bkt_map_next(r->ws->chunks, &pos, &key, &n, &v)) {
         struct bkt_dchunk *c = v;
         enum where         w = where_is(r, c->coord);
-        bool               stored = c->base != BKT_BASE_ABSENT; /* by a flush since the list was made, perhaps */
+        bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
+                                                                   was made */
         if (w != INSIDE && (stored || (w == CUT && bkt_dchunk_is_dirty(c))) && add_stored(r, c->coord) < 0)
             BKT_NOMEM(err);
         if (w == OUTSIDE) /* deleting doesn't disturb the walk */
@@ -268,7 +273,7 @@ static void set_extents(struct resize *r, const struct bkt_dset *ds, const uint6
     }
 }
 
-/* What the dataset's mark speaks of. */
+/* Deletes the chunks that the dataset's mark is about. */
 static int clear_marked(struct resize *r, const struct bkt_dset *ds, struct bkt_err *err)
 {
     set_extents(r, ds, ds->space.dims);
@@ -295,7 +300,7 @@ static bool needs_fill(const struct resize *r)
     return false;
 }
 
-/* The smaller extent, in memory, and in the store where that matters. */
+/* Sets the smaller extent in memory, and stores it if that matters. */
 static int set_smaller(const struct resize *r, bool store_first, struct bkt_err *err)
 {
     const struct bkt_id     *id  = &r->io->obj->id;
@@ -306,7 +311,7 @@ static int set_smaller(const struct resize *r, bool store_first, struct bkt_err 
     memcpy(dims, ds->space.dims, one_coord(r));
     if (marked)
         memcpy(trim, ds->trim, one_coord(r));
-    if (store_first) /* with what the extent may have grown for since it was stored */
+    if (store_first) /* together with elements for which the extent may have grown since it was stored */
         BKT_PASS(bkt_dataset_flush(dom, id, err));
     BKT_PASS(bkt_edit_extent(dom, id, r->new, err));
     int rc = store_first ? bkt_domain_flush_object(dom, id, err) : BKT_OK;
@@ -334,8 +339,9 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What an earlier shrink has left, of this process or of one that was killed, goes before it could be seen again.  That it is
- * gone is stored at once: others who let the dataset grow as well must not do it again, over what is written there next. */
+/* Deletes what an earlier shrink has left, of this process or of a killed one, before it could be seen again.
+ * The end of that work is stored at once: other writers that let the dataset grow must not repeat it over
+ * elements that are written there next. */
 static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
 {
     struct resize r;
@@ -385,7 +391,8 @@ static struct bkt_wset *next_untrimmed(struct bkt_dirty *d)
     while (!found && bkt_map_next(d->sets, &pos, &key, &n, &v))
         found = ((struct bkt_wset *)v)->untrimmed ? v : NULL;
     if (found)
-        found->untrimmed = false; /* told once: the mark stays, and who lets the dataset grow tries again */
+        found->untrimmed = false; /* reported once: the mark stays, and the next writer that lets the dataset
+                                     grow tries again */
     else
         d->any_untrimmed = false;
     (void)pthread_mutex_unlock(&d->lock);

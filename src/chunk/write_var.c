@@ -1,4 +1,4 @@
-/* Variable-size elements written over a chunk: kept beside it until it is serialised. */
+/* Variable-size elements written over a chunk, kept beside it until it is serialised. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int over_of(struct bkt_dchunk *c, struct bkt_over **out, struct bkt_err *
     return BKT_OK;
 }
 
-/* Elements written again and again leave their old bytes behind. */
+/* Drops the old bytes of elements that were written again. */
 static int squeeze(struct bkt_dchunk *c, struct bkt_err *err)
 {
     struct bkt_over *o = c->over;
@@ -60,7 +60,7 @@ static int put_one(struct bkt_dchunk *c, struct bkt_over *o, uint64_t i, const s
     return bkt_dchunk_mark(c, i, 1, err);
 }
 
-/* Each slice is one element, no more, no less: another would shift all that follow. */
+/* Each slice must be exactly one element: any other length would shift all elements behind it. */
 static int check_slice(const struct bkt_dsetio *io, const struct bkt_slice *s, uint64_t seq, struct bkt_err *err)
 {
     struct bkt_rd r = bkt_rd_of(s->p, s->n);

@@ -1,11 +1,11 @@
 /* Chunks loaded and stored: one task works on a chunk at a time.
  *
- *   load    GET the stored object, put what was written over it      (only where it is needed)
+ *   load    GET the stored object, put the written elements over it   (only if needed)
  *   encode  on a worker, from a snapshot: the program may go on writing to the chunk meanwhile
- *   store   PUT, on condition that the object is still the one that was loaded, or still absent; whoever loses loads again
+ *   store   PUT, on condition that the object is still the loaded one, or still absent; if not, load again
  *
- * A lost condition means that another writer stored the chunk, so somebody always gets on.  Replaying what we wrote is
- * harmless however often it happens. */
+ * If the condition fails, another writer has stored the chunk, so one writer always makes progress.  Putting
+ * our elements over the chunk again is harmless however often it happens. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,9 +31,9 @@ struct bkt_wtask {
     struct bkt_dirty  *d;
     struct bkt_dchunk *c;
     struct bkt_store  *st;
-    bool               store; /* not only load */
+    bool               store; /* store the chunk, too */
     bool               raw;
-    bool               encoded; /* `out` is what is stored, and all that is needed from here on */
+    bool               encoded; /* `out` has the bytes to store, and nothing else is needed any more */
     unsigned           tries;
     uint64_t           cost;
     /* the version that is being stored */
@@ -63,11 +63,11 @@ static bool needs_load(const struct bkt_dchunk *c)
     return !c->complete && !c->whole && !c->is_raw && c->base == BKT_BASE_UNKNOWN;
 }
 
-/* What could not be stored is dirty again, except where it has been written anew. */
+/* Makes elements that could not be stored dirty again, except those written anew. */
 static void give_back(struct bkt_wtask *t)
 {
     struct bkt_dchunk *c = t->c;
-    if (t->raw && t->out.ptr) { /* nobody writes to it while it is under way */
+    if (t->raw && t->out.ptr) { /* nobody writes to the chunk while it is under way */
         bkt_buf_fini(&c->raw);
         bkt_buf_move(&c->raw, &t->out);
         c->is_raw = true;
@@ -75,7 +75,7 @@ static void give_back(struct bkt_wtask *t)
     bool anew = c->is_raw || (c->whole && c->complete);
     c->whole |= t->whole && !c->is_raw;
     if (anew) {
-        /* nothing of that version counts any more */
+        /* that version is obsolete */
     } else if (t->mask && !c->mask) {
         c->mask    = t->mask;
         c->n_dirty = t->n_dirty;
@@ -120,16 +120,18 @@ static void end(struct bkt_wtask *t, int rc, const struct bkt_err *why)
 
 /* ---- store ---- */
 
-/* What is stored now is unknown.  Who reads meanwhile still finds what we wrote, over the version that we knew. */
+/* The stored version is unknown from now on.  Readers meanwhile still find our elements, over the version
+ * that we knew. */
 static void forget_base(struct bkt_dchunk *c)
 {
-    bool whole  = c->complete && c->whole; /* written anew, all of it: nothing to be put over */
+    bool whole  = c->complete && c->whole; /* all of it was written anew: no base is needed */
     c->base     = BKT_BASE_UNKNOWN;
     c->outdated = !whole && (c->complete || c->outdated);
     c->complete = whole;
 }
 
-/* What encodes or decodes: by a worker, or by the program's thread when it waits, if the filters must be. */
+/* Runs a job that encodes or decodes: on a worker, or, if the filters require it, on the program's thread
+ * when it waits. */
 static void submit(struct bkt_wtask *t)
 {
     struct bkt_dirty *d = t->d;
@@ -143,7 +145,8 @@ static void submit(struct bkt_wtask *t)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-/* A job that submit() left to this thread; the lock is held, and not meanwhile.  False: there was none. */
+/* Runs a job that submit() left to this thread.  The lock is held, and released meanwhile.  False: there was
+ * no job. */
 static bool run_mine(struct bkt_dirty *d)
 {
     struct bkt_job *job = bkt_jobs_take(&d->mine);
@@ -168,7 +171,7 @@ static void stored(struct bkt_req *q)
         memcpy(c->etag, q->etag, sizeof c->etag);
         bkt_wset_note_stored(c->ws, c->coord);
         c->base = c->complete ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
-        if (!q->etag[0]) /* replaced at once, by whom we don't know */
+        if (!q->etag[0]) /* replaced at once by an unknown writer */
             forget_base(c);
         (void)pthread_mutex_unlock(&t->d->lock);
         end(t, BKT_OK, NULL);
@@ -192,7 +195,7 @@ static void stored(struct bkt_req *q)
         bkt_pool_submit(&t->job);
 }
 
-/* The version to store, as it is now; what is written from here on is dirty again. */
+/* Takes the version to store.  Elements written from here on are dirty again. */
 static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
 {
     struct bkt_dchunk *c = t->c;
@@ -205,7 +208,7 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
         c->is_raw = false;
         return BKT_OK;
     }
-    if (!c->complete) /* of a whole one, what lies outside the dataset */
+    if (!c->complete) /* fills the part of a whole chunk outside of the dataset */
         BKT_PASS(bkt_dchunk_merge(c, NULL, err));
     BKT_PASS(bkt_dchunk_serialise(c, err));
     t->e       = bkt_centry_retain(c->e);
@@ -224,7 +227,7 @@ static int snapshot(struct bkt_wtask *t, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* From here on it is as if the program had encoded it (H5Dwrite_chunk). */
+/* From here on the chunk is treated as one that the program encoded (H5Dwrite_chunk). */
 bool bkt_wtask_shed(struct bkt_dchunk *c)
 {
     struct bkt_wtask *t = c->task;
@@ -239,7 +242,7 @@ bool bkt_wtask_shed(struct bkt_dchunk *c)
     return true;
 }
 
-/* What is under way is what is sent; the elements are the chunk's alone again. */
+/* From now on only the encoded bytes count as under way, and the elements belong to the chunk alone again. */
 static void note_encoded(struct bkt_wtask *t)
 {
     struct bkt_dirty *d    = t->d;
@@ -342,7 +345,7 @@ static void load(struct bkt_wtask *t)
     bkt_store_start(t->st, q);
 }
 
-/* Several writers of one chunk: not all at once again. */
+/* Waits for a random time, so that several writers of one chunk don't try all at once again. */
 static void load_job(struct bkt_job *job)
 {
     struct bkt_wtask *t    = (struct bkt_wtask *)((char *)job - offsetof(struct bkt_wtask, job));
@@ -377,7 +380,7 @@ void bkt_wtask_begin(struct bkt_dchunk *c, bool store)
     d->in_flight += t->cost;
     bkt_dchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
-    bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* nothing to be done by a worker */
+    bool ready     = store && (c->is_raw || (c->complete && bkt_stored_is_plain(c->ws->io))); /* a worker has nothing to do */
     bool here      = ready || c->ws->io->pipe.by_caller;
     (void)pthread_mutex_unlock(&d->lock);
     t->job.run = must_merge ? loaded_job : encode_job;
@@ -410,12 +413,13 @@ void bkt_dirty_wait(struct bkt_dirty *d)
 
 /* ---- which, and when ---- */
 
-/* @p early: not of a dataset whose chunks were stored too early. */
+/* @p early: skip datasets whose chunks were stored too early. */
 static struct bkt_dchunk *first_good(const struct bkt_dlist *l, bool early)
 {
     struct bkt_dchunk *c = l->head;
     for (unsigned i = 0; c && (c->rc < 0 || (early && c->ws->again)); c = c->next)
-        if (++i == 256) /* a store that refuses everything: each write would look through a full cache, 1,536 chunks of 64 KiB */
+        if (++i == 256) /* bounds the search if the store refuses everything: a full cache may have 1,536
+                           chunks of 64 KiB */
             return NULL;
     return c;
 }
@@ -444,11 +448,11 @@ static void push(struct bkt_dirty *d, bool parts)
 void bkt_dirty_push(struct bkt_dirty *d)
 {
     push(d, d->n_dirty > d->limit / 8 * 7);
-    while (run_mine(d)) /* what came back to be put over, say */
+    while (run_mine(d)) /* such as loaded chunks that are to be merged */
         continue;
 }
 
-/* Failures are forgotten; gives the first. */
+/* Gives the first failed chunk.  @p forget: clears all failures. */
 static struct bkt_dchunk *failed(struct bkt_dirty *d, const struct bkt_wset *ws, bool forget)
 {
     struct bkt_dchunk *first = NULL;
@@ -481,7 +485,7 @@ int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err)
             continue;
         }
         struct bkt_dchunk *bad = failed(d, NULL, again);
-        if (!bad) /* one chunk that is larger than the cache */
+        if (!bad) /* one chunk is larger than the cache */
             return BKT_OK;
         if (!again)
             return bkt_err_copy(err, bad->rc, bad->err);
@@ -509,7 +513,7 @@ static bool under_way(const struct bkt_dirty *d, const struct bkt_wset *ws)
     return false;
 }
 
-/* What fails from here on is told by the end. */
+/* Failures from here on are reported by flush_end(). */
 static void flush_begin(struct bkt_dirty *d, const struct bkt_wset *ws)
 {
     struct bkt_dchunk *c;
