@@ -89,7 +89,7 @@ static void store(const struct so *s, unsigned char *dst, uint64_t v)
         bkt_put_le(dst, s->size, v);
 }
 
-/* The packed number that stands for the fill value; HDF5 uses it with 0 bits as well. */
+/* The packed number that means the fill value; HDF5 uses it with 0 bits as well. */
 static uint64_t fill_mark(const struct so *s) { return ((uint64_t)1 << s->bits) - 1; }
 
 /* Signed or not is the same in two's complement, as only the low bytes are stored. */

@@ -1,4 +1,4 @@
-/* Where reference chunks lie: in the layout itself, or in a chunk table. */
+/* The places of reference chunks: in the layout itself, or in a chunk table. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A run and its tasks: inside transfer.c, task.c and work.c.
  *
- * A task is one range of a file, or one chunk object, with the segments it serves.  The calling thread makes and starts
- * it (task.c), the store reports its parts from a thread of its own (task.c), workers decode and copy (work.c); whoever
- * finishes its last piece ends it. */
+ * A task is one range of a file, or one chunk object, with the segments it serves.  The calling thread makes
+ * and starts it (task.c).  The store reports its parts from a thread of its own (task.c), and workers decode
+ * and copy (work.c).  The thread that finishes its last piece ends it. */
 #ifndef BKT_TASK_H
 #define BKT_TASK_H
 

@@ -1,8 +1,9 @@
 /* bkt_read_run(): everything that one call needs is in flight together, within setting in_flight.
  *
- * The calling thread makes tasks (a range or a chunk object with the segments it serves) and starts them; the store
- * reports each from its own thread, which hands decoding to the pool; whoever finishes a task's last piece gives its
- * bytes back.  The calling thread starts more as room comes back, and decodes too while it waits. */
+ * The calling thread makes tasks (a range or a chunk object with the segments it serves) and starts them.
+ * The store reports each from its own thread, which hands decoding to the pool.  The thread that finishes a
+ * task's last piece gives its bytes back.  The calling thread starts more as room comes back, and decodes too
+ * while it waits. */
 #include <stdlib.h>
 #include <string.h>
 
