@@ -59,7 +59,7 @@ static int find_by_name(const struct bkt_vobj *owner, const char *name, const st
     return BKT_OK;
 }
 
-/* ---- what is known of one ---- */
+/* ---- information about one ---- */
 
 /* Bytes of an element as HDF5 would store it in a file: as in memory, except for elements with pointers. */
 static size_t stored_bytes(hid_t type)

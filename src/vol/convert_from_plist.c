@@ -12,7 +12,7 @@
 
 static int failed(struct bkt_err *err) { return bkt_h5err_capture(err, "asking about a creation property list"); }
 
-/* ---- groups, committed types, and what datasets share with them ---- */
+/* ---- groups, committed types, and the part shared with datasets ---- */
 
 static int object_properties(hid_t id, struct bkt_object *o, struct bkt_err *err)
 {
@@ -78,7 +78,7 @@ int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err)
     return encode(ocpl, o, err);
 }
 
-/* ---- what HDF5 makes of a dataset's list ---- */
+/* ---- a dataset's list as HDF5 creates it ---- */
 
 static bool is_plain(hid_t dcpl, hid_t space)
 {
@@ -351,7 +351,7 @@ static int from_times(hid_t id, struct bkt_dset *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole list ---- */
 
 /* H5Pencode2() writes a fill value's bytes as they are in memory, including pointers. */
 static int encode_dcpl(hid_t list, hid_t file_type, struct bkt_object *o, struct bkt_err *err)

@@ -283,7 +283,7 @@ static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct 
     return BKT_OK;
 }
 
-/* ---- is that all? ---- */
+/* ---- whether the model's type holds everything ---- */
 
 static bool same_name(hid_t a, hid_t b, unsigned i)
 {

@@ -1,6 +1,6 @@
-/* Conversions of numbers that need no H5Tconvert().  For each, a trial showed that one of our kernels
- * (recast.h) does exactly the same as HDF5's function for the two types, on every value with a special
- * case. */
+/* Conversions of numbers that need no H5Tconvert().  For each pair of types a trial compared one of our
+ * kernels (recast.h) with HDF5's function for the two types.  On every value with a special case both gave
+ * the same result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +45,8 @@ static bool is_number(hid_t type, struct number *out)
     return cls == H5T_INTEGER ? is_integer(type, out) : cls == H5T_FLOAT && is_float(type, out);
 }
 
-/* If a byte order is not the machine's, HDF5 converts bit by bit and rounds in ways of its own (away from
- * zero, and wrong after a denormal number).  Only conversions without rounding agree. */
+/* If a byte order is not the machine's, HDF5 converts bit by bit.  It rounds in ways of its own: away from
+ * zero, and wrong after a denormal number.  So only conversions without rounding agree. */
 static bool is_exact(enum bkt_num from, enum bkt_num to)
 {
     if (from < BKT_F32)
@@ -54,7 +54,7 @@ static bool is_exact(enum bkt_num from, enum bkt_num to)
     return to == BKT_F64 || from == to;
 }
 
-/* ---- values where something happens ---- */
+/* ---- values with special cases ---- */
 
 #define WIDE 8    /* bytes of the widest number */
 #define MOST 4096 /* values of one kind; float64 has 2,811, the most */

@@ -457,7 +457,7 @@ static int store(struct run *r, const struct bkt_conv *c, const struct source *s
     return by_kind[c->kind](r, c, src, n, old, out);
 }
 
-/* ---- all ---- */
+/* ---- whole elements ---- */
 
 int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n, const struct bkt_column *old,
                    void *packed, struct bkt_stored *out, hid_t dxpl, struct bkt_err *err)

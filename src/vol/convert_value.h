@@ -1,11 +1,11 @@
-/* Conversion of stored elements to elements of the program's type, and back: a tree made once per read or
- * write (convert_match.c), run over columns of elements (convert_value.c, convert_store.c).
+/* Conversion of stored elements to elements of the program's type, and back.  A tree is made once per read
+ * or write (convert_match.c) and run over columns of elements (convert_value.c, convert_store.c).
  *
  * Only leaves go through H5Tconvert, many elements at a time; most numbers go through our own kernels
- * instead (recast.h).  Compounds, arrays, sequences, strings and references are walked here, for three
- * reasons: bytes of a compound that no field fills stay as they are, memory for sequences comes from the
- * right allocator at once, and references become what the program asked for.  HDF5 converts references of
- * native files only. */
+ * instead (recast.h).  Compounds, arrays, sequences, strings and references are walked here.  So bytes of
+ * a compound that no field fills stay as they are.  Memory for sequences comes from the right allocator at
+ * once.  References become the kind that the program asked for; HDF5 converts references of native files
+ * only. */
 #ifndef BKT_CONVERT_VALUE_H
 #define BKT_CONVERT_VALUE_H
 
@@ -83,7 +83,7 @@ void bkt_column_spread(const unsigned char *from, size_t n, size_t size, unsigne
 BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
                                  struct bkt_err *err);
 
-/* ---- convert_tails.c: what is behind the NUL of strings that end with one ---- */
+/* ---- convert_tails.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
 bool bkt_has_tails(const struct bkt_type *t);
 /** Write zeros behind the NULs in @p n stored elements of fixed size, @p stride bytes apart. */
@@ -92,8 +92,8 @@ void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, 
 bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
 
 /* ---- convert_num.c ---- */
-/** The step by which numbers of type @p from become numbers of type @p to, exactly as @p fn does it,
- *  HDF5's function for the two (H5Tfind); false: we have no such step, and HDF5 does it. */
+/** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
+ *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
 bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
 /** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
 bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out);

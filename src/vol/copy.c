@@ -35,7 +35,7 @@ int bkt_copy_failed(const struct copy *c, const char *what)
 
 static int no_memory(const struct copy *c) { return BKT_ERR(c->err, BKT_ENOMEM, "out of memory"); }
 
-/* ---- what is copied already ---- */
+/* ---- objects copied already ---- */
 
 static struct bkt_copy_place *place_of(struct copy *c, hid_t from, struct bkt_copied *what, int *rc)
 {

@@ -287,7 +287,7 @@ herr_t bkt_vol_dataset_write(size_t count, void *obj[], hid_t mem_type[], hid_t 
     return rc < 0 ? bkt_h5err_publish(&err) : 0;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 typedef int get_fn(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
 

@@ -36,7 +36,7 @@ const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
  *  program's callback. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
-/* ---- dataset_sel.c: what of a dataset, what of the program's memory ---- */
+/* ---- dataset_sel.c: the selections of a dataset and of the program's memory ---- */
 struct bkt_dsel {
     struct bkt_sel file, mem;
     void          *file_runs, *mem_runs;

@@ -86,7 +86,7 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- what the program was told ---- */
+/* ---- sizes that the program knows ---- */
 
 /* Remember a reported size.  H5Dread_chunk() has no argument for the size of the buffer, so the program
  * relies on the reported size.  By the time of the read, the store or another writer may have another
@@ -121,7 +121,7 @@ static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n,
              told ? "again, and read it then" : "before it is read");
 }
 
-/* ---- all of them ---- */
+/* ---- all chunks ---- */
 
 static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
 {
@@ -263,7 +263,7 @@ static int iterate(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, h
     return rc;
 }
 
-/* ---- one ---- */
+/* ---- one chunk ---- */
 
 static int coord_of(const struct bkt_vobj *o, const hsize_t *offset, uint64_t *coord, struct bkt_err *err)
 {
@@ -404,7 +404,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     return tell(o, offset, w->size, err); /* the program knows it */
 }
 
-/* ---- others ---- */
+/* ---- other queries ---- */
 
 /* The data lie in other files or in none, so there is no offset. */
 static int get_offset(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a, hid_t dxpl, struct bkt_err *err)

@@ -79,7 +79,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     return BKT_OK;
 }
 
-/* ---- what goes into our own memory ---- */
+/* ---- elements that go into our own memory ---- */
 
 static int open_iters(struct job *j, struct bkt_err *err)
 {

@@ -461,7 +461,7 @@ static bool none_is_there(const struct bkt_vobj *at, hid_t dapl, hid_t dcpl)
     return none;
 }
 
-/* ---- for who only asks where they are ---- */
+/* ---- for callers that only need the files' places ---- */
 
 int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg, struct bkt_err *err)
 {

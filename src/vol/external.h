@@ -1,8 +1,8 @@
 /* Datasets whose elements lie in the raw files that H5Pset_external() names.
  *
  * HDF5's layout of these files is their only description.  So for a domain in a folder of this machine
- * HDF5's own code reads and writes them, through a dataset of the same type and extent in a file in
- * memory, made for the call.  Names count from the working folder, or begin with the prefix of
+ * HDF5's own code reads and writes them.  It does so through a dataset of the same type and extent in a
+ * file in memory, made for the call.  Names count from the working folder, or begin with the prefix of
  * H5Pset_efile_prefix() or HDF5_EXTFILE_PREFIX ("${ORIGIN}": the domain's own folder).
  *
  * If the domain or a raw file is elsewhere, names count from the domain's folder in its bucket and may be
@@ -35,12 +35,12 @@ BKT_NODISCARD int bkt_external_transfer(struct bkt_vobj *dset, bool write, hid_t
  *  longer. */
 struct bkt_external_file {
     const char *name;  /* an absolute path where @p local, else a URI */
-    bool        local; /* HDF5 itself reads it, whatever the setting `allow` says */
+    bool        local; /* HDF5 itself reads it, whatever the setting `allow` */
     uint64_t    offset, size;
 };
 typedef int bkt_external_fn(const struct bkt_external_file *f, void *arg);
-/** Call @p each for each raw file of a dataset whose layout says `external`, named as for a program that
- *  sets no prefix of its own; HDF5_EXTFILE_PREFIX counts.
+/** Call @p each for each raw file of a dataset whose layout says `external`.  The names are those for a
+ *  program that sets no prefix of its own; HDF5_EXTFILE_PREFIX counts.
  *  @return BKT_OK; BKT_EFORMAT: it names none; what @p each returns, if that is negative */
 BKT_NODISCARD int bkt_external_each(struct bkt_domain *dom, const struct bkt_object *obj, bkt_external_fn *each, void *arg,
                                     struct bkt_err *err);

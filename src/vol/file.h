@@ -50,8 +50,9 @@ BKT_NODISCARD int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err
 
 /** The open file after @p f; NULL begins and ends. */
 struct bkt_file *bkt_file_next(const struct bkt_file *f);
-/** Call @p fn for each domain that external links in @p f led to or that is mounted in it, and flush such
- *  plain HDF5 files.  A failure doesn't stop the others; returns the first failure. */
+/** Call @p fn for each domain that external links in @p f led to or that is mounted in it.  Plain HDF5
+ *  files that external links led to are flushed.  A failure doesn't stop the others; returns the first
+ *  failure. */
 BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err), struct bkt_err *err);
 /** Release mounts and external files. */
 void bkt_file_drop_links(struct bkt_file *f);

@@ -28,7 +28,7 @@ static struct bkt_vobj *find_object(const void *obj)
     return NULL;
 }
 
-/* ---- the file of an object of a plain one ---- */
+/* ---- the file of an object in a plain file ---- */
 
 struct handle {
     hid_t            native;

@@ -201,7 +201,7 @@ int bkt_ext_search(struct bkt_file *f, const char *name, const struct bkt_ext_ho
     return rc == BKT_ENOENT && *name ? try_relative(&s, name, err) : rc;
 }
 
-/* ---- what the link access list says ---- */
+/* ---- the link access list ---- */
 
 static bool is_link_list(hid_t lapl) { return lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0; }
 

@@ -10,7 +10,7 @@ struct bkt_ext_how {
     unsigned    flags;        /* H5F_ACC_RDWR or 0 */
     bool        flags_said;   /* the program set `flags`; else opened as the file that holds the link, if
                                  possible */
-    hid_t       fapl;         /* H5Pset_elink_fapl, ours; H5I_INVALID_HID: as that file */
+    hid_t       fapl;         /* H5Pset_elink_fapl, owned; H5I_INVALID_HID: as for that file */
 };
 /** One of the two is set. */
 struct bkt_ext_found {

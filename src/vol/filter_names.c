@@ -1,7 +1,7 @@
-/* No call of HDF5 names a filter, and its decoder of lists drops names: they come only with the filter
+/* No call of HDF5 names a filter, and its decoder of lists drops names.  Names come only with the filter
  * message of a dataset in a file.  (H5Pcopy_prop() of 1.14 loses a property that the list has.)  So HDF5
- * makes a file in memory with room for such a message, the message is put there, and HDF5 reads it.  The
- * message is made here from a list that HDF5 has, and from names that end within their room. */
+ * makes a file in memory with room for such a message, and the message is put there.  Then HDF5 reads it.
+ * The message is made here from a list that HDF5 has, and from names that end within their room. */
 #include "filter_names.h"
 
 #include <stdlib.h>
@@ -157,7 +157,7 @@ static hid_t list_of(const struct bkt_buf *m)
     return make_image(m->len, &image) < 0 || !put_message(&image, m) ? H5I_INVALID_HID : list_in(&image);
 }
 
-/* ---- both ---- */
+/* ---- names into lists ---- */
 
 /* Extend the message to the least length of the message in the file. */
 static int fill_room(struct bkt_buf *m, struct bkt_err *err)

@@ -227,7 +227,7 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
     return name ? H5Dcreate2(loc, name, type, space, lcpl, list, H5P_DEFAULT) : H5Dcreate_anon(loc, type, space, list, H5P_DEFAULT);
 }
 
-/* ---- what datasets have ---- */
+/* ---- filters of datasets ---- */
 
 struct filters {
     const struct bkt_filter_desc *v;

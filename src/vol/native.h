@@ -32,8 +32,10 @@ hid_t bkt_native_in_memory(size_t step);
 
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);
-/** Create one with the driver and the like of @p like, if the name begins with "native:" or that driver doesn't
- *  store a file under its name (memory only, or a driver of the program's own).  BKT_ENOENT: neither. */
+/** Create a plain HDF5 file with the driver and the like of @p like, if the name begins with "native:".  A
+ *  file whose driver doesn't store it under its name (memory only, or the program's own driver) needs no
+ *  "native:".
+ *  @return BKT_OK; BKT_ENOENT: the name doesn't begin so, and the driver would store the file under it */
 BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, hid_t *out, struct bkt_err *err);
 
 /** Delete one. */

@@ -3,8 +3,8 @@
  * HDF5 has no public call that returns them.  Its libraries have a function H5Z_find() that does, but no
  * installed header declares it.  So it is looked up at run time, and its answer is checked before use.  It
  * knows the filters that the program has registered (h5py's and PyTables' packages of filters do so) and
- * the plugins that HDF5 has loaded.  In addition HDF5's search path for plugins is walked as HDF5 does it:
- * each shared library that says it is a filter plugin is tried, until one has the id. */
+ * the plugins that HDF5 has loaded.  In addition HDF5's search path for plugins is walked as HDF5 does
+ * it.  Each shared library that declares itself a filter plugin is tried, until one has the id. */
 #include "plugin.h"
 
 #include <hdf5.h>

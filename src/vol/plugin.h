@@ -8,7 +8,7 @@
 #include "filter.h"
 
 /** The entry for @p id in HDF5's table of filters, which holds registered and loaded ones.  False: no
- *  entry, or HDF5 doesn't tell. */
+ *  entry, or the table can't be read. */
 bool bkt_plugin_class(int id, H5Z_class2_t *out);
 /** Code for a filter that the program registered (H5Zregister), or else from HDF5's filter plugins; a
  *  bkt_filter_find, for callbacks only.  NULL: none found. */

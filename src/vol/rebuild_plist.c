@@ -266,7 +266,7 @@ int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, struct bkt_err
     return bkt_rebuild_plist(&l, H5P_DATASET_CREATE, out, err);
 }
 
-/* ---- all that an object has ---- */
+/* ---- all encodings of an object ---- */
 
 static int check_type(const struct bkt_type *t, struct bkt_err *err)
 {

@@ -33,8 +33,8 @@ struct making {
     const char *what;
 };
 
-/* As in HDF5, a missing group keeps links as the group above it does (their order, limits of forms), and
- * attributes as the new object does.  The name is marked as ASCII. */
+/* As in HDF5, a missing group keeps links as the group above it does (their order, limits of forms).  It
+ * keeps attributes as the new object does.  Its name is marked as ASCII. */
 static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
 {
     unsigned order = 0, compact = 0, dense = 0;

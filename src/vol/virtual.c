@@ -526,7 +526,7 @@ int bkt_virtual_transfer(struct bkt_vobj *o, bool write, hid_t mem_type, hid_t m
     return rc;
 }
 
-/* ---- which sources are there ---- */
+/* ---- existing sources ---- */
 
 struct each {
     bkt_virtual_fn *fn;

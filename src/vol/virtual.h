@@ -34,13 +34,13 @@ BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, 
 
 /* ---- virtual_blank.c ---- */
 
-/** Whether a source of HDF5's own, open as @p source, is blank (bkt_virtual_fn) for the virtual dataset of
- * type @p type with creation list @p dcpl. */
+/** Whether @p source, a dataset of HDF5's own, is blank (bkt_virtual_fn) for the virtual dataset.  @p type
+ * and @p dcpl: the virtual dataset's type and creation list. */
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type);
 /** The same for one of our sources, or a source of HDF5's under our connector, that has no id. */
 bool bkt_virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type);
 
-/* ---- virtual_map.c: one mapping, and the sources that it stands for ---- */
+/* ---- virtual_map.c: one mapping, and its sources ---- */
 
 /** A regular hyperslab that may be unlimited in one dimension. */
 struct bkt_slab {

@@ -61,7 +61,7 @@ struct bkt_vobj {
     hid_t              file_type;
     /* ATTR */
     char            *attr_name;
-    double           attr_created; /* tells it from a later attribute of that name */
+    double           attr_created; /* distinguishes it from a later attribute of that name */
     bool             no_number;    /* bkt_vobj_no_number() */
     struct bkt_attr *attr_gone;    /* its last state, if this process deleted it; else NULL */
 };
@@ -91,8 +91,10 @@ H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 BKT_NODISCARD int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err);
 /** The object that H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
 BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err);
-/** The group that holds the last component of @p path, for link calls.  The last component itself is not followed.
- * @param name  that component, without the slashes that may follow it; the caller's (free()), "" where there is none: "/" */
+/** The group that holds the last component of @p path, for link calls.  The last component itself is not
+ * followed.
+ * @param name  that component, without the slashes that may follow it; the caller's (free()).  "" if the
+ * path has no component: "/" */
 BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **group, char **name,
                                   struct bkt_err *err);
 
