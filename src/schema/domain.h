@@ -1,8 +1,8 @@
 /* An open domain: names -> store and root, objects fetched, parsed, shared and cached.
  *
  * A process has one struct bkt_domain for all opens of a domain with the same store and the same values of
- * those settings that matter (settings.h).  Of the other settings the first opener's values count.  In
- * folders, two names that lead to one domain through symbolic links share it, too.  It is refcounted.
+ * those settings that matter (settings.h).  The first opener's values of the other settings count.
+ * In folders, two names that lead to one domain through symbolic links share it, too.  It is refcounted.
  * Objects are refcounted, too: a cached object stays valid while it is referenced, even if the cache (bounded
  * by setting meta_cache) drops it.  All functions may be called from any thread. */
 #ifndef BKT_DOMAIN_H

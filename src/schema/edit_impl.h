@@ -94,7 +94,7 @@ struct bkt_edits {
     bkt_alias_fn *on_alias;
     void *on_adopt_arg;
     struct bkt_map *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
-    /* objects that got attributes with references after the domain was stored: id -> struct bkt_id; NULL: none */
+    /* objects that got attributes with references once the domain was stored: id -> struct bkt_id; NULL: none */
     struct bkt_map
         *namers;
     /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them */

@@ -1,9 +1,9 @@
 /* Members of groups that a traversal is about to reach.  Inside src/schema; objects.c guards it with its
  * lock.
  *
- * A traversal that asks for an object when it gets there waits a round trip per group.  While a traversal is
- * under way, the members of each group are queued as soon as the group's JSON has come, and a bounded number
- * of them is fetched ahead. */
+ * A traversal that asks for an object when it gets there waits a round trip per group.  So during a
+ * traversal the members of each group are queued as soon as the group's JSON has come.  A bounded number of
+ * them is fetched ahead. */
 #ifndef BKT_FOLLOW_H
 #define BKT_FOLLOW_H
 

@@ -194,10 +194,10 @@ static int pass_all(struct pass *ps)
 
 /* ---- jansson's parser ----
  *
- * If jansson runs out of memory in the middle of a token, it forgets that token's bytes and goes on, and may
- * succeed with another text than was stored (2.14, lex_save() in load.c).  So its allocations are watched while
- * it works for us.  Its allocator is one for the process, and may be the program's own.  It is put back at once,
- * since this library may be unloaded. */
+ * If jansson runs out of memory in the middle of a token, it forgets that token's bytes and goes on.  Then it
+ * may succeed with another text than was stored (2.14, lex_save() in load.c).  So its allocations are watched
+ * while it works for us.  Its allocator is one for the process, and may be the program's own.  It is put back
+ * at once, since this library may be unloaded. */
 
 static pthread_mutex_t             parser = PTHREAD_MUTEX_INITIALIZER; /* one of our threads at a time */
 static struct bkt_forkguard        parser_guard;

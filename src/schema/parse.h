@@ -22,12 +22,12 @@
  *   h5written      a dataset without a fill value: true, if something was written before a shrink
  *   chunk_encoding a top-level layout: "hdf5" if chunk objects hold the output of HDF5's own filters
  *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
- *   h5external     creationProperties.layout: the data are in raw files that the creation list names (h5plist)
- *   file_etag      a reference layout: the file's ETag (layout_files.c), or a local file's size and change time
+ *   h5external     creationProperties.layout: the data are in raw files named by the creation list (h5plist)
+ *   file_etag      a reference layout: the file's ETag (layout_files.c); of a local file, size and change time
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the
  *                  pieces of files in whose joined bytes offsets count
  *   chunks         of a reference layout: a third number is the chunk's filter mask
- *   charSet        an attribute or a link: declared character set of its name, if the bytes suggest another one
+ *   charSet        an attribute or a link: character set declared for its name, if its bytes suggest another
  *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
  *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag word
  *   linkCreationOrder             beside the REST VOL's attributeCreationOrder */

@@ -235,8 +235,8 @@ static int make_beside(const char *real, char **name)
     return -1;
 }
 
-/* However the program ends, the file has its old target or the new one.  If the folder accepts no new file, the
- * file is written in place. */
+/* However the program ends, the file has its old target or the new one.  If the folder accepts no new file,
+ * the file is written in place. */
 static int write_beside(const char *path, const struct content *c, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *real = realpath(path, NULL), *beside = NULL;

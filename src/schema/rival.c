@@ -1,8 +1,8 @@
 /* Several writers made the same thing at once.
  *
- * The later writer finds the name taken in the stored group.  If both writers made the object while they had
- * the domain open, and the two are equal but for possible additions (attributes, links, elements, a larger
- * extent), the earlier object stands for the later one from then on:
+ * The later writer finds the name taken in the stored group.  Both writers may have made the object while
+ * they had the domain open, and the two may be equal but for possible additions (attributes, links, elements,
+ * a larger extent).  Then the earlier object stands for the later one:
  *
  *   elements                     are put into the earlier object, as by any writer of a part of them
  *                                (bkt_adopt_fn)
@@ -11,8 +11,8 @@
  *   holders of the later object  hold the earlier one: its struct gets another id
  *   mentions of the later object become mentions of the earlier one (alias.c)
  *
- * When all that is stored, the later object, which nothing leads to, is deleted.  In all other cases the later
- * writer keeps its object, and each of its flushes fails. */
+ * When all that is stored, the later object, which nothing leads to, is deleted.  In all other cases the
+ * later writer keeps its object, and each of its flushes fails. */
 #include <stdlib.h>
 #include <string.h>
 

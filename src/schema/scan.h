@@ -1,5 +1,5 @@
 /* A scanner for the usual forms of JSON.  It accepts a part of the texts that bkt_json_load() accepts, makes
- * the same trees, and is several times as fast as jansson's lexer.  Malformed or rare text is left to
+ * the same trees, and is faster than jansson's lexer.  Malformed or rare text is left to
  * jansson, which decides and makes the message: BKT_EUNSUP, which isn't an error.  Inside src/schema. */
 #ifndef BKT_SCAN_H
 #define BKT_SCAN_H

@@ -4,8 +4,8 @@
  * If changes exceed setting meta_cache, those of objects that nobody holds are stored, least recently touched
  * ones first.  So a group that is just being filled isn't written again and again.
  *
- *   new objects       nothing stored leads to them before the group that links them is flushed.  So readers see no
- *                     difference, and a killed writer leaves orphans
+ *   new objects       nothing stored leads to them before the group that links them is flushed.  So readers
+ *                     see no difference, and a killed writer leaves orphans
  *   stored objects    attributes, comments and counts: no other object has to be stored before
  *   links, extents    in the order of a flush only, chunks first: the layer that knows the chunks calls
  *                     bkt_domain_flush_early() if bkt_domain_is_full() returns true
@@ -97,8 +97,8 @@ void bkt_edit_spill(struct bkt_domain *d)
     bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects are stored early", d->name, n);
     /* a quarter of the limit: less takes longer, more takes more memory */
     e->spill_at = e->dirty_bytes + limit / 4;
-    /* below half the limit, the next spills still make room by themselves; above, each would find less than it
-     * leaves */
+    /* below half the limit, the next spills still make room by themselves; above, each would find less than
+     * it leaves */
     e->ordered  = ordered >= limit / 2;
 }
 
