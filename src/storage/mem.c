@@ -15,7 +15,7 @@ struct object {
     double         mtime;
 };
 
-/* What stays when a store is closed and opened again. */
+/* The contents, which stay when a store is closed and opened again. */
 struct space {
     struct space   *next;
     char           *name;
@@ -122,7 +122,7 @@ static size_t snapshot(struct space *sp, const char *prefix, struct row **out)
             continue;
         rows[n] = (struct row){.key = strndup(key, len), .size = o->data.len, .mtime = o->mtime};
         memcpy(rows[n].etag, o->etag, sizeof o->etag);
-        if (!rows[n++].key) { /* none is left out */
+        if (!rows[n++].key) { /* an entry without a key must not be skipped */
             while (n)
                 free(rows[--n].key);
             free(rows);

@@ -13,7 +13,7 @@ struct plain {
     struct bkt_http http;
 };
 
-/* Servers resolve these, so that the key would name something else, perhaps outside of the store. */
+/* Servers resolve "." and "..", so that the key would name another object, perhaps outside of the store. */
 static bool has_dots(const char *key)
 {
     for (const char *p = key;; p++) {
@@ -44,8 +44,8 @@ static size_t origin_of(const char *url)
     return p ? (size_t)(p + 3 - url) + strcspn(p + 3, "/?#") : 0;
 }
 
-/* A redirect may lead elsewhere on the same server only: what else a server's answer makes us fetch is not ours to
- * decide. */
+/* A redirect may lead elsewhere on the same server only.  Otherwise a server could make this library fetch
+ * from any address. */
 static bool same_server(const char *a, const char *b)
 {
     size_t n = origin_of(a), m = origin_of(b);
@@ -66,7 +66,8 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         return BKT_HTTP_AGAIN;
     }
     struct bkt_s3_error e;
-    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* it is S3 */
+    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* the server is
+                                                                                                                          S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
     const char *hint = status == 401 || status == 403 ? "plain HTTP sends no credentials" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);

@@ -3,10 +3,10 @@
 #include "err.h"
 #include "num.h"
 
-#define FEW         2     /* retries where no server listens: a dead server should be reported soon */
+#define FEW         2     /* retries of class BKT_RETRY_FEW: a dead server should be reported soon */
 #define BACKOFF_MAX 10000 /* ms */
 
-/* Those that S3's clients send again: timeout, too many requests, and the server's own trouble. */
+/* Statuses that S3's clients retry: timeout, too many requests, and server errors. */
 static const long statuses[] = {408, 429, 500, 502, 503, 504};
 
 enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
@@ -36,8 +36,8 @@ bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum 
 {
     if (class == BKT_RETRY_NO || r->tries >= p->retries || (class == BKT_RETRY_FEW && r->few >= FEW))
         return false;
-    /* full jitter: anything from nothing to the doubled step, so that clients that failed together do not come
-     * back together */
+    /* full jitter: a random wait up to the doubled step, so that clients that failed together do not return
+     * together */
     unsigned shift = r->tries < 20 ? r->tries : 20;
     uint64_t cap   = bkt_min_u64(p->backoff_ms << shift, BACKOFF_MAX);
     uint64_t wait  = bkt_max_u64(cap ? rnd % (cap + 1) : 0, retry_after_ms);

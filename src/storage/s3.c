@@ -1,6 +1,6 @@
-/* S3: addresses, regions, what its answers mean, lists.
+/* S3: addresses, regions, the meaning of its answers, lists.
  *
- * The region is what the settings or the profile say until the server names another one; what it names is kept per
+ * Settings or profile give the region until the server names another one.  The server's region is kept per
  * bucket for the process, so that only the first request pays for it. */
 #include "s3.h"
 
@@ -14,7 +14,8 @@
 #include "s3_sign.h"
 #include "s3_xml.h"
 
-#define MAX_DETOURS    3 /* of one request: to the bucket's region, and what S3 wants sent again; more is a loop */
+#define MAX_DETOURS    3 /* detours of one request: to the bucket's region, and repetitions that S3 asks for;
+                            more is a loop */
 #define DEFAULT_REGION "us-east-1"
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
@@ -50,7 +51,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 
 /* ---- answers ---- */
 
-/* The server says where the bucket is: in a header, or in the document of an error. */
+/* The server may name the bucket's region: in a header, or in the document of an error. */
 static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     bool        malformed = strcmp(e->code, "AuthorizationHeaderMalformed") == 0;
@@ -65,13 +66,13 @@ static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bk
     return true;
 }
 
-/* S3 waited for our bytes for too long: a 400, but none of the request's fault. */
+/* S3 waited too long for this side's bytes: a 400, but not an error of the request. */
 static bool too_slow(struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     return strcmp(e->code, "RequestTimeout") == 0 && op->detours++ < MAX_DETOURS;
 }
 
-/* Bytes that arrived with another sum than they left with. */
+/* Bytes that arrived with another sum than they were sent with. */
 static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     static const char *const codes[] = {"BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"};
@@ -81,7 +82,8 @@ static bool damaged(struct bkt_http_op *op, const struct bkt_s3_error *e)
     return bad && strcmp(op->x.method, "PUT") == 0 && op->detours++ < MAX_DETOURS;
 }
 
-/* A server that doesn't know x-amz-checksum-crc32c mostly ignores it; from one that refuses it, it is kept back from now on. */
+/* A server that does not know x-amz-checksum-crc32c mostly ignores it.  A server that refuses it does not get
+ * it any more. */
 static bool sum_refused(struct bkt_s3 *s, struct bkt_http_op *op, const struct bkt_s3_error *e)
 {
     static const char *const codes[] = {"NotImplemented", "InvalidRequest", "InvalidArgument"};
@@ -118,11 +120,11 @@ static const struct {
     {501, NULL, BKT_EUNSUP, "the server does not know this kind of request; setting writers=one sends no conditions"},
 };
 
-/* What the user's or the bucket's policy has to allow. */
+/* The permission that the user's or the bucket's policy must give. */
 static const char *denied_hint(const struct bkt_http_op *op)
 {
     static const struct {
-        const char *method, *query, *hint; /* query: what is in it; NULL: any or none */
+        const char *method, *query, *hint; /* query: a part of it; NULL: any or no query */
     } hints[] = {{"GET", "list-type=", "the policy must allow s3:ListBucket here"},
                  {"GET", "uploads=", "the policy must allow s3:ListBucketMultipartUploads here"},
                  {"PUT", NULL, "the policy must allow s3:PutObject here"},

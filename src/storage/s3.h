@@ -2,7 +2,7 @@
 #ifndef BKT_S3_H
 #define BKT_S3_H
 
-/** Forget what was learnt about buckets. */
+/** Forget everything learned about buckets. */
 void bkt_s3_shutdown(void);
 
 #endif

@@ -13,7 +13,8 @@
 struct bkt_s3_auth {
     struct bkt_cred    *cred; /* NULL: anonymous */
     struct bkt_sign_key key;  /* under bkt_state_lock() */
-    atomic_long         skew; /* the server's clock less ours, seconds; 0 until a server complained */
+    atomic_long         skew; /* the server's clock minus the local clock, seconds; 0 until a server
+                                 complained */
 };
 
 int bkt_s3_auth_open(const struct bkt_settings *set, struct bkt_s3_auth **out, struct bkt_err *err)
@@ -48,7 +49,7 @@ static void ready(void *arg, int rc, const struct bkt_err *err)
         bkt_http_submit(op);
 }
 
-/* With the signing key that another request left, which several threads use. */
+/* Sign with a copy of the signing key that several threads share. */
 static int sign(struct bkt_s3_auth *a, const struct bkt_sign_input *in, struct bkt_sign_output *out, struct bkt_err *err)
 {
     struct bkt_sign_key key;
@@ -111,7 +112,7 @@ int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
     if (rc < 0)
         return bkt_err_copy(bkt_req_err(op->req), rc, &err);
     if (rc == BKT_CRED_LATER) {
-        bkt_cred_want(a->cred, ready, op); /* op may be gone now */
+        bkt_cred_want(a->cred, ready, op); /* op may have been freed */
         return BKT_HTTP_LATER;
     }
     rc = op->auth.refused && creds->same_as == op->auth.same_as ? op->auth.refused : BKT_OK;
@@ -128,7 +129,7 @@ int bkt_s3_auth_sign(struct bkt_s3_auth *a, struct bkt_http_op *op, const struct
     return rc;
 }
 
-/* S3 does not say why it refuses a HEAD: there is no body. */
+/* Whether the clock is the cause of a refusal.  S3 gives no reason for refusing a HEAD, which has no body. */
 static bool clock_refused(const struct bkt_s3_auth *a, const struct bkt_http_op *op, const char *code)
 {
     long off = op->reply.date ? op->reply.date - (long)time(NULL) : 0;
@@ -146,7 +147,8 @@ bool bkt_s3_auth_late(struct bkt_s3_auth *a, struct bkt_http_op *op, const char 
     return true;
 }
 
-/* What is said of credentials that have expired or were replaced; some servers say no more than AccessDenied, and to a HEAD nothing. */
+/* The codes for credentials that have expired or were replaced.  Some servers send only AccessDenied, and for
+ * a HEAD no code. */
 bool bkt_s3_auth_refused(struct bkt_s3_auth *a, struct bkt_http_op *op, const char *code, int rc)
 {
     static const char *const stale[] = {"ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId",

@@ -1,9 +1,10 @@
-/* DELETEs that were asked for together, as few requests: DeleteObjects, POST ?delete.
+/* DELETEs that belong together, sent as few requests: DeleteObjects, POST ?delete.
  *
- * What that can't do, or a server doesn't know, goes the usual way, one by one: keys that XML can't say; all of a request that is
- * refused or answered with something else; what the answer says went wrong and may go right the next time.  Whether the server
- * knows it is found out by using it, once per store; some answer 500 to what they don't know.  But a server that knows it and
- * gives no answer, or asks to slow down, isn't sent as many requests as there are keys. */
+ * Some keys are deleted one by one in the usual way.  These are keys that XML cannot express, all keys of a
+ * request that is refused or gets another answer, and keys whose error may not occur again.  One use per
+ * store shows whether the server knows the request; some servers answer 500 to unknown requests.  If a server
+ * knows the request, but gives no answer or asks to slow down, it is not sent as many requests as there are
+ * keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +24,9 @@ struct group {
     struct bkt_req       post;
     struct bkt_http_call call;
     struct bkt_buf       xml, md5;
-    size_t               last; /* the request that the answer named last */
+    size_t               last; /* the request whose key the answer named last */
     size_t               n;
-    struct bkt_req      *reqs[AT_ONCE]; /* impl: not NULL for those that are to be sent one by one */
+    struct bkt_req      *reqs[AT_ONCE]; /* impl: not NULL for requests that are to be sent one by one */
 };
 
 static void one(struct bkt_s3 *s, struct bkt_req *req)
@@ -35,7 +36,7 @@ static void one(struct bkt_s3 *s, struct bkt_req *req)
     bkt_http_start(&s->http, req, NULL);
 }
 
-/* The store may be gone after the last one. */
+/* End all requests of the group.  The store may have been freed after the last one. */
 static void finish(struct group *g)
 {
     struct bkt_s3 *s = g->s;
@@ -68,7 +69,7 @@ static void all_one_by_one(struct group *g)
     }
 }
 
-/* Servers tell of keys in the order that they were given in, or nearly so. */
+/* Servers list keys in the order of the request, or nearly so. */
 static struct bkt_req *find(struct group *g, const char *key)
 {
     for (size_t i = 0; i < g->n; i++) {
@@ -95,7 +96,7 @@ static int not_deleted(const char *key, const struct bkt_s3_error *e, void *arg)
     return BKT_OK;
 }
 
-/* Asking for each would end the same way. */
+/* Whether single requests would end in the same way. */
 static bool is_final(const struct bkt_s3 *s, int rc)
 {
     return rc == BKT_EBUSY || rc == BKT_ETIME || rc == BKT_ENOMEM || (rc == BKT_ENET && atomic_load(&s->many) == BKT_MANY_KNOWN);
@@ -112,14 +113,15 @@ static void posted(struct bkt_req *post)
     } else if (is_final(g->s, rc)) {
         all_fail(g, rc, post->err);
     } else {
-        if (rc != BKT_EACCES) /* who may not do this may be let do that */
+        if (rc != BKT_EACCES) /* EACCES: single DELETEs may be allowed nevertheless */
             atomic_store(&g->s->many, BKT_MANY_NONE);
         all_one_by_one(g);
     }
     finish(g);
 }
 
-/* Blanks at its ends are dropped by some parsers: another object would be deleted. */
+/* Whether XML can express the key.  Some parsers drop blanks at its ends, and another object would be
+ * deleted. */
 static bool xml_can_say(const char *key)
 {
     const char *end = key;
@@ -139,7 +141,8 @@ static int add_key(struct bkt_buf *xml, const char *key)
     return bkt_buf_add_str(xml, "</Key></Object>");
 }
 
-/* What the request says, and its MD5, without which S3 takes none; false: it can't be had. */
+/* Write the request's body, and its MD5, which S3 requires.  False: out of memory, or MD5 is not
+ * available. */
 static bool say(struct group *g)
 {
     unsigned char md[EVP_MAX_MD_SIZE];

@@ -1,19 +1,19 @@
-/* The form that S3's answers have; what has another one comes from somewhere else (http_odd.c).
+/* The form of S3's answers.  An answer with another form comes from somewhere else (http_odd.c).
  *
- *     PUT of an object, of a part   200, an ETag, no body
- *     DELETE                        204; or 200 without a body
- *     GET, HEAD of an object        an ETag, once the server has shown any
- *     lists, the begin of an upload the document of that name, whole
- *     "there is no such object"     404 with the document NoSuchKey; to a HEAD, which has no document, with a mark of S3's
- *     "past the object's end"       416 that tells the object's length, or with the document InvalidRange
- * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 have it.  The answer to the end of an upload is s3_multi.c's to judge,
- * that to DeleteObjects s3_delete.c's. */
+ *      PUT of an object, of a part   200, an ETag, no body
+ *      DELETE                        204; or 200 without a body
+ *      GET, HEAD of an object        an ETag, once the server has sent any
+ *      lists, the begin of an upload the document of that name, whole
+ *      a missing object              404 with the document NoSuchKey; to a HEAD, without a body, with a mark of S3
+ *      a range past the object's end 416 with the object's length, or with the document InvalidRange
+ * AWS, Google's XML API, R2, MinIO, radosgw and Swift's S3 use this form.  s3_multi.c judges the answer to
+ * the end of an upload, s3_delete.c the answer to DeleteObjects. */
 #include <string.h>
 
 #include "s3_impl.h"
 #include "s3_xml.h"
 
-/* The document that answers a request with this query; NULL: none that is looked at here. */
+/* The document that answers a request with this query; NULL: no document is checked here. */
 static const char *wanted(const struct bkt_http_op *op)
 {
     static const struct {
@@ -27,7 +27,7 @@ static const char *wanted(const struct bkt_http_op *op)
     return NULL;
 }
 
-/* Whether this server shows ETags is seen by its answers. */
+/* Whether an ETag is missing.  The server's answers show whether it sends ETags at all. */
 static bool lacks_etag(struct bkt_s3 *s, const struct bkt_http_op *op)
 {
     if (op->reply.etag[0])

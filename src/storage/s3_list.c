@@ -1,4 +1,4 @@
-/* Lists of an S3 bucket: page after page, or in parts that are asked for side by side. */
+/* Lists of an S3 bucket: page after page, or in parts that are requested side by side. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 /* Lists of several prefixes that are under way at once.  Most lists have only the few keys of one dataset. */
 #define EACH_AHEAD  128
 
-/** One run of pages. */
+/** A sequence of pages. */
 struct part {
-    const char         *prefix, *delimiter, *after; /* after: begin behind this key; NULL: at the beginning */
+    const char         *prefix, *delimiter, *after; /* after: begin after this key; NULL: at the beginning */
     struct bkt_buf      query;
     struct bkt_s3_page  page;
     struct bkt_s3_asked asked;
@@ -52,7 +52,7 @@ int bkt_s3_add_query(struct bkt_buf *q, const char *name, const char *value)
 static int page_query(struct part *p)
 {
     struct bkt_buf *q = &p->query;
-    bkt_buf_clear(q); /* names in the order that signing wants */
+    bkt_buf_clear(q); /* parameters in the order that signing requires */
     if (p->page.token.len)
         BKT_PASS(bkt_s3_add_query(q, "continuation-token", bkt_buf_str(&p->page.token)));
     if (*p->delimiter)
@@ -71,7 +71,7 @@ static int begin_page(struct bkt_s3 *s, struct part *p)
     return BKT_OK;
 }
 
-struct below { /* lets nothing pass that was not asked for: lists are what things are deleted by */
+struct below { /* passes only keys below the prefix: callers delete by lists */
     struct bkt_s3 *s;
     const char    *prefix;
     int (*each)(const struct bkt_listed *entry, void *arg);
@@ -88,7 +88,7 @@ static int each_below(const struct bkt_listed *e, void *arg)
     return u->each(e, u->arg);
 }
 
-/* Take in the page that is under way. */
+/* Receive the page that is under way. */
 static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                     struct bkt_err *err)
 {
@@ -97,7 +97,7 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
     int rc = bkt_s3_answer(&p->asked);
     if (rc < 0)
         rc = bkt_err_copy(err, rc, p->asked.req.err);
-    if (rc == BKT_ENOENT) /* of a list, an odd server's way to say that the bucket isn't there */
+    if (rc == BKT_ENOENT) /* 404 for a list: some servers report a missing bucket in this way */
         rc = BKT_EINVAL;
     BKT_TRY(err, rc, "list of %s/%.200s", s->http.base.uri, p->prefix);
     bkt_buf_move(&last, &p->page.token);
@@ -129,7 +129,7 @@ int bkt_s3_list(struct bkt_store *st, const char *prefix, const char *delimiter,
 
 /* ---- in parts ---- */
 
-struct until { /* hands on what lies before the next part */
+struct until { /* passes on the keys before the next part */
     const char *last; /* NULL: all */
     bool        past;
     int (*each)(const struct bkt_listed *entry, void *arg);

@@ -1,7 +1,7 @@
 /* See s3_impl.h: look (with conditions only), begin, parts, complete, look; or abort.
  *
- * The upload carries the PUT's id, so that the last look tells whether it became the object, whatever the answer to
- * "complete" was, even if that never came. */
+ * The upload carries the PUT's id.  So the last look shows whether the upload became the object, whatever the
+ * answer to "complete" was, even if it never came. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #define MAX_PARTS 10000U /* S3 takes no more */
 /* Parts under way.  S3 moves each part at a limited rate. */
 #define AT_ONCE   32
-#define ENDS      3 /* S3 may answer "complete" with 200 and then say that it failed, and wants to be asked again: how often */
+#define ENDS      3 /* tries of "complete": S3 may answer 200 and then report a failure, and requires that it
+                       is asked again */
 
 struct part {
     struct bkt_req       req;
@@ -28,7 +29,7 @@ struct multi {
     struct bkt_job        job; /* first */
     struct bkt_s3        *s;
     struct bkt_req       *req;  /* the caller's */
-    struct bkt_req        step; /* what is under way besides parts */
+    struct bkt_req        step; /* the request under way besides the parts */
     struct bkt_http_call  call;
     struct bkt_buf        upload, query, xml; /* the upload's id, percent-encoded */
     char                  id[BKT_PUT_ID], seen[BKT_PUT_ID], sum[BKT_SUM_TEXT];
@@ -36,7 +37,7 @@ struct multi {
     unsigned              next, active;
     bool                  failed;
     unsigned              n_parts, ends;
-    bool                  again; /* the last "complete" may be asked for again */
+    bool                  again; /* the last "complete" may be repeated */
     uint64_t              part_len;
     char                (*etags)[BKT_ETAG_MAX];
     struct part           part[AT_ONCE];
@@ -113,7 +114,7 @@ static void looked_after(struct bkt_req *req)
     } else if (m->req->rc < 0) {
         abort_upload(m);
     } else {
-        finish(m); /* stored; if another object is there by now, the ETag stays unknown */
+        finish(m); /* stored; if another object has replaced it, the ETag stays unknown */
     }
 }
 
@@ -122,11 +123,11 @@ static void completed(struct bkt_req *req)
     struct multi       *m = req->arg;
     struct bkt_s3_error e;
     int rc   = req->rc;
-    m->again = req->rc == BKT_OK && !bkt_s3_parse_complete(req->body.ptr, req->body.len, &e); /* 200, and then it failed after all */
+    m->again = req->rc == BKT_OK && !bkt_s3_parse_complete(req->body.ptr, req->body.len, &e); /* 200, but the document reports a failure */
     if (m->again)
         rc = BKT_ERR(bkt_req_err(req), BKT_ENET, "PUT %s/%.150s: end of upload: %s (%.160s)", m->s->http.base.uri, req->key,
                      e.code[0] ? e.code : "HTTP 200", e.code[0] ? e.message : "the answer is cut short, or not S3's");
-    if (rc == BKT_ENOENT) /* the upload is gone, or what it was to replace */
+    if (rc == BKT_ENOENT) /* the upload does not exist any more, or the object that it was to replace */
         rc = m->step.if_match ? BKT_EPRECOND : BKT_ENET;
     if (rc < 0)
         fail(m, rc, req->err);
@@ -168,7 +169,7 @@ static void start_part(struct part *p)
     bkt_s3_call(m->s, &p->req, &p->call);
 }
 
-/* The next part in this place; false: there is none.  Locked. */
+/* Take the next part; false: there are no more parts.  Locked. */
 static bool next_part(struct part *p)
 {
     struct multi *m = p->m;
@@ -193,7 +194,8 @@ static void part_done(struct bkt_req *req)
     else if (req->rc == BKT_OK)
         req->rc = BKT_ERR(bkt_req_err(req), BKT_EFORMAT, "PUT %s: part %u got no ETag", req->key, p->number);
     if (req->rc < 0) {
-        fail(m, req->rc == BKT_ENOENT ? BKT_ENET : req->rc, req->err); /* the upload is gone, not the object */
+        fail(m, req->rc == BKT_ENOENT ? BKT_ENET : req->rc, req->err); /* the upload does not exist any more;
+                                                                          this is not a missing object */
         m->failed = true;
     }
     bkt_req_fini(req);
@@ -260,7 +262,7 @@ static void looked_before(struct bkt_req *req)
         begin(m);
 }
 
-/* The whole body is summed here, not by its parts: the upload's begin says it. */
+/* Sum the whole body here, not by its parts: the begin of the upload sends the sum. */
 static void sum_and_begin(struct bkt_job *job)
 {
     struct multi *m = (struct multi *)job;

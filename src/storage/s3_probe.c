@@ -1,9 +1,10 @@
-/* What a server makes of conditional PUTs: asked once for a server and bucket in a process.
+/* A server's behaviour with conditional PUTs, tested once for a server and bucket in a process.
  *
- * AWS takes them as HTTP says.  Others want the ETag bare, answer 501, or ignore the condition and overwrite; some know
- * If-None-Match only.  So two scratch objects are put, put again, and replaced, and what must fail has to fail.  Their keys are
- * random, so that nobody else's are touched, below .h5bucket/, or beside the object in question where that may not be
- * written; they are deleted in the end, for which nobody waits. */
+ * AWS takes them as in HTTP.  Other servers require the ETag without quotes, answer 501, or ignore the
+ * condition and overwrite; some know If-None-Match only.  So two scratch objects are put, put again, and
+ * replaced; the requests that must fail are checked to fail.  Their keys are random, so that they do not
+ * touch other objects.  They lie below .h5bucket/, or beside the object in question if writing there is not
+ * allowed.  They are deleted at the end, without waiting. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +18,22 @@ struct bkt_s3_kind {
     char               *where; /* endpoint and bucket */
     enum bkt_s3_cond    is;
     char                why[160];
-    atomic_bool         no_sums; /* it refuses x-amz-checksum-crc32c */
+    atomic_bool         no_sums; /* the server refuses x-amz-checksum-crc32c */
     struct bkt_req     *waiting; /* by next; impl is the store */
     unsigned            generation;
 };
 static struct bkt_s3_kind *kinds; /* all under bkt_state_lock() */
 
-/* A, B: two scratch objects.  Each round's requests go together, and no two of a round that may succeed go to one object: some
- * servers refuse a PUT because another of the same object is under way. */
+/* A, B: two scratch objects.  The requests of a round go together.  No two of them that may succeed go to one
+ * object: some servers refuse a PUT while another PUT of the same object is under way. */
 enum step { CREATE_A, CREATE_B, CREATE_AGAIN, REPLACE_WRONG, REPLACE_QUOTED, REPLACE_BARE, STEPS };
 static const struct {
     enum { NEW, QUOTED, WRONG, BARE } match;
     unsigned object;
 } steps[STEPS] = {
-    [CREATE_A]       = {NEW, 0},   [CREATE_B]       = {NEW, 1},    /* round 1: have to succeed */
-    [CREATE_AGAIN]   = {NEW, 0},   [REPLACE_WRONG]  = {WRONG, 0},  /* round 2: have to fail */
-    [REPLACE_QUOTED] = {QUOTED, 1},                                /* and this not, unless round 3 does */
+    [CREATE_A]       = {NEW, 0},   [CREATE_B]       = {NEW, 1},    /* round 1: must succeed */
+    [CREATE_AGAIN]   = {NEW, 0},   [REPLACE_WRONG]  = {WRONG, 0},  /* round 2: must fail */
+    [REPLACE_QUOTED] = {QUOTED, 1},                                /* but this must succeed, or else round 3 */
     [REPLACE_BARE]   = {BARE, 1},
 };
 
@@ -67,7 +68,7 @@ static void send_round(struct probe *p, enum step from, enum step to);
 static enum bkt_s3_cond known(struct bkt_s3_kind *k) /* state locked */
 {
     if (k->is == BKT_COND_ASKING && k->generation != bkt_fork_generation()) {
-        k->is      = BKT_COND_UNKNOWN; /* the parent is asking; its answer does not come here */
+        k->is      = BKT_COND_UNKNOWN; /* the parent is asking; its answer does not arrive here */
         k->waiting = NULL;
     }
     return k->is;
@@ -128,7 +129,7 @@ void bkt_s3_kind_forget(void)
     bkt_state_lock();
     for (struct bkt_s3_kind *k = kinds; k; k = k->next)
         if (k->is != BKT_COND_ASKING && strncmp(k->where, "auto ", 5) == 0)
-            k->is = BKT_COND_UNKNOWN; /* the entries stay: stores that are still open hold them */
+            k->is = BKT_COND_UNKNOWN; /* the entries stay: open stores still use them */
     bkt_state_unlock();
 }
 
@@ -152,7 +153,7 @@ static void removed(struct bkt_req *req)
         probe_free(p);
 }
 
-/* Nobody waits for that; a scratch object stays behind if even that fails. */
+/* Delete the scratch objects, without waiting.  If a DELETE fails, its object is left behind. */
 static void remove_scratch(struct probe *p)
 {
     static const struct bkt_http_call call = {0};
@@ -169,7 +170,8 @@ static void remove_scratch(struct probe *p)
         probe_free(p);
 }
 
-/* @p rc < 0: it could not be found out, which everyone who waits is told, and the next one tries again. */
+/* End the probe.  @p rc < 0: the kind could not be found out; all waiting requests fail with it, and the next
+ * request tries again. */
 static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int rc, const struct bkt_err *err)
 {
     struct bkt_s3_kind *k = p->kind;
@@ -202,7 +204,7 @@ static bool refuses(const struct probe *p, enum step k)
     return rc == BKT_EPRECOND || rc == BKT_EUNSUP || rc == BKT_EINVAL;
 }
 
-/* Round 1 made them, as far as it did. */
+/* Note the scratch objects that round 1 has created. */
 static void note_made(struct probe *p)
 {
     for (size_t i = 0; i < BKT_COUNT(p->scratch); i++) {
@@ -215,7 +217,7 @@ static void note_made(struct probe *p)
 
 static bool has_etags(const struct probe *p) { return p->scratch[0].etag[0] && p->scratch[1].etag[0]; }
 
-/* All of a round have been answered. */
+/* Judge a round when all its requests have been answered. */
 static void judge(struct probe *p)
 {
     bool denied = p->from == CREATE_A && p->ask[CREATE_A].req.rc == BKT_EACCES && p->ask[CREATE_B].req.rc == BKT_EACCES;
@@ -226,7 +228,7 @@ static void judge(struct probe *p)
         return;
     }
     for (enum step k = p->from; k <= p->to; k++)
-        if (p->ask[k].req.rc < 0 && !refuses(p, k)) { /* the network, or no permission: it says nothing about the server */
+        if (p->ask[k].req.rc < 0 && !refuses(p, k)) { /* the network, or no permission: not the server's kind */
             conclude(p, BKT_COND_UNKNOWN, "", p->ask[k].req.rc, p->ask[k].req.err);
             return;
         }
@@ -287,7 +289,8 @@ static void send(struct probe *p, enum step k)
     bkt_http_start(&p->s->http, &a->req, &call);
 }
 
-/* @p from CREATE_A: below .h5bucket/, and where that has been denied, beside the object in question. */
+/* Send a round.  With @p from CREATE_A the scratch objects lie below .h5bucket/, and if that has been denied,
+ * beside the object in question. */
 static void send_round(struct probe *p, enum step from, enum step to)
 {
     for (size_t i = 0; from == CREATE_A && i < BKT_COUNT(p->scratch); i++) {
@@ -314,7 +317,7 @@ static struct probe *new_probe(struct bkt_s3 *s, const char *key)
     p->serial = bkt_random();
     (void)snprintf(p->beside, sizeof p->beside, "%.*s.h5bucket-probe-", slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0,
                    key);
-    bkt_store_enter(&s->http.base); /* until the scratch objects are gone */
+    bkt_store_enter(&s->http.base); /* until the scratch objects are deleted */
     return p;
 }
 
@@ -340,7 +343,7 @@ void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "PUT %s: out of memory", req->key);
         bkt_store_finish(&s->http.base, req);
     } else if (req) {
-        bkt_s3_start(&s->http.base, req); /* it became known meanwhile */
+        bkt_s3_start(&s->http.base, req); /* the kind became known meanwhile */
     }
 }
 

@@ -1,7 +1,8 @@
-/* PUT and DELETE: which way they go.
+/* PUT and DELETE: the way of each request.
  *
- * Conditions are sent as the server understands them; what kind it is, is asked before the first one (s3_probe.c).  Bodies
- * are hashed for the signature on a worker, small ones on the thread that starts the request. */
+ * Conditions are sent in the form that the server understands.  Its kind is found out before the first
+ * condition is sent (s3_probe.c).  A worker hashes bodies for the signature; small bodies are hashed on the
+ * thread that starts the request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,13 @@ void bkt_s3_put_init(struct bkt_http *h, struct bkt_http_op *op)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)h;
     bool           sign = s->sign_payload && op->x.put_len;
-    if (!sign || bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* unhashed, the server has the last word */
+    if (!sign || bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* without a hash, the server decides
+                                                                                    whether to accept it */
         (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", BKT_UNSIGNED_PAYLOAD);
     if (op->req->op == BKT_PUT && !op->own)
         bkt_http_sum_text(op->req->put, op->req->put_len, op->put.sum);
     bool writes = op->req->op == BKT_PUT || op->req->op == BKT_DELETE;
-    if (op->own ? strcmp(op->x.method, "POST") != 0 : !writes) /* the probe's are sent as they are */
+    if (op->own ? strcmp(op->x.method, "POST") != 0 : !writes) /* conditions of the probe are sent unchanged */
         return;
     enum bkt_s3_cond kind = s->one_writer ? BKT_COND_NONE : bkt_s3_kind(s, NULL);
     op->bare              = kind == BKT_COND_BARE;
@@ -81,7 +83,8 @@ void bkt_s3_call(struct bkt_s3 *s, struct bkt_req *req, const struct bkt_http_ca
 
 /* ---- DELETE with a condition ---- */
 
-/* Few servers know it: look first, and send the condition as well where PUTs take one. */
+/* Few servers know conditions of a DELETE: look first, and also send the condition if the server takes it for
+ * PUTs. */
 struct delete {
     struct bkt_req  look;
     struct bkt_s3  *s;
@@ -121,7 +124,7 @@ static void delete_if(struct bkt_s3 *s, struct bkt_req *req)
     bkt_http_start(&s->http, &d->look, &own);
 }
 
-/* ---- the way ---- */
+/* ---- the way of a request ---- */
 
 void bkt_s3_go_on(struct bkt_s3 *s, struct bkt_req *req)
 {

@@ -100,7 +100,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* %2f, %2F and %7E, ~ are the same to the server: decode, then encode in the one canonical way. */
+/* %2f, %2F and %7E, ~ mean the same to the server: decode, then encode in the one canonical way. */
 static int recode(const char *p, size_t n, struct bkt_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -169,7 +169,7 @@ int bkt_sign_query(const struct bkt_sign_pair *params, size_t n, struct bkt_buf 
     return print_query(&l, out);
 }
 
-/* RFC 3986 section 5.2.4, and empty segments go too; a '/' at the end stays. */
+/* Resolve the path by RFC 3986 section 5.2.4, and remove empty segments.  A '/' at the end stays. */
 static int normalize(const char *path, struct bkt_buf *out)
 {
     bool dir = true;
@@ -268,7 +268,7 @@ static bool is_clean(const char *s)
     return true;
 }
 
-/* A line break in what becomes a header would let data write further headers. */
+/* Refuse line breaks in values of headers: with them data could add further headers. */
 static int check(const struct bkt_sign_input *in, struct bkt_err *err)
 {
     const struct bkt_creds *c = in->creds;
@@ -372,7 +372,7 @@ static bool derive(const char *secret, const char *day, const char *region, cons
                    unsigned char key[32])
 {
     char start[4 + MAX_SECRET + 1];
-    int n = snprintf(start, sizeof start, "AWS4%s", secret); /* check() saw to its length */
+    int n = snprintf(start, sizeof start, "AWS4%s", secret); /* check() has checked its length */
     bool ok = n > 0 && hmac(start, (size_t)n, day, 8, key) && hmac(key, 32, region, strlen(region), key) &&
               hmac(key, 32, service, strlen(service), key) && hmac(key, 32, "aws4_request", 12, key);
     explicit_bzero(start, sizeof start);

@@ -35,7 +35,8 @@ struct bkt_sign_input {
     const char                 *host;    /* as in the Host header: with the port unless it is the scheme's own */
     const char                 *path;    /* as sent, percent-encoded, begins with '/'; "" is "/" */
     const char                 *query;   /* as sent, percent-encoded, any order; NULL or "" for none */
-    const struct bkt_sign_pair *params;  /* further parameters, not encoded; the caller sends bkt_sign_query() of them */
+    const struct bkt_sign_pair *params;  /* further parameters, not encoded; the caller sends bkt_sign_query()
+                                            of them */
     size_t                      n_params;
     const struct bkt_sign_pair *headers; /* further headers to be signed (range, x-amz-…); not host nor the output's */
     size_t                      n_headers;
@@ -54,8 +55,8 @@ struct bkt_sign_output {
     struct bkt_buf authorization;                  /* Authorization; bkt_sign_output_fini() */
 };
 
-/** Signing key of one (secret, day, region, service); saves four HMACs a request.  Zeroed is empty.  For one thread
- *  at a time; bkt_sign_key_wipe() when done. */
+/** Signing key of one (secret, day, region, service); it saves four HMACs a request.  A zeroed struct is
+ *  empty.  For one thread at a time.  Wipe it with bkt_sign_key_wipe(). */
 struct bkt_sign_key {
     unsigned char of[32], key[32];
     bool          set;
@@ -70,7 +71,7 @@ BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key 
 void              bkt_sign_output_fini(struct bkt_sign_output *out);
 void              bkt_sign_key_wipe(struct bkt_sign_key *key);
 
-/** The steps in between, for tests and for comparing with what a server says on SignatureDoesNotMatch. */
+/** The intermediate steps, for tests and for comparison with a server's answer to SignatureDoesNotMatch. */
 BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, struct bkt_err *err);
 BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical, struct bkt_buf *out,
                                   struct bkt_err *err);

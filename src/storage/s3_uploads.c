@@ -1,5 +1,5 @@
-/* Uploads in parts that nobody has ended: who was killed in the middle of one, or never got the answer to its begin, leaves it
- * behind. */
+/* Uploads in parts that were not ended.  A writer that is killed during an upload, or never gets the answer
+ * to its begin, leaves the upload behind. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 static int page_query(const char *prefix, const struct bkt_s3_uploads_page *page, struct bkt_buf *q)
 {
-    bkt_buf_clear(q); /* names in the order that signing wants */
+    bkt_buf_clear(q); /* parameters in the order that signing requires */
     BKT_PASS(bkt_s3_add_query(q, "encoding-type", "url"));
     if (page->key.len)
         BKT_PASS(bkt_s3_add_query(q, "key-marker", bkt_buf_str(&page->key)));
@@ -19,7 +19,7 @@ static int page_query(const char *prefix, const struct bkt_s3_uploads_page *page
     return bkt_s3_add_query(q, "uploads", "");
 }
 
-struct below { /* lets nothing pass that was not asked for: what is told here may be given up */
+struct below { /* passes only keys below the prefix: callers may abort the listed uploads */
     const char *prefix;
     int (*each)(const struct bkt_upload *upload, void *arg);
     void *arg;

@@ -16,7 +16,7 @@ static bool bucket_ok(const char *b)
            strspn(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n && !strstr(b, "..");
 }
 
-/* Fit for a host name that the certificate *.s3.REGION.amazonaws.com covers. */
+/* Whether the bucket can be part of a host name that the certificate *.s3.REGION.amazonaws.com covers. */
 static bool bucket_is_label(const char *b)
 {
     size_t n = strlen(b);

@@ -8,13 +8,13 @@
 
 #include <expat.h>
 
-#define MAX_DEPTH 16     /* S3's documents nest 4 deep */
-#define MAX_TEXT  16384U /* one element's; keys are at most 1024 bytes, thrice that encoded */
+#define MAX_DEPTH 16     /* levels; S3's documents nest 4 deep */
+#define MAX_TEXT  16384U /* bytes of one element; keys are at most 1024 bytes, three times that when encoded */
 
 struct parse {
     XML_Parser     parser;
     int            depth;
-    const char    *too; /* why it was given up */
+    const char    *too; /* why parsing was given up */
     struct bkt_buf text;
     int            rc;
     void (*start)(struct parse *p, const char *name);
@@ -77,7 +77,7 @@ struct text {
     size_t      n;
 };
 
-/* A server that takes its time may send blanks before the declaration, which no XML begins with. */
+/* A slow server may send blanks before the declaration, which XML does not allow. */
 static struct text skip_blanks(struct text t)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -105,7 +105,7 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     XML_ParserFree(p->parser);
     bkt_buf_fini(&p->text);
     if (p->rc < 0 && !p->too)
-        return p->rc; /* the caller's own */
+        return p->rc; /* the callback's result */
     if (p->rc < 0 || ok != XML_STATUS_OK)
         BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is no XML that can be read (%s)", why ? why : "?");
     return BKT_OK;
@@ -127,7 +127,7 @@ static void error_start(struct parse *p, const char *name)
     }
 }
 
-/* Server's text goes into one-line messages. */
+/* Copy a server's text for a one-line message. */
 static void take_text(struct parse *p, char *to, size_t room)
 {
     const char *s = bkt_buf_str(&p->text);
@@ -163,7 +163,7 @@ bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out)
     *out                 = (struct bkt_s3_error){0};
     if (!n)
         return false;
-    (void)parse(&p, xml, n, NULL); /* a cut document still says something */
+    (void)parse(&p, xml, n, NULL); /* a cut document may still contain the code */
     return e.is_error && out->code[0];
 }
 
@@ -268,7 +268,7 @@ static void entry(struct parse *p, bool is_prefix)
 {
     struct list_parse *l = p->arg;
     if (!l->key.len || strlen(bkt_buf_str(&l->key)) != l->key.len)
-        return; /* no key of ours holds a NUL */
+        return; /* keys of this library never contain a NUL */
     struct bkt_listed e  = {bkt_buf_str(&l->key), is_prefix, l->size, l->mtime, l->etag};
     int               rc = l->each(&e, l->arg);
     if (rc < 0)
@@ -309,7 +309,7 @@ static void list_end(struct parse *p, const char *name)
         l->in_contents = l->in_prefixes = false;
 }
 
-/* It may stand behind the keys that it is about. */
+/* The encoding may be given after the keys to which it applies. */
 static bool is_encoded(const void *xml, size_t n)
 {
     static const char encoded[] = "<EncodingType>url<";
@@ -329,7 +329,7 @@ int bkt_s3_parse_list(const void *xml, size_t n, int (*each)(const struct bkt_li
     return rc;
 }
 
-/* ---- uploads that go on ---- */
+/* ---- uploads under way ---- */
 
 struct uploads_parse {
     int (*each)(const struct bkt_upload *upload, void *arg);

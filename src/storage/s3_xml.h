@@ -8,11 +8,12 @@
 struct bkt_s3_error {
     char code[64], message[256], region[40], request_id[80];
 };
-/** Parse an <Error> document, as far as it goes; what is absent or too long stays "".  False: it is none. */
+/** Parse an <Error> document, also one that is cut.  Fields that are absent or too long become "".  False:
+ *  not such a document. */
 bool bkt_s3_parse_error(const void *xml, size_t n, struct bkt_s3_error *out);
 
-/** Whether this is a whole <CompleteMultipartUploadResult>.  S3 answers 200 before it knows; if it is none, @p out says
- *  what an <Error> does, as far as there is one. */
+/** Whether this is a whole <CompleteMultipartUploadResult>.  S3 answers 200 before it knows the result.  If
+ *  the document is an <Error>, @p out gets its fields, as far as there are any. */
 bool bkt_s3_parse_complete(const void *xml, size_t n, struct bkt_s3_error *out);
 
 struct bkt_s3_page {
@@ -34,16 +35,18 @@ struct bkt_s3_uploads_page {
 BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                                        struct bkt_s3_uploads_page *page, struct bkt_err *err);
 
-/** Parse a DeleteResult, calling @p each for every key that it says wasn't deleted, and why.  As bkt_s3_parse_list(). */
+/** Parse a DeleteResult, calling @p each for every key that was not deleted, with the reason.  Otherwise as
+ *  bkt_s3_parse_list(). */
 BKT_NODISCARD int bkt_s3_parse_deleted(const void *xml, size_t n,
                                        int (*each)(const char *key, const struct bkt_s3_error *why, void *arg), void *arg,
                                        struct bkt_err *err);
 
-/** The UploadId of an InitiateMultipartUploadResult.  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
+/** Get the UploadId of an InitiateMultipartUploadResult.
+ * @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bkt_err *err);
 
-/** Whether it is, by its begin and its end, a document with this root element, whole; a prefix of a namespace may stand before the name.
- *  What is in between only parsing tells. */
+/** Whether begin and end are those of a whole document with this root element; the name may have a
+ *  namespace's prefix.  The part in between is not parsed. */
 bool bkt_s3_is_document(const void *xml, size_t n, const char *root);
 
 #endif

@@ -7,13 +7,14 @@
 #include <stdio.h>
 
 struct bkt_stats {
-    uint64_t get, head, put, del, list;   /* requests as the caller asked them, cache hits not included */
-    uint64_t attempts, retries, failures; /* what went over the wire: first tries + retries; requests that failed for good
-                                             (BKT_ENOENT, BKT_ENOTMOD and BKT_EPRECOND are answers, not failures) */
+    uint64_t get, head, put, del, list;   /* requests as callers made them, cache hits not included */
+    uint64_t attempts, retries, failures; /* requests over the wire: first tries + retries; requests that
+                                             failed for good (BKT_ENOENT, BKT_ENOTMOD and BKT_EPRECOND are
+                                             answers, not failures) */
     uint64_t bytes_in, bytes_out;         /* body bytes */
     uint64_t connections;                 /* opened */
     uint64_t cred_requests;               /* to STS, IMDS, container endpoints; not counted above */
-    uint64_t ahead_used, ahead_unused;    /* steps read ahead that the program came to, and that it did not */
+    uint64_t ahead_used, ahead_unused;    /* steps read ahead that the program reached; those that it did not */
     uint64_t hedges;                      /* requests sent a second time because the answer was late; not counted above */
 };
 

@@ -1,13 +1,13 @@
 /* See tls.h.
  *
- * libcurl makes a context of OpenSSL's for each connection, and parses the certificates for each, too: its
- * cache isn't used when a folder of certificates is set, as Debian builds it, and belongs to one thread.  So
- * the context gets our store of certificates, by libcurl's callback for contexts.  Its sessions are kept here
- * as well: since 8.12 libcurl uses each of them once, which leaves most of 64 connections without one.
+ * libcurl makes an OpenSSL context for each connection, and parses the certificates for each, too.  Its cache
+ * is not used when a folder of certificates is set, as in Debian's build, and belongs to one thread.  So
+ * libcurl's callback for contexts gives the context this library's store of certificates.  Sessions are kept
+ * here as well: since 8.12 libcurl uses each of them once, which leaves most of 64 connections without one.
  *
- * libcurl compares CURLOPT_CAPATH when it looks for a kept connection.  It gets a name there that stands for
- * the store and its version.  A connection that was made under other certificates is never used, and no
- * certificate is read from there. */
+ * libcurl compares CURLOPT_CAPATH when it looks for a kept connection.  That option gets a name here that
+ * stands for the store and its version.  So a connection made under other certificates is never used, and no
+ * certificate is read from that path. */
 #include "tls.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@
 #define LOOK_MS                                                                                              \
     1000 /* between two looks at a file; a replaced file is noticed after this time */
 
-/* Which file and folder were parsed. */
+/* The file and folder that were parsed. */
 struct stamp {
     struct {
         dev_t dev;
@@ -46,7 +46,7 @@ struct peer {
     char origin[];
 };
 
-/* Belongs to its connection, and to those who took it. */
+/* Owned by its connection and by its other holders. */
 struct bkt_tls_end {
     atomic_uint owners;
     atomic_bool notified;
@@ -55,20 +55,21 @@ struct bkt_tls_end {
 /* Certificates from one place; lives until the shutdown. */
 struct trust {
     struct trust *next;
-    X509_STORE *store; /* NULL: can't be parsed */
+    X509_STORE *store; /* NULL: the certificates cannot be parsed */
     struct stamp stamp;
-    uint64_t look_at; /* the next time, bkt_engine_now() */
+    uint64_t look_at; /* time of the next check, bkt_engine_now() */
     unsigned version; /* of the certificates, from 1 */
     struct peer *peers;
     char *ca_bundle; /* NULL: the system's */
 };
 
 static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; /* guards the lists, what hangs on them, and the numbers */
+    PTHREAD_MUTEX_INITIALIZER; /* guards the lists, their entries, and the indices */
 static struct trust *trusts;
-static struct trust *abandoned;           /* the parent's, in a forked child: kept reachable, never touched */
-static int peer_at = -1, version_at = -1; /* our data in a context */
-static int end_at = -1;                   /* and in a connection */
+static struct trust *abandoned;           /* in a forked child, those of the parent: kept reachable, never
+                                             touched */
+static int peer_at = -1, version_at = -1; /* indices of this library's data in a context */
+static int end_at = -1;                   /* index of its data in a connection */
 static _Atomic uint64_t n_parsed, n_handshakes, n_resumed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool same_openssl;
@@ -76,7 +77,7 @@ static const char *system_file, *system_folder;
 
 /* ---- libcurl ---- */
 
-/* Its text lists backends, those in parentheses aren't in use: "OpenSSL/3.0.17 (GnuTLS/3.7.9)". */
+/* libcurl's text lists backends; those in parentheses are not in use: "OpenSSL/3.0.17 (GnuTLS/3.7.9)". */
 static bool uses_our_openssl(const char *backends)
 {
     char ours[64];
@@ -144,9 +145,9 @@ static X509_STORE *parse(const char *file, const char *folder)
 {
     X509_STORE *store = X509_STORE_new();
     atomic_fetch_add(&n_parsed, 1);
-    (void)ERR_set_mark(); /* the thread's queue of errors is libcurl's, too */
+    (void)ERR_set_mark(); /* libcurl uses the thread's queue of errors, too */
     bool ok = store && (file || folder) && X509_STORE_load_locations(store, file, folder) == 1;
-    /* libcurl's own: an authority in the middle of a chain is trusted as well, if it is in the file */
+    /* as in libcurl: an authority in the middle of a chain is trusted as well, if it is in the file */
     ok = ok && X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN) == 1;
     (void)ERR_pop_to_mark();
     if (ok)
@@ -226,7 +227,7 @@ static unsigned version_of(const SSL_CTX *ctx)
     return (unsigned)(uintptr_t)SSL_CTX_get_ex_data(ctx, version_at);
 }
 
-/* A server has sent a ticket.  1: we keep the reference. */
+/* A server has sent a ticket.  Returning 1 keeps the reference. */
 static int on_new_session(SSL *ssl, SSL_SESSION *session)
 {
     const SSL_CTX *ctx = SSL_get_SSL_CTX(ssl);
@@ -241,8 +242,8 @@ static int on_new_session(SSL *ssl, SSL_SESSION *session)
     return current;
 }
 
-/* At the last moment before a handshake: a connection that was opened beside others takes the session of
- * whichever is done.  It is a copy, as the connection changes it. */
+/* Resume a session at the last moment before a handshake.  So a connection that was opened beside others uses
+ * the session of the first that is ready.  The session is copied, as the connection changes it. */
 static void resume(SSL *ssl)
 {
     const SSL_CTX *ctx = SSL_get_SSL_CTX(ssl);
@@ -257,7 +258,7 @@ static void resume(SSL *ssl)
     SSL_SESSION_free(copy);
 }
 
-/* Without memory there is none, and the connection never ends well. */
+/* Attach an end to the connection.  Without memory it has no end, and never counts as well ended. */
 static void add_end(SSL *ssl)
 {
     struct bkt_tls_end *end = SSL_get_ex_data(ssl, end_at) ? NULL : calloc(1, sizeof *end);
@@ -276,14 +277,14 @@ static void on_event(const SSL *ssl, int where, int ret)
     if (where & SSL_CB_HANDSHAKE_START)
         add_end((SSL *)(uintptr_t)ssl);
     if (where & SSL_CB_HANDSHAKE_START && !SSL_is_init_finished(ssl) && !SSL_get_session(ssl))
-        resume((SSL *)(uintptr_t)ssl); /* OpenSSL passes it so; it is the connection's own */
+        resume((SSL *)(uintptr_t)ssl); /* OpenSSL passes it as const; it is the connection's own */
     if (where & SSL_CB_HANDSHAKE_DONE) {
         atomic_fetch_add(&n_handshakes, 1);
         atomic_fetch_add(&n_resumed, (uint64_t)(SSL_session_reused(ssl) == 1));
     }
 }
 
-/* A connection is being made: its context is new, and nobody else's. */
+/* Set up the context of a new connection; no other connection uses it. */
 static CURLcode on_context(CURL *easy, void *context, void *arg)
 {
     SSL_CTX *ctx = context;
@@ -295,7 +296,7 @@ static CURLcode on_context(CURL *easy, void *context, void *arg)
     if (p->trust->store && X509_STORE_up_ref(p->trust->store) == 1)
         store = p->trust->store;
     (void)pthread_mutex_unlock(&lock);
-    if (!store) /* the file was there a moment ago */
+    if (!store) /* the file existed a moment ago */
         return CURLE_SSL_CACERT_BADFILE;
     SSL_CTX_set_cert_store(ctx, store); /* takes the reference */
     if (SSL_CTX_set_ex_data(ctx, peer_at, p) != 1 ||
@@ -311,7 +312,8 @@ static CURLcode on_context(CURL *easy, void *context, void *arg)
 
 #define SET(option, value) (curl_easy_setopt(easy, CURLOPT_##option, (value)) != CURLE_OUT_OF_MEMORY)
 
-/* A proxy that speaks TLS has no CAs of its own: its context comes by on_context(), too. */
+/* Use this library's store and sessions.  A TLS proxy has no separate CAs: its context comes from
+ * on_context(), too. */
 static bool set_ours(CURL *easy, struct peer *p, const char *name)
 {
     return SET(CAINFO, NULL) && SET(CAPATH, name) && SET(PROXY_CAINFO, NULL) && SET(PROXY_CAPATH, name) &&
@@ -343,7 +345,7 @@ bool bkt_tls_options(void *easy, const char *ca_bundle, const char *url)
     if (usable && (p = peer_of(t, url)))
         (void)snprintf(name, sizeof name, "/dev/null/%u/%p", t->version, (void *)t);
     (void)pthread_mutex_unlock(&lock);
-    if (t && !usable) /* libcurl knows how to say what is wrong with the file */
+    if (t && !usable) /* libcurl reports the error in the file */
         return set_libcurls(easy, ca_bundle);
     return p && set_ours(easy, p, name);
 }
@@ -364,7 +366,7 @@ void bkt_tls_failed(const char *ca_bundle, const char *url)
 
 struct bkt_tls_end *bkt_tls_end_of(void *easy)
 {
-    static struct bkt_tls_end unknown = {.owners = 1}; /* there was no memory for one */
+    static struct bkt_tls_end unknown = {.owners = 1}; /* used if there was no memory for an end */
     struct curl_tlssessioninfo *tls = NULL;
     if (!same_openssl || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
         tls->backend != CURLSSLBACKEND_OPENSSL || !tls->internals)
