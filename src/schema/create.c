@@ -55,7 +55,7 @@ static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     return BKT_OK;
 }
 
-/* ---- existing things, all asked at once: the domain's document, those of the folders above, keys below ---- */
+/* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
 
 struct above {
     char                 *paths[MAX_FOLDERS + 1], *keys[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */

@@ -411,9 +411,10 @@ void bkt_change_through(struct bkt_domain *d, struct bkt_change *c)
     c->etag = NULL;
 }
 
-/* A random pause, as long as some rounds take: of writers that all try again at once, all but one lose.  Spread
- * over eight rounds, about eight of them succeed, so that 16 writers need two such spans.  Its bounds begin with
- * what a round takes in a directory, and end with 5 s: after a stop of the store, a writer must not be late. */
+/* A random pause, as long as some rounds take: of writers that all try again at once, all but one lose.
+ * Spread over eight rounds, about eight of them succeed, so that 16 writers need two such spans.  The limit
+ * of the pause is at least a round's time in a directory, and at most 5 s: after a stop of the store, a writer
+ * must not be late. */
 static void pause_after_loss(const struct wave *w, unsigned round)
 {
     uint64_t most = (w->ns > 1000000 ? w->ns : 1000000) << (round < 3 ? round : 3), ns = 0;

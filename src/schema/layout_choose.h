@@ -5,8 +5,8 @@
  *               extent, but up to 8 KiB along dimensions that may still grow: there rows are appended and
  *               flushed, and each flush sends the object.  This needs filters that don't depend on the
  *               chunk's shape (none, deflate, shuffle); H5Pget_chunk still returns the requested shape.
- *               With such filters, chunks of more than 256 MiB may be stored in parts of at most 64 MiB: those
- *               that may reach far beyond the extent, along dimensions that may grow.
+ *               With such filters, chunks of more than 256 MiB are stored in parts of at most 64 MiB if they
+ *               may reach far beyond the extent, along dimensions that may grow.
  *   otherwise   (contiguous, compact) Equal pieces of at most 4 MiB: whole trailing dimensions, one dimension
  *               divided, single steps of those before it.  An element of variable length counts 128 bytes.
  *   scalar      One chunk of one element.  A null space and a virtual dataset have no chunks.

@@ -23,7 +23,7 @@
  *   chunk_encoding a top-level layout: "hdf5" if chunk objects hold the output of HDF5's own filters
  *   h5chunkopts    creationProperties.layout: H5Pset_chunk_opts(), which is in no encoded list
  *   h5external     creationProperties.layout: the data are in raw files named by the creation list (h5plist)
- *   file_etag      a reference layout: the file's ETag (layout_files.c); of a local file, size and change time
+ *   file_etag      a reference layout: the file's ETag (layout_files.c); a local file's size and change time
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the
  *                  pieces of files in whose joined bytes offsets count
  *   chunks         of a reference layout: a third number is the chunk's filter mask
