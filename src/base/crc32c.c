@@ -1,8 +1,8 @@
 /* See crc32c.h.  Sums outside of these functions are inverted, as the standards require.
  *
  * An instruction takes 8 bytes and gives its result three cycles later, so three lanes of one buffer are
- * summed at once.  They are joined by linearity: the first lane's sum is carried over as many zeros as the
- * second lane has bytes, and XORed with the second lane's sum. */
+ * summed at once.  The lanes are joined by linearity.  The first lane's sum is carried over as many zeros as
+ * the second lane has bytes, and XORed with the second lane's sum. */
 #include "crc32c.h"
 
 #include <endian.h>

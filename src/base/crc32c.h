@@ -12,7 +12,7 @@
  * @return the sum of all bytes */
 uint32_t bkt_crc32c(uint32_t sum, const void *p, size_t n);
 
-/** The same by tables alone; for tests. */
+/** As bkt_crc32c(), by tables alone; for tests. */
 uint32_t bkt_crc32c_by_tables(uint32_t sum, const void *p, size_t n);
 
 /** Whether bkt_crc32c() uses instructions of the processor. */

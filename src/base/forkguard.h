@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/** Embed it beside the lock. */
+/** One guarded lock; embedded beside the lock. */
 struct bkt_forkguard {
     struct bkt_forkguard *next;
     pthread_mutex_t      *lock;

@@ -16,7 +16,7 @@
  * idle first, and looks at the count once more afterwards.  So one of the two sees the other. */
 #define MAX_THREADS 256
 #define PILE                                                                                                 \
-    16 /* small jobs; with so many waiting, the cost of waking another thread is small beside their work */
+    16 /* queued small jobs from which on another thread is worth waking */
 #define WORD 64
 
 struct worker {
@@ -306,7 +306,7 @@ static bool queue(struct bkt_job *job, bool small)
     return true;
 }
 
-/* A job that is queued while the pool ends is not lost: either bkt_pool_shutdown() has seen this thread, or
+/* A job that is queued while the pool ends is not lost.  Either bkt_pool_shutdown() has seen this thread, or
  * this thread sees that the pool ends. */
 static void submit(struct bkt_job *job, bool small)
 {

@@ -32,7 +32,7 @@ size_t bkt_pool_threads(void);
  *  runs the job at once. */
 void bkt_pool_submit(struct bkt_job *job);
 
-/** Queue one of many jobs that are shorter than waking a thread: one thread is woken for all of them, and
+/** Queue one of many jobs that take less time than waking a thread.  One thread is woken for all of them, and
  *  more only when jobs pile up.  Otherwise as bkt_pool_submit(). */
 void bkt_pool_submit_small(struct bkt_job *job);
 

@@ -76,8 +76,8 @@ static struct shelf *shelf(void)
     return &shelves[mine - 1];
 }
 
-/* The smallest kept block that is large enough, unless it is more than four times too large: then three
- * quarters would be unused, and kept memory is limited. */
+/* The smallest kept block that is large enough, unless it is more than four times too large.  In such a block
+ * three quarters would be unused, and kept memory is limited. */
 static union head *find(struct shelf *s, size_t n) /* lock held */
 {
     size_t best = KEEP_N;

@@ -9,9 +9,9 @@
 
 #include "err.h"
 
-/* The defaults of sizes were measured; bench/tuning-base.md has the figures for each setting.
- * Time limits follow from protocols: connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s),
- * stall_ms outlasts TCP's own retransmissions, and deadline_ms allows six tries of stall_ms. */
+/* The defaults of sizes were measured; bench/tuning-base.md has the figures for each setting.  Time limits
+ * follow from protocols.  connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s).  stall_ms
+ * outlasts TCP's own retransmissions.  deadline_ms allows six tries of stall_ms. */
 /* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
  *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so on)
  *  file:  SAME: a second open of a domain with another value returns the file that is open already, with the

@@ -14,8 +14,8 @@
 #include "thread.h"
 #include "trace.h"
 
-/* A source (a process, a web service with limits) must not run more than once a second, even if a program
- * asks repeatedly or a server refuses everything.  Files are read on each request. */
+/* A source (a process, a web service with limits) must not run more than once a second.  This holds even if a
+ * program asks repeatedly, or a server refuses everything.  Files are read on each request. */
 #define FAILURE_MS   1000  /* a failure is reported for this long before the source is asked again */
 #define MIN_AGE_MS   1000  /* younger credentials are not fetched again when a server refuses them */
 #define RENEW_GAP_MS 10000 /* between renewals in the background */

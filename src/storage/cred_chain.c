@@ -326,8 +326,8 @@ static int web_identity(struct bkt_cred_fetch *f, const char *name, const char *
                            out, err);
 }
 
-/* Resolve a profile.  If the user names it, it stands for its role, and its own keys are at most the source
- * for that role.  A source_profile stands for its keys. */
+/* Resolve a profile.  A profile that the user names means its role; its own keys are at most the source for
+ * that role.  A source_profile means its keys. */
 static int resolve(struct bkt_cred_fetch *f, const struct hop *hop, struct bkt_creds **out,
                    struct bkt_err *err)
 {

@@ -1,9 +1,9 @@
 /* The I/O threads' own parts; for engine*.c only.
  *
  * A struct engine belongs to one thread, with its own multi handle and connections.  Only that thread uses
- * it, unless a comment says otherwise.  A struct host is the knowledge that all threads share about a server:
- * waiting exchanges, requests under way, the speed of its answers.  Its lock is held for a moment only, never
- * while code of a caller runs. */
+ * it, with the exceptions noted in comments.  A struct host is the knowledge that all threads share about a
+ * server: waiting exchanges, requests under way, the speed of its answers.  Its lock is held for a moment
+ * only, never while code of a caller runs. */
 #ifndef BKT_ENGINE_IMPL_H
 #define BKT_ENGINE_IMPL_H
 
@@ -97,8 +97,8 @@ void *bkt_engine_run(void *arg);
 void  bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
 /** End an exchange that has not begun. */
 void  bkt_engine_fail(struct bkt_xfer *x, const char *why);
-/** The same for all exchanges of a list, linked by next.  done() may submit, so the caller must not hold a
- *  lock. */
+/** As bkt_engine_fail(), for all exchanges of a list, linked by next.  done() may submit, so the caller must
+ *  not hold a lock. */
 void  bkt_engine_fail_all(struct bkt_xfer *x, const char *why);
 #define BKT_NO_THREAD "the I/O thread cannot be started"
 #define BKT_ENDING    "storage is shutting down"

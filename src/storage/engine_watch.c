@@ -1,8 +1,8 @@
 /* Exchanges that do not move, or take too long.  See engine_impl.h; all functions run on the I/O thread.
  *
- * An upload's bytes go to libcurl in pieces of 256 KiB and to the system in pieces of megabytes, long before
- * they are on a slow line.  The bytes that count as moved are those that libcurl has sent, less those still
- * in the socket's queue: the other side has confirmed these. */
+ * An upload's bytes go to libcurl in pieces of 256 KiB, and to the system in pieces of megabytes.  This
+ * happens long before the bytes are on a slow line.  So only bytes that the other side has confirmed count as
+ * moved: those that libcurl has sent, less those still in the socket's queue. */
 #include <stdio.h>
 #include <sys/ioctl.h>
 

@@ -19,7 +19,7 @@ struct fault_store {
     struct bkt_store *inner;
     struct rule      *rules;
     size_t            n;
-    pthread_mutex_t   lock; /* guards what follows */
+    pthread_mutex_t   lock; /* guards the members below */
     struct passage   *held; /* the most recent first */
     size_t            n_held;
     bool              open; /* no request is held any more */

@@ -123,8 +123,8 @@ struct bkt_http_ops {
      *  is over. */
     int (*judge)(struct bkt_http *h, struct bkt_http_op *op);
     /** Describe an error in the form of an answer whose status may be right: 2xx, or a 404, 410 or 416 that
-     *  would mean that something does not exist.  NULL: the form is right.  May be NULL: the store's answers
-     *  have no fixed form. */
+     *  would mean that something is missing.  NULL: the form is right.  May be NULL: the store's answers have
+     *  no fixed form. */
     const char *(*misfit)(struct bkt_http *h, struct bkt_http_op *op);
 };
 
@@ -142,7 +142,7 @@ struct bkt_http {
 BKT_NODISCARD int bkt_http_init(struct bkt_http *h, const struct bkt_store_ops *ops, const struct bkt_http_ops *hops,
                                 const char *uri, const char *origin, const struct bkt_settings *set,
                                 struct bkt_err *err);
-/** Free what bkt_http_init() made; the uri is bkt_store_close()'s. */
+/** Free the members that bkt_http_init() created; bkt_store_close() frees the uri. */
 void bkt_http_fini(struct bkt_http *h);
 
 /** Begin @p req.
@@ -189,7 +189,7 @@ void bkt_http_start_over(struct bkt_http_op *op);
 const char *bkt_http_misfit(struct bkt_http_op *op);
 /** Send the request again.  When retrying is over, record a failure that describes the answer. */
 int bkt_http_odd(struct bkt_http_op *op, const char *what);
-/** Send the request again after an answer with another object, although If-Match asked for this one's ETag.
+/** Send the request again after an answer with another object, although If-Match named this one's ETag.
  *  False: retrying is over. */
 bool bkt_http_another(struct bkt_http_op *op);
 /** Judge 304, 412 and 416, which answer headers that this side sent. */

@@ -1,10 +1,10 @@
 /* Whether the bytes of an object are those that were stored.
  *
  * A PUT stores the CRC-32C of its bytes with the object, as metadata that servers return with each answer.
- * If the answer to a GET has the sum and is the whole object, the bytes are summed while they arrive: in
- * order, and still in the processor's cache.  If the sum is wrong, the bytes in the caller's memory are
- * wrong, too.  Then the request is sent again, and fails if that does not help.  Objects of other writers
- * have no such sum: they cost nothing, and are read as they are. */
+ * If the answer to a GET has the sum and is the whole object, the bytes are summed while they arrive.  Then
+ * they come in order, and are still in the processor's cache.  If the sum is wrong, the bytes in the caller's
+ * memory are wrong, too.  Then the request is sent again, and fails if that does not help.  Objects of other
+ * writers have no such sum: they cost nothing, and are read as they are. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Stores in memory, one per name and process: the reference for what every backend does; tests use it. */
+/* Stores in memory, one per name and process: the reference for every backend's behaviour; tests use it. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

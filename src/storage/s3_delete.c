@@ -1,10 +1,10 @@
 /* DELETEs that belong together, sent as few requests: DeleteObjects, POST ?delete.
  *
- * Some keys are deleted one by one in the usual way.  These are keys that XML cannot express, all keys of a
- * request that is refused or gets another answer, and keys whose error may not occur again.  One use per
- * store shows whether the server knows the request; some servers answer 500 to unknown requests.  If a server
- * knows the request, but gives no answer or asks to slow down, it is not sent as many requests as there are
- * keys. */
+ * Some keys are deleted one by one in the usual way: keys that XML cannot express, and keys whose error may
+ * not occur again.  If a request is refused or gets another answer, all its keys are deleted one by one.  One
+ * use per store shows whether the server knows the request; some servers answer 500 to unknown requests.  A
+ * server that knows the request may give no answer, or ask to slow down.  Then it is not sent as many
+ * requests as there are keys. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -94,7 +94,7 @@ void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req);
 enum bkt_s3_cond {
     BKT_COND_UNKNOWN,
     BKT_COND_ASKING,
-    BKT_COND_QUOTED, /* as HTTP says */
+    BKT_COND_QUOTED, /* as in HTTP */
     BKT_COND_BARE,   /* If-Match without quotes: radosgw before 18 */
     BKT_COND_NONE,   /* not at all: refused, or, worse, ignored */
 };

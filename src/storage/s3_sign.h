@@ -63,9 +63,10 @@ struct bkt_sign_key {
 };
 
 /** Sign a request.
- * @param cache  NULL: derive the key anew
+ * @param cache  the signing key, used and updated; NULL: derive the key again
  * @param out    zeroed, or used before (its buffer is reused)
- * @return BKT_OK; BKT_EINVAL, no creds, or a control character in a header, host or token; BKT_ENOMEM; BKT_EIO, libcrypto failed */
+ * @return BKT_OK; BKT_EINVAL: no creds, or a control character in a header, host or token; BKT_ENOMEM;
+ *     BKT_EIO: libcrypto failed */
 BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct bkt_sign_output *out,
                            struct bkt_err *err);
 void              bkt_sign_output_fini(struct bkt_sign_output *out);

@@ -20,9 +20,9 @@ struct bkt_s3_page {
     bool           truncated;
     struct bkt_buf token; /* NextContinuationToken */
 };
-/** Parse a ListBucketResult (version 2, encoding-type=url), calling @p each for every key and common prefix in the order
- *  of the document.
- * @return BKT_OK; what @p each returned if negative; BKT_EFORMAT; BKT_ENOMEM */
+/** Parse a ListBucketResult (version 2, encoding-type=url), calling @p each for every key and common prefix
+ *  in the order of the document.
+ *  @return BKT_OK; the negative return of @p each; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_s3_parse_list(const void *xml, size_t n,
                                     int (*each)(const struct bkt_listed *entry, void *arg), void *arg,
                                     struct bkt_s3_page *page, struct bkt_err *err);

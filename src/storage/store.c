@@ -1,7 +1,7 @@
 /* Stores in general: choice of the backend, argument checks, counting, tracing.
  *
- * A completion that arrives while the same thread runs another completion is deferred until that one returns.
- * So a done() that starts the next request never nests, however long the chain. */
+ * A completion may arrive while the same thread runs another completion.  It is deferred until the other one
+ * returns.  So a done() that starts the next request never nests, however long the chain. */
 #include "store.h"
 
 #include <inttypes.h>

@@ -43,8 +43,8 @@ struct bkt_version {
     char     etag[BKT_ETAG_MAX];
 };
 
-/** The part of an ETag that names a version: without the quotes, which some servers leave out in lists, and
- * without the mark of a weak ETag.
+/** The part of an ETag that names a version.  It lacks the quotes, which some servers leave out in lists, and
+ * the mark of a weak ETag.
  * @param n  gets its length; 0: there is no ETag
  * @return borrowed; not ended by a NUL */
 const char *bkt_etag_bare(const char *etag, size_t *n);

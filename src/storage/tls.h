@@ -47,7 +47,7 @@ void bkt_tls_count(struct bkt_tls_counts *out);
 /** Forget everything; no connection may be open. */
 void bkt_tls_shutdown(void);
 
-/** In a forked child: start anew, and leave the data alone that the parent's threads may have locked. */
+/** In a forked child: start again, and do not touch the data that the parent's threads may have locked. */
 void bkt_tls_after_fork_child(void);
 
 #endif
