@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/** What each verb is, a line each. */
+/** A line for each verb. */
 void bkt_help_program(FILE *to);
 /** One verb: usage, options, text. */
 void bkt_help_verb(FILE *to, const struct bkt_verb *v);

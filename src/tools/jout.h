@@ -1,7 +1,8 @@
-/* JSON on its way to a file, written as it is known: no tree in memory.
+/* JSON written to a file as it is made, without a tree in memory.
  *
- * Text is written as ASCII; a byte that isn't UTF-8 becomes the lone surrogate \udc80..\udcff, as Python's surrogateescape
- * and HSDS have it.  Numbers that JSON lacks (NaN, infinities) become the strings "NaN", "Infinity", "-Infinity". */
+ * Text is written as ASCII.  A byte that isn't UTF-8 becomes the lone surrogate \udc80..\udcff, as in
+ * Python's surrogateescape and in HSDS.  Numbers that JSON lacks (NaN, infinities) become the strings "NaN",
+ * "Infinity", "-Infinity". */
 #ifndef BKT_JOUT_H
 #define BKT_JOUT_H
 
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define BKT_JOUT_DEPTH 64 /* what the verbs print nests less than 10 deep, whatever the data */
+#define BKT_JOUT_DEPTH 64 /* the verbs' output nests less than 10 deep, whatever the data */
 
 struct bkt_jout {
     FILE    *to;

@@ -10,10 +10,11 @@
 #include "num.h"
 #include "token.h"
 
-/* Rows of a chunk of the table: more make the chunk that a reader needs longer if offsets don't compress. */
+/* ROWS_PER_CHUNK: rows of a chunk of the table; more make the chunk that a reader needs longer if offsets
+ * don't compress. */
 #define SLAB_ROWS      ((uint64_t)1 << 17) /* rows that are written at once; more take more memory, and no
                                               less time */
-#define CHUNK_BYTES    ((uint64_t)1 << 20) /* for rows with long names of files in them */
+#define CHUNK_BYTES    ((uint64_t)1 << 20) /* bytes of a chunk at most, for rows with long names of files */
 #define ROWS_PER_CHUNK 16384u
 
 struct table {

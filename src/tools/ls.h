@@ -1,4 +1,4 @@
-/* The two halves of h5bucket ls: folders (cmd_ls.c) and what is in a domain (ls_domain.c). */
+/* The two halves of h5bucket ls: folders (cmd_ls.c) and the objects of a domain (ls_domain.c). */
 #ifndef BKT_LS_H
 #define BKT_LS_H
 
@@ -16,9 +16,9 @@ struct bkt_ls {
 
 /** Objects of an open domain from @p path on. */
 void bkt_ls_domain(struct bkt_ls *ls, struct bkt_domain *d, const char *path);
-/** The access list of a document, where it is asked for. */
+/** Print the access list of a document, if it is requested. */
 void bkt_ls_acls(struct bkt_ls *ls, const struct bkt_domain_doc *doc);
-/** Whether a path's last component is wanted. */
+/** Whether a path's last component matches the pattern. */
 bool bkt_ls_wanted(const struct bkt_ls *ls, const char *path);
 
 #endif

@@ -1,8 +1,8 @@
 /* Names on the command line: a bucket, a folder, a domain, or an object in a domain.
  *
- * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In directories the
- * bucket is the nearest one above that has an object tree, or that folders' documents show (bucket_dir.h); where there is none, the
- * directory itself. */
+ * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In
+ * directories the bucket is the nearest directory above that has an object tree, or that folders' documents
+ * show (bucket_dir.h).  If there is none, the directory itself is the bucket. */
 #ifndef BKT_PLACE_H
 #define BKT_PLACE_H
 
@@ -13,39 +13,44 @@ struct bkt_place {
     struct bkt_store *store;
     char             *path; /* in the store, no '/' at either end; "": the bucket itself */
 };
-/** Nothing has to be there.  BKT_EINVAL, BKT_ENOENT (no such directory above it), … */
+/** Find the place of a name; no object has to exist there.  BKT_EINVAL, BKT_ENOENT (no such directory above
+ *  it), … */
 BKT_NODISCARD int bkt_place_open(const char *name, const struct bkt_settings *set, struct bkt_place *out, struct bkt_err *err);
 void              bkt_place_fini(struct bkt_place *p);
-/** Before what @p name names is deleted or moved: BKT_EACCES, the name leads through a symbolic link in a bucket, or is one. */
+/** Call before the object at @p name is deleted or moved.  BKT_EACCES: the name leads through a symbolic link
+ *  in a bucket, or is one. */
 BKT_NODISCARD int bkt_place_may_delete(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 
-/** What a document says. */
+/** The kind of a place, according to its document. */
 enum bkt_what { BKT_IS_ABSENT, BKT_IS_PREFIX, BKT_IS_FOLDER, BKT_IS_DOMAIN };
 struct bkt_doc {
     enum bkt_what         what;
-    int                   rc;  /* < 0: it couldn't be read; `why` tells */
+    int                   rc;  /* < 0: it couldn't be read; `why` has the reason */
     struct bkt_err        why;
     struct bkt_domain_doc doc; /* FOLDER, DOMAIN */
     struct bkt_buf        json;
     char                  etag[BKT_ETAG_MAX];
 };
-/** Release what it holds. */
+/** Free the document's memory. */
 void bkt_doc_fini(struct bkt_doc *d);
-/** The documents of @p n paths, all at once; never PREFIX.  Failures are in each one's rc. */
+/** Get the documents of @p n paths, all at once; never PREFIX.  Failures are in each one's rc. */
 void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt_doc *out);
-/** One document.  An absent one is looked for by a LIST: PREFIX when keys lie below it. @return its rc */
+/** Get one document.  If it is absent, a LIST follows: PREFIX if keys lie below it.  @return its rc */
 int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, struct bkt_err *err);
 
-/** BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain"); tells where that would be if the name alone doesn't. */
+/** Report BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain").  The message names the place
+ *  if the name alone doesn't. */
 BKT_NODISCARD int bkt_place_absent(const struct bkt_place *p, const char *name, const char *what, struct bkt_err *err);
 
-/** A name that may go on inside a domain: cuts it there.
- * @param inner  (caller's, free()) the rest behind the domain, "/" for none; NULL: p->path is no domain, nor in one
- * @param doc    of what p->path is now */
+/** Cut a name that may go on inside a domain behind the domain.
+ * @param inner  (caller's, free()) the rest behind the domain, "/" if empty; NULL: p->path is neither a
+ *               domain nor in one
+ * @param doc    the document of the new p->path */
 BKT_NODISCARD int bkt_place_find(struct bkt_place *p, struct bkt_doc *doc, char **inner, struct bkt_err *err);
 
-/** Beside a domain's document while a load or an append is at work, and when one was killed: what the next load has to undo.  A
- *  root id whose document isn't there says that its objects are nobody's, so this must not stay where a document was. */
+/** File beside a domain's document while a load or an append is at work, or after it was killed: the work
+ *  that the next load has to undo.  A root id without a document means that nobody owns its objects, so this
+ *  file must not stay where a document was. */
 #define BKT_LOAD_JOURNAL ".h5bucket-load"
 
 /** Seconds since the epoch. */
@@ -58,8 +63,9 @@ char *bkt_place_name(const struct bkt_store *st, const char *path);
 BKT_NODISCARD int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct bkt_settings *set, unsigned need,
                               struct bkt_err *err);
 
-/** Folders and domains directly below @p path, in the order of keys.  @p each gets the path (borrowed), without '/' at its
- *  end. BKT_EUNSUP: the store can't be listed, or has too many objects of version 1 at its top. */
+/** Call @p each for the folders and domains directly below @p path, in the order of keys, with the path
+ *  (borrowed), without '/' at its end.  BKT_EUNSUP: the store can't be listed, or has too many objects of
+ *  version 1 at its top. */
 BKT_NODISCARD int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const char *path, void *arg), void *arg,
                                  struct bkt_err *err);
 

@@ -1,5 +1,5 @@
-/* How far a long command is: on a terminal one line that is written over, with rate and time to go; elsewhere a plain line now and
- * then, so that a log of a quick command has none. */
+/* Progress of a long command.  On a terminal: one line that is written over, with rate and time to go.
+ * Elsewhere: a plain line now and then, so that the log of a quick command has none. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
@@ -22,9 +22,9 @@ struct progress {
 void progress_init(struct progress *p, const char *what, bool verbose);
 /** Count something; shows it now and then. */
 void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects);
-/** A line of its own, below which the progress goes on.  Only with -v. */
+/** Print a separate line; the progress goes on below.  Only with -v. */
 void progress_line(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** A line that is always told (stderr). */
+/** Print a line always (stderr). */
 void progress_note(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Clear the line. */
 void progress_end(struct progress *p);

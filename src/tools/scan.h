@@ -1,4 +1,4 @@
-/* What lies in the store for a domain of version 2: one LIST of its keys tells all objects and chunks. */
+/* The keys of a domain of version 2 in the store: one LIST shows all objects and chunks. */
 #ifndef BKT_SCAN_H
 #define BKT_SCAN_H
 
@@ -12,7 +12,8 @@ struct bkt_scanned {
     const char              *tail;  /* CHUNK: the key behind the dataset's own folder: the name, or "p7/0_3" */
     const struct bkt_listed *entry; /* borrowed */
 };
-/** @p root: of version 2.  BKT_EUNSUP: version 1, whose objects lie in the bucket with everybody's, or a store without lists. */
+/** Call @p each for all keys.  @p root: of version 2.  BKT_EUNSUP: version 1, whose objects lie among those
+ *  of other domains, or a store without lists. */
 BKT_NODISCARD int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const struct bkt_scanned *s, void *arg),
                            void *arg, struct bkt_err *err);
 
@@ -22,30 +23,31 @@ struct bkt_use {
     double   mtime;
 };
 struct bkt_uses; /* id -> struct bkt_use */
-/** @p out for bkt_uses_free(); of a dataset without chunk objects all is 0. */
+/** @p out: bkt_uses_free().  All is 0 for a dataset without chunk objects. */
 BKT_NODISCARD int bkt_uses_scan(struct bkt_domain *d, struct bkt_uses **out, struct bkt_err *err);
 struct bkt_use    bkt_uses_get(const struct bkt_uses *u, const struct bkt_id *dset);
 void              bkt_uses_free(struct bkt_uses *u);
 
-/** Where a dataset's data lie. */
+/** The places of a dataset's data. */
 struct bkt_where_file {
     char    *uri;
     uint64_t n, bytes;
 };
 struct bkt_extent_use {
-    bool                   known;  /* false: they can't be counted, `why` tells */
+    bool                   known;  /* false: they can't be counted; `why` has the reason */
     char                  *why;
     bool                   linked; /* chunks in files; else chunk objects */
     uint64_t               n, bytes;
     struct bkt_where_file *files;  /* the first of them, in order of first use */
     size_t                 n_files, more_files; /* more_files: beyond those kept */
 };
-/** Count chunks and bytes; @p uses (may be NULL): from a scan, else asked for.  BKT_OK also where it can't be known. */
+/** Count chunks and bytes.  @p uses: from a scan; NULL: the store is asked.  BKT_OK also if the numbers are
+ *  unknown. */
 BKT_NODISCARD int bkt_where_count(struct bkt_domain *d, const struct bkt_object *dset, const struct bkt_uses *uses,
                                   struct bkt_extent_use *out, struct bkt_err *err);
 void              bkt_where_fini(struct bkt_extent_use *u);
 
-/** Bytes that the dataset has decoded; 0 for types of variable size. */
+/** Bytes of the dataset's elements, decoded; 0 for types of variable size. */
 uint64_t bkt_dset_logical(const struct bkt_dset *ds);
 
 #endif

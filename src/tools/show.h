@@ -10,10 +10,10 @@
 #include "jout.h"
 #include "scan.h"
 
-/** What vprintf would write, the caller's (free()); NULL: out of memory. */
+/** The text that vprintf would write; owned by the caller (free()); NULL: out of memory. */
 char *bkt_vtext(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Append; where memory is short the text is left out, for it is only shown. */
+/* Append text.  If memory is short, the text is left out, since it is only shown. */
 void bkt_say(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void bkt_say_str(struct bkt_buf *b, const char *text);
 void bkt_say_err(struct bkt_buf *b, const struct bkt_err *err); /* what went wrong, root cause last */
@@ -27,14 +27,14 @@ void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human);    /* 1234567, o
 void bkt_show_acl(struct bkt_buf *b, unsigned allow);              /* crudep: create read update delete readACL(e) updateACL(p) */
 /** Text for a terminal: control characters and what isn't UTF-8 become \xNN. */
 void bkt_show_name(struct bkt_buf *b, const char *name);
-/** The same of a message, or of what may be a URL: without its secrets (url.h). */
+/** The same for a message, or for a text that may be a URL: without its secrets (url.h). */
 void bkt_show_url(struct bkt_buf *b, const char *text);
 
 const char *bkt_show_kind(enum bkt_kind k);                 /* group, dataset, datatype */
 const char *bkt_show_layout(enum bkt_layout_class c);       /* as the schema spells it: H5D_CHUNKED, … */
 const char *bkt_show_link(enum bkt_link_class c);           /* hard, soft, external, other */
 
-/** Where a dataset's data lie, counted: "12 chunk objects, 3.4M" or "12 chunks, 3.4M in s3://…". */
+/** The places of a dataset's data, counted: "12 chunk objects, 3.4M" or "12 chunks, 3.4M in s3://…". */
 void bkt_show_where(struct bkt_buf *b, const struct bkt_extent_use *u, bool human);
 
 /* Members of an object of JSON. */

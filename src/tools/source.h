@@ -1,5 +1,5 @@
-/* An HDF5 file as `load` and `chunks` take it: one file, a family, a split or a multi file; on disk, in S3, behind HTTP.
- * Whatever it is made of, HDF5 sees one range of addresses; a source knows which file each address lies in. */
+/* An HDF5 file as `load` and `chunks` take it: one file, a family, a split or a multi file; on disk, in S3,
+ * behind HTTP.  HDF5 sees one range of addresses in all of them.  A source knows the file of each address. */
 #ifndef SOURCE_H
 #define SOURCE_H
 
@@ -11,7 +11,8 @@
 
 /** A run of bytes in one file. */
 struct source_seg {
-    const char *uri;  /* absolute name of the file; borrowed.  NULL: nothing is stored there, it reads as zeros */
+    const char *uri;  /* absolute name of the file; borrowed.  NULL: nothing is stored there; reads as
+                         zeros */
     const char *etag; /* the file's, or its stamp (model.h); "" unknown */
     uint64_t    off, size;
 };
@@ -32,8 +33,8 @@ struct source {
 };
 
 /** Open read-only with HDF5's native connector.
- * @param driver  "sec2", "family", "split", "multi", or NULL: told from the name and what lies there
- * @return BKT_OK; BKT_ENOENT; BKT_EFORMAT: no HDF5 file; … */
+ * @param driver  "sec2", "family", "split", "multi", or NULL: found by the name and the existing files
+ * @return BKT_OK; BKT_ENOENT; BKT_EFORMAT: not an HDF5 file; … */
 BKT_NODISCARD int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out,
                               struct bkt_err *err);
 void              source_close(struct source *s); /* NULL is fine */
@@ -42,18 +43,20 @@ void              source_close(struct source *s); /* NULL is fine */
 BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
                              struct bkt_err *err);
 
-/** Ranges of addresses, read past HDF5: all at once. */
+/** A range of addresses, read past HDF5. */
 struct source_read {
     uint64_t addr, size;
     void    *to;
 };
-/** @p n of them, each into its own memory.  BKT_EFORMAT: one lies outside of the file's parts, or they overlap. */
+/** Read @p n ranges at once, each into its own memory.  BKT_EFORMAT: one lies outside of the file's parts, or
+ *  they overlap. */
 BKT_NODISCARD int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err);
 
-/** The part that holds addr .. +size-1 whole; NULL: none, they straddle. */
+/** The part that holds addr .. +size-1 whole; NULL: the range lies in several. */
 const struct source_part *source_part_of(const struct source *s, uint64_t addr, uint64_t size);
 
-/** An absolute name with a scheme: what `file:///…`, `s3://…` and `https://…` are left as, a path made so.  free(). */
+/** An absolute name with a scheme: `file:///…`, `s3://…` and `https://…` stay unchanged; a path gets a
+ *  scheme.  free(). */
 char *source_uri(const char *name);
 
 #endif

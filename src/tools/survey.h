@@ -1,4 +1,4 @@
-/* Where a dataset's data lie in its file: plain structs, so that nothing below needs HDF5. */
+/* The places of a dataset's data in its file, as plain structs that need no HDF5. */
 #ifndef SURVEY_H
 #define SURVEY_H
 
@@ -27,11 +27,12 @@ struct survey {
     struct survey_chunk *chunks;     /* CHUNKED, by index */
     size_t               n_chunks;
     bool                 has_masks;
-    struct source_seg   *segs;       /* EXTERNAL: what the data are made of, in order, clipped to what is stored */
+    struct source_seg   *segs;       /* EXTERNAL: the pieces of the data, in order, clipped to what is
+                                        stored */
     size_t               n_segs;
-    char               **names;      /* what segs' uri and etag point to */
+    char               **names;      /* memory of the segs' uri and etag */
     size_t               n_names;
-    const char          *missing;    /* EXTERNAL: a file of it that isn't there; NULL: none */
+    const char          *missing;    /* EXTERNAL: a missing file of it; NULL: none is missing */
 };
 
 /** Look at one open dataset of a source; survey_fini().  BKT_EFORMAT: it can't be read, whatever the reason. */

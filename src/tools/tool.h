@@ -1,7 +1,8 @@
-/* What all verbs of h5bucket share: the table of verbs, options, settings, exit codes, messages.
+/* Shared by all verbs of h5bucket: the table of verbs, options, settings, exit codes, messages.
  *
- * A verb is one `const struct bkt_verb bkt_verb_NAME` in cmd_NAME.c and one line X(NAME) in BKT_VERBS below.  From these
- * rows come dispatch, option parsing, `h5bucket VERB --help`, the man pages, bash's completion and the list of docs/tool.md. */
+ * A verb is one `const struct bkt_verb bkt_verb_NAME` in cmd_NAME.c and one line X(NAME) in BKT_VERBS below.
+ * From these rows come dispatch, option parsing, `h5bucket VERB --help`, the man pages, bash's completion and
+ * the list of docs/tool.md. */
 #ifndef BKT_TOOL_H
 #define BKT_TOOL_H
 
@@ -40,7 +41,7 @@
 struct bkt_opt {
     char        letter; /* 0: none */
     const char *name;   /* without the dashes */
-    const char *arg;    /* what its argument is called in help; NULL: a flag */
+    const char *arg;    /* its argument's name in help; NULL: a flag */
     const char *help;   /* one sentence, small initial, no full stop */
     const char *words;  /* the values it may have, separated by blanks; checked and completed; NULL: any */
 };
@@ -56,7 +57,8 @@ struct bkt_opt {
 /** Tries of a change of a document that other writers change at the same time; more than many of them
  *  need. */
 #define BKT_TOOL_TRIES 20
-/** Folders in each other that a verb goes down into: each takes some KiB of stack, and links in a directory can make a circle. */
+/** Depth of folders that a verb goes down into: each level takes some KiB of stack, and links in a directory
+ *  can make a circle. */
 #define BKT_TOOL_FOLDERS 200
 
 struct bkt_tool;
@@ -75,14 +77,14 @@ struct bkt_verb {
     int (*run)(struct bkt_tool *t); /* an exit code */
 };
 
-/** Exit codes.  diff and verify say in their text what 1 and 2 mean for them. */
+/** Exit codes.  The texts of diff and verify define their meaning of 1 and 2. */
 enum bkt_exit { BKT_EXIT_OK = 0, BKT_EXIT_FAIL = 1, BKT_EXIT_USAGE = 2 };
 
 /** One call of the program: the verb's row, its arguments and options, and the settings in force. */
 struct bkt_tool {
     const struct bkt_verb *verb;
     struct bkt_settings    set;
-    char                 **args; /* what isn't an option */
+    char                 **args; /* arguments without options */
     int                    n_args;
     bool                   json; /* --json was given */
     struct bkt_given {
@@ -101,11 +103,12 @@ unsigned bkt_tool_has(const struct bkt_tool *t, const char *name);
 const char *bkt_tool_opt(const struct bkt_tool *t, const char *name);
 /** The value of the @p i-th one given (from 0), or NULL. */
 const char *bkt_tool_opt_at(const struct bkt_tool *t, const char *name, unsigned i);
-/** A whole number in @p lo .. @p hi; *out stays as it is when the option isn't given.  False, told on stderr: not one. */
+/** Get a whole number in @p lo .. @p hi.  *out stays unchanged if the option isn't given.  False: not such a
+ *  number; reported on stderr. */
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out);
 
-/** What the environment gives the connector as its info string (a copy is kept; NULL: nothing): settings before all others, but
- *  after those of the command line.  Before bkt_tool_init(). */
+/** Set the connector's info string of the environment (copied; NULL: there is none).  Its settings precede
+ *  all others, except those of the command line.  Call it before bkt_tool_init(). */
 void bkt_tool_set_info(const char *info);
 /** The settings of the command line as an info string of the connector (h5_start()), which then reads environment and
  *  configuration itself; free().  NULL: out of memory. */
@@ -115,7 +118,7 @@ char *bkt_tool_info(const struct bkt_tool *t);
 
 /** "h5bucket VERB: text".  @return BKT_EXIT_FAIL */
 int bkt_tool_fail(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** The same with what went wrong, root cause last.  @p what: what it was about (a name), or NULL. */
+/** The same with the error, root cause last.  @p what: the name that it is about, or NULL. */
 int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_err *err);
 /** Wrong usage: text and how to get help.  @return BKT_EXIT_USAGE */
 int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -124,7 +127,7 @@ int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...) __attribute__
 
 extern const struct bkt_verb *const bkt_verbs[];
 extern const size_t                 bkt_n_verbs;
-const struct bkt_verb *bkt_verb_find(const char *name); /* NULL: none */
+const struct bkt_verb *bkt_verb_find(const char *name); /* NULL: not found */
 
 /** Options that every verb has (json: only those with .json). */
 extern const struct bkt_opt bkt_tool_common[];
@@ -132,8 +135,8 @@ extern const size_t         bkt_tool_n_common;
 /** The @p i-th option of a verb, its own first, then the common ones; NULL: past the last. */
 const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i);
 
-/** Take a command line apart; argv[0] is the verb's name.  Settings are read too.
- * @return -1: go on; else the exit code (--help was printed, or wrong usage told) */
+/** Parse a command line; argv[0] is the verb's name.  Settings are read too.
+ * @return -1: go on; else the exit code (--help was printed, or wrong usage reported) */
 int  bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char **argv);
 void bkt_tool_fini(struct bkt_tool *t);
 

@@ -12,8 +12,8 @@ struct user_block {
     struct bkt_buf bytes; /* the first of them, zeros follow */
 };
 void user_block_fini(struct user_block *u);
-/** @p file: an id of the connector's; @p out: zeroed, the caller's also after a failure.  BKT_EFORMAT: a domain's is malformed; BKT_EIO:
- *  the file can't be read; ... */
+/** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
+ *  a domain's user block is malformed; BKT_EIO: the file can't be read; ... */
 BKT_NODISCARD int user_block_of(hid_t file, struct user_block *out, struct bkt_err *err);
 
 #endif

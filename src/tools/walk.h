@@ -13,17 +13,19 @@ struct bkt_step {
     const struct bkt_err    *why;  /* why a hard link's object can't be read; else NULL */
 };
 
-/** Objects by hard links from @p start, a group's members by name, each object's own members only once.  Groups are fetched
- *  ahead, level by level, as far as the cache (setting meta_cache) holds them.
- * @param levels  how deep: 0 the object alone, 1 its members, …
- * @param each    a negative return stops the walk and is given back
- * @return BKT_OK even when objects can't be read: @p each was told */
+/** Walk objects by hard links from @p start: a group's members by name, each object's own members only once.
+ *  Groups are fetched ahead, level by level, as far as the cache (setting meta_cache) holds them.
+ *  @param levels  depth: 0 the object alone, 1 its members, …
+ *  @param each    a negative return stops the walk and is returned
+ *  @return BKT_OK even if objects can't be read: @p each gets the reason */
 BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, const char *path, unsigned levels,
                            int (*each)(const struct bkt_step *s, void *arg), void *arg, struct bkt_err *err);
 
-/** Every object that is reachable, each once, level by level: by hard links, and as chunk table or committed type of one
- *  that is.  @p path: by which link it was found; "" for a chunk table or type without link so far.
- * @param obj  NULL: it can't be read, @p why tells; @p from: who needs it ("" the domain) */
+/** Every reachable object, each once, level by level: by hard links, and as chunk table or committed type of
+ *  a reachable object.
+ *  @p path: the link by which it was found; "" for a chunk table or type without a link so far.
+ *  @param obj  NULL: it can't be read, and @p why has the reason; @p from: the object that needs it ("": the
+ *              domain) */
 struct bkt_reached {
     struct bkt_id            id, from;
     const char              *path;
@@ -31,13 +33,13 @@ struct bkt_reached {
     const struct bkt_err    *why;
     void                    *walk; /* for bkt_reach_also() */
 };
-/** Called within @p each: @p id is needed too, by the object at hand. */
+/** Call it within @p each: the current object needs @p id, too. */
 BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
                             struct bkt_err *err);
 
-/** The object that a path leads to, or an id names ("g-…"); soft links are followed within the domain.
- *  BKT_ENOENT: names the part that isn't there; BKT_EUNSUP: an external link on the way. */
+/** The object at a path, or with an id ("g-…").  Soft links are followed within the domain.  BKT_ENOENT:
+ *  names the missing part; BKT_EUNSUP: an external link on the way. */
 BKT_NODISCARD int bkt_walk_find(struct bkt_domain *d, const char *path, struct bkt_id *out, struct bkt_err *err);
 
 /** All ids that a type names: of committed types, its own included. */
