@@ -22,7 +22,7 @@ struct bkt_strs {
 BKT_NODISCARD int bkt_strs_add(struct bkt_strs *l, const char *text); /* adds a copy */
 /** Add @p text itself.  The list frees it, also if memory is short.  NULL is reported as BKT_ENOMEM. */
 BKT_NODISCARD int bkt_strs_take(struct bkt_strs *l, char *text);
-void              bkt_strs_sort(struct bkt_strs *l); /* by bytes */
+void              bkt_strs_sort(struct bkt_strs *l); /* sorts by bytes */
 void              bkt_strs_fini(struct bkt_strs *l); /* the list is empty afterwards */
 
 #endif

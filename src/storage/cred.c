@@ -201,7 +201,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
         BKT_FAIL(err, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
     if (!p->alive) {
         if (p->joinable)
-            (void)pthread_join(p->thread, NULL); /* the thread has finished its last use of the lock */
+            (void)pthread_join(p->thread, NULL); /* the thread does not use the lock any more */
         p->fetching = p->alive = true;
         p->joinable = bkt_thread_start(&p->thread, thread_main, p) == 0;
         if (!p->joinable) {

@@ -66,8 +66,7 @@ int bkt_cred_looked(struct bkt_cred_fetch *f, const char *fmt, ...)
     char text[256];
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is
-                                                    initialised */
+    (void)vsnprintf(text, sizeof text, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is set */
     va_end(ap);
     bkt_trace(BKT_TRACE_CRED, "nothing from the %s", text);
     return bkt_buf_addf(&f->looked, "%s%s", f->looked.len ? ", " : "", text);

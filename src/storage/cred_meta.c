@@ -92,7 +92,7 @@ int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, st
                           &(struct bkt_cred_http){.method = "GET",
                                                   .url = bkt_buf_str(&url),
                                                   .headers = headers,
-                                                  .timeout_ms = 2000, /* as botocore: 2 s, three times */
+                                                  .timeout_ms = 2000, /* as in botocore: 2 s, three times */
                                                   .connect_ms = 1000,
                                                   .tries = 3,
                                                   .direct = true},

@@ -1,4 +1,5 @@
-/* One exchange in libcurl's terms: options, callbacks, results.  See engine.h; all of it runs on the I/O thread. */
+/* One exchange in libcurl's terms: options, callbacks, results.  See engine.h; all functions run on the I/O
+ * thread. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -83,7 +83,7 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     }
     int            rc = BKT_OK;
     struct dirent *e;
-    while (rc == BKT_OK && (e = readdir(d))) { /* this thread's own stream */
+    while (rc == BKT_OK && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
         bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
         if (!dots && !(!*dir && strcmp(e->d_name, BKT_FILE_SCRATCH) == 0))
             rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));

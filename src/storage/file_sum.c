@@ -21,7 +21,7 @@ static void text_of(uint32_t sum, const struct stat *sb, char text[TEXT])
                    (unsigned long long)sb->st_mtim.tv_sec * 1000000000ULL + (unsigned long long)sb->st_mtim.tv_nsec);
 }
 
-/* Remember that the file system has no attributes, so that no further file is asked. */
+/* Note whether the file system has no attributes, so that no further file is asked. */
 static void has_none(struct bkt_file_store *st)
 {
     if (errno == EOPNOTSUPP || errno == ENOSYS)

@@ -268,7 +268,7 @@ static void sweep(struct bkt_file_store *st)
         return;
     }
     struct dirent *e;
-    while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+    while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
         struct stat sb;
         if (is_temp_name(e->d_name) && fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(sb.st_mode) &&
             sb.st_uid == geteuid() && is_stale(st, &sb))

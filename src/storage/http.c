@@ -154,7 +154,7 @@ static bool on_begin(struct bkt_xfer *x)
     int rc                        = h->ops->prepare(h, op);
     if (rc == BKT_HTTP_LATER)
         return false;
-    /* no "Expect: 100-continue": it costs a round trip; no guessed content type */
+    /* no "Expect: 100-continue", which costs a round trip; no guessed content type */
     if (rc == BKT_OK && (add_range(op) < 0 || add_conditions(op) < 0 || bkt_http_header(op, "Expect", "") < 0))
         rc = BKT_REQ_FAIL(op->req, BKT_ENOMEM, "%s %s: out of memory", x->method, op->req->key);
     if (rc < 0) {

@@ -67,7 +67,7 @@ static void fail(struct multi *m, int rc, const struct bkt_err *err)
         m->req->rc = bkt_err_copy(bkt_req_err(m->req), rc, err);
 }
 
-/* One request besides the parts. */
+/* Begin a request besides the parts. */
 static void go(struct multi *m, enum bkt_op op, struct bkt_http_call call, void (*done)(struct bkt_req *req))
 {
     bkt_req_fini(&m->step);

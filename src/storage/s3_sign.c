@@ -40,7 +40,7 @@ static int pairs_add(struct pairs *l, struct bkt_buf *name, struct bkt_buf *valu
         l->v = v;
         l->room = room;
     }
-    BKT_PASS(bkt_buf_add_str(name, "")); /* there is memory, and a NUL, also for an empty one */
+    BKT_PASS(bkt_buf_add_str(name, "")); /* allocates memory with a NUL, also for an empty text */
     BKT_PASS(bkt_buf_add_str(value, ""));
     l->v[l->n] = (struct pair){bkt_buf_steal(name), bkt_buf_steal(value), l->n};
     l->n++;

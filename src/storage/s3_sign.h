@@ -34,7 +34,7 @@ struct bkt_sign_input {
     const char                 *method;
     const char                 *host;    /* as in the Host header: with the port unless it is the scheme's own */
     const char                 *path;    /* as sent, percent-encoded, begins with '/'; "" is "/" */
-    const char                 *query;   /* as sent, percent-encoded, any order; NULL or "" for none */
+    const char                 *query;   /* as sent, percent-encoded, any order; NULL or "": no query */
     const struct bkt_sign_pair *params;  /* further parameters, not encoded; the caller sends bkt_sign_query()
                                             of them */
     size_t                      n_params;

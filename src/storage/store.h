@@ -121,7 +121,7 @@ BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set
 /** Wait for the requests under way, then free the store.  NULL is allowed. */
 void bkt_store_close(struct bkt_store *st);
 
-/** The URI it was opened with, normalised (no trailing '/'); borrowed. */
+/** The URI with which the store was opened, normalised (no trailing '/'); borrowed. */
 const char *bkt_store_uri(const struct bkt_store *st);
 bool        bkt_store_is_local(const struct bkt_store *st);  /* a directory or memory, or joined parts of such
                                                                 stores: no round trips */

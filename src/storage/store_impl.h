@@ -32,7 +32,7 @@ struct bkt_store_ops {
     int (*uploads)(struct bkt_store *st, const char *prefix, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                    struct bkt_err *err);
     int (*abort)(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
-    /** As bkt_store_may_put(), for a store that isn't read-only; NULL: not known. */
+    /** As bkt_store_may_put(), for a store that is not read-only; NULL: not known. */
     int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: the store has no turns. */
     int (*turn)(struct bkt_store *st, const char *key);
@@ -74,7 +74,7 @@ void bkt_batch_end_one(struct bkt_batch *b);
 void bkt_batch_wait(struct bkt_batch *b, bool help_pool);
 void bkt_batch_fini(struct bkt_batch *b);
 
-/** Backends' constructors; @p uri is normalised, @p rest is what follows the scheme. */
+/** Backends' constructors; @p uri is normalised, @p rest is the part after the scheme. */
 int bkt_mem_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                  struct bkt_err *err);
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,

@@ -111,7 +111,7 @@ bool bkt_tls_is_https(const char *url)
     return strncasecmp(url, "https:", 6) == 0;
 }
 
-/* "https://host:port" of a URL, in bytes. */
+/* The length of "https://host:port" of a URL, in bytes. */
 static size_t origin_length(const char *url)
 {
     const char *host = strstr(url, "://");
