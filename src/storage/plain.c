@@ -66,8 +66,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         return BKT_HTTP_AGAIN;
     }
     struct bkt_s3_error e;
-    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* the server is
-                                                                                                                          S3 */
+    if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) && strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
     const char *hint = status == 401 || status == 403 ? "plain HTTP sends no credentials" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);
