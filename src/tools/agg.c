@@ -93,7 +93,7 @@ static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t
     return a->leading || (cdims[dim] && dims[dim] % cdims[dim] == 0);
 }
 
-/* Chunked, with the creation list's fill value and filters. */
+/* Makes the creation list chunked, and keeps its fill value and filters. */
 static int chunked_list(hid_t *dcpl, unsigned rank, const hsize_t *chunk, struct bkt_err *err)
 {
     if (H5Pget_external_count(*dcpl) > 0 || H5Pget_layout(*dcpl) == H5D_VIRTUAL) {
@@ -103,7 +103,8 @@ static int chunked_list(hid_t *dcpl, unsigned rank, const hsize_t *chunk, struct
     return H5Pset_chunk(*dcpl, (int)rank, chunk) < 0 ? h5_fail(err, "making a creation list") : BKT_OK;
 }
 
-/* Of a dataset that grows by copies: @p chunk is the source's, and along the dimension that grows it may be larger. */
+/* Widens the chunk of a dataset that grows by copies.  @p chunk is the source's; along the growing dimension
+ * it may become larger. */
 static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
 {
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
@@ -144,7 +145,7 @@ int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *d
 
 /* ---- opening what is there ---- */
 
-/* A new dataset that is to be linked gets its table now: with room for names, no rows. */
+/* A new dataset to be linked gets its table now, without rows, but with room for names. */
 static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, struct bkt_err *err)
 {
     uint64_t                     grid[BKT_MAX_RANK], max[BKT_MAX_RANK];
@@ -160,7 +161,7 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
     if (bkt_buf_resize(&wide, n) < 0 || bkt_buf_resize(&etag, BKT_ETAG_MAX - 1) < 0)
         BKT_NOMEM(err);
     memset(wide.ptr, 'x', n);
-    memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* of the files to come, too */
+    memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* also for later files */
     BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id, &d->table, err));
     struct bkt_layout *lay = &ds->layout;
     lay->cls               = BKT_D_CHUNKED_REF_INDIRECT;
@@ -248,8 +249,8 @@ int agg_open(struct agg *a, struct bkt_err *err)
 struct counted {
     const struct agg *a;
     size_t            n;     /* datasets of the file, */
-    size_t            other; /* of which the domain lacks so many, */
-    char              first[256]; /* this one and others */
+    size_t            other; /* datasets that the domain lacks, */
+    char              first[256]; /* the first of them */
 };
 
 static herr_t count_one(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
@@ -267,7 +268,7 @@ static herr_t count_one(hid_t root, const char *name, const H5O_info2_t *info, v
     return 0;
 }
 
-/* All of the domain are in the file. */
+/* Checks that the file has all datasets of the domain. */
 static int check_number(const struct agg *a, const struct counted *c, struct bkt_err *err)
 {
     if (c->n == a->n_dsets)
@@ -297,7 +298,7 @@ static int check(struct agg *a, struct bkt_err *err)
     return check_number(a, &c, err);
 }
 
-/* The domain's dataset as long as @p steps along the growing dimension. */
+/* Sets the length of the domain's dataset to @p steps along the growing dimension. */
 static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, struct bkt_err *err)
 {
     const struct bkt_vobj *o = load_vobj(d->dst);
@@ -305,7 +306,7 @@ static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, s
     hsize_t                h[BKT_MAX_RANK];
     memcpy(dims, o->obj->dset.space.dims, sizeof dims);
     dims[d->dim] = steps;
-    if (d->table >= 0) /* it has no chunks of its own that would have to change */
+    if (d->table >= 0) /* it has no own chunks that would have to change */
         return bkt_edit_extent(a->l->file->dom, &o->obj->id, dims, err);
     for (unsigned i = 0; i < o->obj->dset.space.rank; i++)
         h[i] = dims[i];
@@ -327,7 +328,7 @@ static int add_all(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What a file whose values turned out to be unreadable has let grow. */
+/* Takes back the growth for a file whose values turned out to be unreadable. */
 static int take_back(struct agg *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++)
@@ -339,7 +340,7 @@ static int take_back(struct agg *a, struct bkt_err *err)
 int agg_add(struct agg *a, struct bkt_err *err)
 {
     int rc = check(a, err);
-    if (rc < 0) /* whatever is the matter with it, it is this file that is left out */
+    if (rc < 0) /* whatever the error, only this file is left out */
         return rc == BKT_ENOMEM || rc == BKT_ECANCEL ? rc : BKT_EINVAL;
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct agg_dset *d = &a->dsets[i];

@@ -1,4 +1,5 @@
-/* Attributes that say what a dataset's values mean: values of files that differ in them can't follow each other. */
+/* Attributes that define the meaning of a dataset's values.  If files differ in them, their values can't
+ * follow each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,8 @@
 #include "buf.h"
 #include "h5.h"
 
-/* Those of the CF conventions and netCDF's user guide: "hours since 2020-01-01" isn't "hours since 2020-01-02". */
+/* Attributes of the CF conventions and netCDF's user guide: "hours since 2020-01-01" isn't "hours since
+ * 2020-01-02". */
 static const char *const meaning[] = {"units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"};
 
 static int append_text(hid_t attr, hid_t type, hid_t space, size_t n, struct bkt_buf *out, struct bkt_err *err)
@@ -42,7 +44,7 @@ static int append_fixed(hid_t attr, hid_t type, size_t n, bool text, struct bkt_
     return BKT_OK;
 }
 
-/* Text each ended by a NUL, however it is stored; numbers as @p as, or their own type. */
+/* Reads text as NUL-ended strings, however it is stored, and numbers as @p as, or in their own type. */
 static int value_of(hid_t obj, const char *name, hid_t *as, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t attr  = H5Aopen(obj, name, H5P_DEFAULT);

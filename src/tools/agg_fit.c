@@ -1,4 +1,4 @@
-/* What grows, and what fits. */
+/* Checks which datasets grow, and which fit. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struc
     return n && H5Dread(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr) < 0 ? h5_fail(err, "reading values") : BKT_OK;
 }
 
-/* Values that don't grow: those of the first file stay, so they must be the same. */
+/* Values that don't grow must be the same in all files, since those of the first file stay. */
 static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t space, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};

@@ -43,7 +43,7 @@ void agg_rows_free(struct agg_dset *d)
 struct maker {
     const struct agg_dset *d;
     const struct source   *src;
-    char                 **uris; /* of the source's parts, as the domain calls them */
+    char                 **uris; /* names of the source's parts in the domain */
 };
 
 static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_err *err)
@@ -65,7 +65,7 @@ static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_e
     bkt_put_le(to + f->size, (unsigned)f->size_n, c->size);
     memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
     n = strlen(p->etag);
-    if (f->has_etag && n > f->etag_n) /* without it, bytes of another version would do */
+    if (f->has_etag && n > f->etag_n) /* without the ETag, bytes of another version would be accepted */
         BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; gather the files anew",
                  f->etag_n);
     if (f->has_etag)
@@ -123,7 +123,7 @@ int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *
 
 /* ---- writing them ---- */
 
-/* Room in the table for the block: grown by halves, so that ten thousand files mean 14 changes. */
+/* Makes room in the table for the block.  The table grows by halves, so that many files need few changes. */
 static int make_room(struct agg_dset *d, uint64_t need, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);

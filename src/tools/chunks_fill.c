@@ -1,4 +1,5 @@
-/* chunks --fill: the chunk tables that `hsload --fastlink` left to be made at the first read are made and stored. */
+/* chunks --fill: makes and stores the chunk tables that `hsload --fastlink` left to be made at the first
+ * read. */
 #include "chunks_fill.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* A domain copied; see clone.h.
+/* Copies a domain; see clone.h.
  *
- * Chunk objects are copied as they lie, many at a time; JSON is written anew where ids change.  Only values that name objects
- * (references in datasets) are decoded, and written through the chunk layer into a domain that has a hidden name until all is
- * there. */
+ * Chunk objects are copied unchanged, many at a time.  JSON is rewritten if ids change.  Only values that
+ * name objects (references in datasets) are decoded, and written through the chunk layer into a domain that
+ * has a hidden name until all is there. */
 #include "clone.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of
 
 /* ---- a batch ---- */
 
-/* What is to be stored for what was read. */
+/* Makes the bytes to be stored from the bytes read. */
 static int change(const struct job *j, const struct item *it, const struct bkt_req *in, struct bkt_buf *out, struct bkt_err *err)
 {
     if (!it->is_json || !j->rerooted)
@@ -146,7 +146,7 @@ static bool is_refs(const struct job *j, const struct bkt_id *id)
     return false;
 }
 
-/* All objects that are reachable: which datasets need care. */
+/* Walks all reachable objects, to find the datasets that need care. */
 static int look(const struct bkt_reached *r, void *arg)
 {
     struct job *j = arg;
@@ -225,7 +225,7 @@ static int on_reached(const struct bkt_reached *r, void *arg)
     return r->obj->kind == BKT_DATASET ? copy_chunks(j, r->obj) : BKT_OK;
 }
 
-/* Groups: the root comes last, of whatever order they were found in. */
+/* Copies groups; the root comes last, whatever the order in which they were found. */
 static int copy_groups(struct job *j)
 {
     const struct bkt_id *root = bkt_domain_root(j->src);
@@ -258,7 +258,7 @@ static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_ds
     int rc = BKT_OK;
     if (mem)
         rc = bkt_reroot_bytes(&j->map, mem, (size_t)sel->n_elems * bkt_dsetio_elem_size(in));
-    /* the slices lie in the reader's own copy only as long as nobody else has the chunk: copied before they change */
+    /* the slices may lie in a shared chunk: copied before they change */
     struct bkt_slice *slices = r.slices ? calloc((size_t)sel->n_elems, sizeof *slices) : NULL;
     struct bkt_buf    all    = {0};
     for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; i++)
@@ -327,14 +327,14 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
 
 /* ---- the document ---- */
 
-/* The document of the source, with the new root. */
+/* Makes the copy's document: the source's, with the new root. */
 static int make_doc(const struct job *j, struct bkt_buf *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, from = {0};
     if (bkt_domain_doc_key(bkt_domain_path(j->src), &from) < 0)
         BKT_NOMEM(j->err);
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&from), 0, BKT_WHOLE, &json, j->err));
-    if (bkt_domain_doc(j->src)->snapshot.objects) { /* of other objects, under other ETags */
+    if (bkt_domain_doc(j->src)->snapshot.objects) { /* its snapshot is of other objects, under other ETags */
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf with = {0};
         bkt_buf_move(&with, &json);
         BKT_PASS(bkt_snapshot_note(with.ptr, with.len, NULL, &json, j->err));
@@ -363,7 +363,7 @@ static int del_doc(const struct job *j, const char *path)
     return bkt_store_delete(j->to, &one, 1, j->err);
 }
 
-/* Where it is an object of its own, which no object's JSON leads to. */
+/* Copies a user block that is a separate object, to which no object's JSON leads. */
 static int copy_user_block(const struct job *j)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, bytes = {0};
@@ -376,7 +376,7 @@ static int copy_user_block(const struct job *j)
     return bkt_store_put(j->to, bkt_buf_str(&key), bytes.ptr, bytes.len, NULL, NULL, NULL, j->err);
 }
 
-/* Values that name objects, through a domain with a name that nobody else uses. */
+/* Copies values that name objects, through a domain with a name that nobody else uses. */
 static int copy_references(const struct job *j)
 {
     BKT_CLEANUP(bkt_freep) char *path = NULL, *name = NULL;
@@ -390,7 +390,7 @@ static int copy_references(const struct job *j)
     name = bkt_place_name(j->to, path);
     BKT_PASS(put_doc(j, path));
     struct bkt_settings set = *bkt_domain_settings(j->src);
-    set.user                = NULL; /* whether the copy may be made was asked before */
+    set.user                = NULL; /* the right to make the copy was checked before */
     int rc = name ? bkt_domain_open(name, &set, &dst, j->err) : BKT_ERR(j->err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; rc == BKT_OK && i < j->refs.n; i++)
         rc = rewrite_one(j, dst, &j->refs.v[i]);
@@ -401,7 +401,8 @@ static int copy_references(const struct job *j)
 
 /* ---- all of it ---- */
 
-/* Where a PUT goes without its condition (setting writers) it would succeed whatever is there. */
+/* Looks for an object at the key first: with setting writers=one a PUT has no condition, and would overwrite
+ * it. */
 static int look_first(const struct job *j, const char *key, struct bkt_err *err)
 {
     if (strcmp(bkt_domain_settings(j->src)->writers, "one") != 0)
@@ -412,7 +413,8 @@ static int look_first(const struct job *j, const char *key, struct bkt_err *err)
     return rc == BKT_OK ? BKT_EPRECOND : rc == BKT_ENOENT ? BKT_OK : rc;
 }
 
-/* The old ids, where the store has nothing under the old root; its group, stored first, keeps others from choosing them, too. */
+/* Claims the old ids if the store has nothing under the old root.  Its group is stored first, which keeps
+ * other writers from choosing these ids, too. */
 static int claim(struct job *j, bool *mine)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
@@ -466,7 +468,7 @@ int bkt_clone(struct bkt_domain *src, const struct bkt_place *to, struct bkt_clo
         BKT_NOMEM(err);
     *j     = (struct job){.src = src, .from = bkt_domain_store(src), .to = to->store, .place = to, .c = c, .err = err};
     int rc = copy_all(j);
-    if (rc < 0 && j->map.to.text[0]) /* nobody else knows these objects */
+    if (rc < 0 && j->map.to.text[0]) /* no other program knows these objects */
         (void)!bkt_remove_tree(j->to, &j->map.to, NULL);
     items_clear(j);
     bkt_ids_fini(&j->last);

@@ -8,7 +8,7 @@
 #include "show.h"
 #include "tool.h"
 
-/* Letters to bits; false: told */
+/* Converts letters to bits; false: reported */
 static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
 {
     *out = 0;
@@ -70,7 +70,8 @@ static bool wanted(const struct bkt_tool *t, int first, const char *user)
     return first >= t->n_args;
 }
 
-/* One's own entry, and that of all others, may be seen by whoever may read; the list needs the right to it (HSDS's rule). */
+/* The right needed to see the entries.  The user's own entry and the default entry are visible with the right
+ * to read; the list needs its own right (HSDS's rule). */
 static unsigned right_to_see(const struct bkt_tool *t, int first)
 {
     for (int i = first; i < t->n_args; i++)
@@ -81,7 +82,7 @@ static unsigned right_to_see(const struct bkt_tool *t, int first)
 
 static int show_json(const struct bkt_tool *t, int first, const struct bkt_domain_doc *doc, struct bkt_err *err)
 {
-    struct bkt_domain_doc some = *doc; /* the entries that are wanted */
+    struct bkt_domain_doc some = *doc; /* the requested entries */
     struct bkt_jout       j;
     some.n_acls = 0;
     some.acls   = calloc(doc->n_acls + 1, sizeof *some.acls);
@@ -131,7 +132,7 @@ static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, 
     return BKT_OK;
 }
 
-/* -PERMS, as hsacl has it; but -r, -u and -e by themselves are options. */
+/* Converts -PERMS, as hsacl has it; but -r, -u and -e alone are options. */
 static char *minus_perms(const char *word)
 {
     size_t n   = strlen(word);
@@ -141,7 +142,7 @@ static char *minus_perms(const char *word)
     return asprintf(&out, "--revoke=%s", word + 1) < 0 ? NULL : out;
 }
 
-/* What is asked for: args[1] may be +PERMS or -PERMS, as hsacl has it. */
+/* Reads the requested change: args[1] may be +PERMS or -PERMS, as hsacl has it. */
 static int ask(struct bkt_tool *t, struct bkt_acl_change *out, int *first)
 {
     const char *grant = bkt_tool_opt(t, "grant"), *revoke = bkt_tool_opt(t, "revoke");

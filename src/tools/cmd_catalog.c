@@ -1,4 +1,4 @@
-/* h5bucket catalog: what a domain holds, as the files of the specification and as HSDS's .info.json. */
+/* h5bucket catalog: the content of a domain, as the files of the specification and as HSDS's .info.json. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ struct catalog {
     struct listed      v[BKT_TOOL_BATCH];
     size_t             n;
     struct bkt_buf     text[3];                  /* of lists */
-    struct bkt_buf     chunks;                   /* of the dataset at hand */
+    struct bkt_buf     chunks;                   /* of the current dataset */
     struct dset       *dsets;
     size_t             n_dsets, cap_dsets;
     struct sum        *sums;
@@ -168,7 +168,7 @@ static int add_sum(struct catalog *c, const struct listed *l)
     return BKT_OK;
 }
 
-/* The dataset that is at hand is complete. */
+/* Stores the list of the current dataset's chunks, which is complete. */
 static int end_dset(struct catalog *c)
 {
     char name[BKT_ID_LEN + 20];

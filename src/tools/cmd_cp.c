@@ -11,7 +11,7 @@
 #include "target.h"
 #include "tool.h"
 
-/* On a terminal: how far it is. */
+/* Shows the progress on a terminal. */
 static void progress(const struct bkt_clone *c, void *arg)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -52,7 +52,7 @@ static bool same_store(const struct bkt_ends *g)
     return strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) == 0;
 }
 
-/* The copy of a domain that has a snapshot has one, too; without it, it is a copy all the same. */
+/* The copy of a domain with a snapshot gets one, too.  If that fails, the copy is still complete. */
 static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
 {
     struct bkt_err err = {.n = 0};
@@ -71,7 +71,7 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
         fputc('\n', stderr);
     BKT_PASS(rc);
     rc = bkt_ends_put(t, g, &c->doc, err);
-    if (rc == BKT_EEXIST || rc == BKT_EACCES) /* told for certain that it is not stored: nobody knows the objects */
+    if (rc == BKT_EEXIST || rc == BKT_EACCES) /* certainly not stored: no document leads to the objects */
         (void)!bkt_remove_tree(g->to.store, &c->root, NULL);
     BKT_PASS(rc);
     keep_snapshot(t, g, c);
@@ -105,8 +105,9 @@ static int run_cp(struct bkt_tool *t)
 
 /* ---- mv ---- */
 
-/* A load that was killed: what the next append has to undo is to be found under the new name; that its objects are nobody's, which is
- * what the root id in it means where there is no document, must not be found any more when the old document is gone. */
+/* Moves the journal of a killed load.  The journal of an append must be found under the new name, where the
+ * next append undoes it.  A root id must be gone before the old document is: without a document it would mean
+ * that nobody owns the objects. */
 static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0}, text = {0};
@@ -123,7 +124,7 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
     return bkt_store_delete(st, &one, 1, err);
 }
 
-/* In one store the objects stay where they are: only the document moves. */
+/* In one store the objects stay in place, and only the document moves. */
 static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0};
@@ -156,7 +157,7 @@ static int run_mv(struct bkt_tool *t)
     struct bkt_ends  g   = {.src = NULL};
     struct bkt_clone c   = {.n_objects = 0};
     struct bkt_err   err = {.n = 0};
-    bool             stays = false; /* the objects, where they are */
+    bool             stays = false; /* the objects, in place */
     interrupt_catch();
     int rc = bkt_place_may_delete(t->args[0], &t->set, &err);
     if (rc == BKT_OK)

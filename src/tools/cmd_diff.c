@@ -50,7 +50,7 @@ static herr_t on_attr(hid_t o, const char *name, const H5A_info_t *info, void *a
     return bkt_strs_add(arg, name);
 }
 
-/* Calls @p both for names in both lists, tells of the others. */
+/* Calls @p both for names in both lists, and reports the others. */
 static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a, struct bkt_strs *b,
                  int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name), hid_t ha, hid_t hb)
 {
@@ -171,7 +171,7 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     return BKT_OK;
 }
 
-#define MAX_DEPTH 500 /* groups in each other; 0.4 KiB of stack each, and what HDF5 takes */
+#define MAX_DEPTH 500 /* depth of groups; each takes 0.4 KiB of stack, and HDF5's share */
 
 static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {

@@ -1,5 +1,5 @@
-/* h5bucket get DOMAIN [FILE.h5]: an HDF5 file with the domain's content.  It is written beside FILE and takes its name when
- * it is whole, so that nothing is left of a copy that was interrupted or failed. */
+/* h5bucket get DOMAIN [FILE.h5]: an HDF5 file with the domain's content.  It is written beside FILE and takes
+ * its name when it is complete, so that an interrupted or failed copy leaves nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -21,12 +21,12 @@
 
 struct get {
     struct bkt_tool *t;
-    const char      *file; /* its name to be */
+    const char      *file; /* its final name */
     bool             verbose;
     unsigned long    objects;
 };
 
-/* A list of its own: in HDF5 1.14 one whose properties were copied by H5Pcopy_prop() can't be copied again. */
+/* A new list: in HDF5 1.14 a list with properties copied by H5Pcopy_prop() can't be copied again. */
 static hid_t contiguous_list(hid_t from, hid_t type)
 {
     H5D_fill_time_t  fill_time;
@@ -48,8 +48,8 @@ static hid_t contiguous_list(hid_t from, hid_t type)
     return to;
 }
 
-/* HDF5 would write the data of a dataset with external files into these files, which are the original's: such a dataset comes
- * to lie in the file itself.  There it can't grow. */
+/* Puts the data of a dataset with external files into the file itself, where it can't grow.  HDF5 would write
+ * into the external files, which are the original's. */
 static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];
@@ -105,7 +105,7 @@ static void done(void *arg, const char *path, H5I_type_t type)
     printf("%s %s\n", type == H5I_GROUP ? "group" : type == H5I_DATASET ? "dataset" : "type", bkt_buf_str(&b));
 }
 
-/* HDF5 leaves room for a user block, and writes none. */
+/* Writes the user block, for which HDF5 only leaves room. */
 static int write_user_block(const char *name, const struct user_block *u, struct bkt_err *err)
 {
     int fd = u->bytes.len ? open(name, O_WRONLY | O_CLOEXEC) : -1;

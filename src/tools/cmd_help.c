@@ -1,4 +1,5 @@
-/* h5bucket help: the verbs, and what is made from their table (man pages, completion, the list of docs/tool.md). */
+/* h5bucket help: the verbs, and the texts made from their table (man pages, completion, the list of
+ * docs/tool.md). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "help.h"
 #include "jout.h"
 
-/* @p v NULL: the program's own */
+/* @p v NULL: for the program itself */
 static int write_man(struct bkt_tool *t, const char *folder, const struct bkt_verb *v)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};

@@ -62,7 +62,7 @@ struct pair {
 
 static int by_domain(const void *a, const void *b) { return strcmp(((const struct pair *)a)->domain, ((const struct pair *)b)->domain); }
 
-/* One would replace the other, or be added to it by accident. */
+/* Refuses sources with equal targets: one would replace the other, or be added to it by accident. */
 static int check_names(struct bkt_tool *t, int n, const char *target, bool folder)
 {
     int          rc = -1;

@@ -1,4 +1,4 @@
-/* h5bucket ls: what is in a folder, or in a domain. */
+/* h5bucket ls: lists a folder, or a domain. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int on_used(const struct bkt_scanned *s, void *arg)
     return BKT_OK;
 }
 
-/* How much a domain holds: one LIST.  Version 1 doesn't tell. */
+/* Size of a domain, by one LIST; unknown for version 1. */
 static bool measure(const struct bkt_ls *ls, struct bkt_store *st, const struct bkt_doc *doc, struct bkt_use *u)
 {
     *u = (struct bkt_use){.n = 0};
@@ -106,7 +106,7 @@ static int on_name(const char *path, void *names) { return bkt_strs_add(names, p
 
 static void list_folder(struct bkt_ls *ls, struct bkt_store *st, const char *path, unsigned depth);
 
-/* Entries from @p from on, as many as are asked for together. */
+/* Shows entries from @p from on, as many as are requested together. */
 static void list_batch(struct bkt_ls *ls, struct bkt_store *st, char **paths, size_t n, unsigned depth)
 {
     struct bkt_doc *docs = calloc(n, sizeof *docs);

@@ -9,7 +9,8 @@
 #include "tool.h"
 #include "userblock.h"
 
-/* A path of this machine is written so that it means the same from everywhere, and whatever the default bucket is. */
+/* Makes a path of this machine absolute, so that it means the same from everywhere, whatever the default
+ * bucket is. */
 static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_err *err)
 {
     const char                  *name  = t->args[0];

@@ -23,13 +23,13 @@ struct rm {
     struct bkt_store *st;
     struct bkt_jout   j;
     bool              recursive, dry_run, force, keep, verbose;
-    bool              stopped; /* by Ctrl-C, which was told */
+    bool              stopped; /* by Ctrl-C, which has been reported */
     unsigned          n_failed;
 };
 
 /* ---- telling ---- */
 
-/* @p why: NULL, it was removed (or would be) */
+/* @p why: NULL: it was removed (or would be) */
 static void told(struct rm *r, const char *what, const char *path, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
@@ -84,7 +84,8 @@ static int remove_domain(const struct rm *r, const char *path, const struct bkt_
     if (r->dry_run)
         return BKT_OK;
     int rc = bkt_domain_delete(name, &r->t->set, r->keep, err);
-    if (rc == BKT_ENOENT) { /* the document is there, its root group isn't: what is left goes, too */
+    if (rc == BKT_ENOENT) { /* the document exists, but not its root group: the remaining objects are deleted,
+                               too */
         bkt_err_clear(err);
         rc = delete_doc(r->st, path, err);
         if (rc == BKT_OK && !r->keep && bkt_id_is_v2(&doc->doc.root))
@@ -149,7 +150,7 @@ static void remove_batch(struct rm *r, char **paths, size_t n, unsigned depth)
     free(docs);
 }
 
-/* Whether all that is in the folder may go. */
+/* Asks whether the whole content of the folder may be deleted. */
 static bool confirmed(const struct rm *r, const char *path, size_t n)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(r->st, path);
@@ -194,7 +195,8 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
 
 /* ---- one name ---- */
 
-/* The removal of a domain of version 1 that was cut off: its document is put back, by which the rest is found. */
+/* Resumes the interrupted removal of a version 1 domain: its document, which leads to the rest, is put
+ * back. */
 static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mark = {0}, key = {0}, json = {0};
@@ -225,7 +227,7 @@ static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsig
     }
     if (doc->what == BKT_IS_ABSENT)
         BKT_FAIL(err, BKT_ENOENT, "no such domain or folder");
-    if (doc->what == BKT_IS_DOMAIN) /* in a folder it is done already */
+    if (doc->what == BKT_IS_DOMAIN) /* in a folder it has been removed already */
         return depth ? BKT_OK : remove_domain(r, path, doc, err);
     return remove_folder(r, path, doc, depth, err);
 }

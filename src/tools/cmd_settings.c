@@ -1,4 +1,4 @@
-/* h5bucket settings: the table of base/settings.h, with the values that are in force. */
+/* h5bucket settings: the table of base/settings.h, with the current values. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +45,8 @@ static int look_for(const struct bkt_setting_row *row, void *arg)
     return BKT_OK;
 }
 
-/* No error: another version of the connector may know it.  But who wonders why a setting has no effect looks here. */
+/* Not an error, since another version of the connector may know the variable.  But a user who wonders why a
+ * setting has no effect looks here. */
 static void tell_unknown(const struct bkt_tool *t)
 {
     for (char **e = environ; e && *e; e++) {
@@ -63,7 +64,7 @@ static int run(struct bkt_tool *t)
     tell_unknown(t);
     if (t->json)
         return print_json(t);
-    bool markdown = bkt_tool_has(t, "markdown") > 0; /* for the README: what holds by default, nobody's values */
+    bool markdown = bkt_tool_has(t, "markdown") > 0; /* for the README: defaults, not the user's values */
     bkt_settings_print(stdout, markdown ? NULL : &t->set, markdown);
     return BKT_EXIT_OK;
 }

@@ -1,4 +1,5 @@
-/* h5bucket snapshot: all metadata of a domain in one object, for those who walk through it; see schema/snapshot.h. */
+/* h5bucket snapshot: all metadata of a domain in one object, for programs that walk through it; see
+ * schema/snapshot.h. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* h5bucket stat: one object, all that is known of it. */
+/* h5bucket stat: all that is known of one object. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "show.h"
 #include "tool.h"
 
-/* A folder that is there: its time only. */
+/* Updates the time of an existing folder. */
 static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
@@ -32,7 +32,7 @@ static int refresh(const struct bkt_tool *t, const struct bkt_place *p, struct b
     }
 }
 
-/* Without --parents the folder above must be there, with a document or without. */
+/* Without --parents the folder above must exist, with or without a document. */
 static int has_parent(const struct bkt_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};

@@ -1,4 +1,4 @@
-/* h5bucket verify: whether a domain is whole. */
+/* h5bucket verify: checks that a domain is complete. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "verify.h"
 #include "walk.h"
 
-#define MIN_AGE 86400 /* seconds; a PUT takes no day */
+#define MIN_AGE 86400 /* seconds; no PUT takes a day */
 
 static void say(struct bkt_verify *v, const char *word, const char *kind, const char *path, const char *id, const char *text)
 {
@@ -94,7 +94,7 @@ static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
                                r->obj->group.links.v[i].name);
 }
 
-/* What HDF5 encoded: well-formed, and such that HDF5 makes a value of it. */
+/* Checks data that HDF5 encoded: they are well-formed, and HDF5 makes a value of them. */
 static void check_encodings(struct bkt_verify *v, const struct bkt_reached *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -105,14 +105,14 @@ static void check_encodings(struct bkt_verify *v, const struct bkt_reached *r)
     bkt_verify_problem(v, "malformed", r->path, r->id.text, "%s", bkt_buf_str(&b));
 }
 
-/* Somebody may be at work: whether what needed the object does so still. */
+/* Another writer may be at work: checks whether the object that needed this one still does. */
 static bool still_needed(const struct bkt_verify *v, const struct bkt_reached *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, json = {0};
     if (!r->from.text[0])
         return true;
     if (bkt_id_key(&r->from, &key) < 0 || bkt_store_get(bkt_domain_store(v->d), bkt_buf_str(&key), 0, BKT_WHOLE, &json, NULL) < 0)
-        return false; /* gone, or told when it is looked at itself */
+        return false; /* deleted, or reported when it is checked itself */
     return memmem(json.ptr, json.len, r->id.text, BKT_ID_LEN) != NULL;
 }
 
@@ -153,7 +153,8 @@ static int on_object(const struct bkt_reached *r, void *arg)
 
 /* ---- the whole ---- */
 
-/* Of a v1 domain they lie among those of all others: that is the bucket's. */
+/* Checks uploads.  Those of a version 1 domain lie among those of all others, and are checked for the
+ * bucket. */
 static int check_uploads(struct bkt_verify *v)
 {
     struct bkt_verify_uploads *u    = NULL;
@@ -194,7 +195,7 @@ static int check_domain(struct bkt_verify *v)
         bkt_jout_close(&v->j);
         bkt_jout_open(&v->j, "orphans", '[');
     }
-    /* an object that can't be read may need others: nothing is an orphan for certain */
+    /* an unreadable object may need others: no orphan is certain */
     bool repair = v->repair;
     if (v->n_problems && repair) {
         v->repair = false;
@@ -240,7 +241,7 @@ static void summary(struct bkt_verify *v, const char *name)
     putchar('\n');
 }
 
-/* A domain, or a bucket as a whole. */
+/* Checks a domain, or a whole bucket. */
 static int check_place(struct bkt_verify *v, const char *name)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};
@@ -248,7 +249,7 @@ static int check_place(struct bkt_verify *v, const char *name)
     struct bkt_err                               why = {.n = 0};
     struct bkt_settings set = v->t->set;
     char                no[] = "no";
-    set.snapshot             = no; /* what is stored is looked at itself */
+    set.snapshot             = no; /* check the stored objects themselves */
     int rc                   = bkt_domain_open(name, &set, &v->d, &why);
     if (rc == BKT_OK)
         return check_domain(v);
@@ -270,7 +271,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j)
     struct bkt_err    err = {.n = 0};
     uint64_t          age = MIN_AGE;
     struct bkt_verify v   = {.t = t, .j = *j, .deep = bkt_tool_has(t, "deep") > 0, .repair = bkt_tool_has(t, "repair") > 0, .err = &err};
-    (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has looked at it */
+    (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has checked it */
     v.min_age = (double)age;
     v.files   = bkt_map_new();
     v.reached = bkt_map_new();
@@ -337,7 +338,7 @@ static int on_member(const char *path, void *arg)
     return BKT_OK;
 }
 
-/* With -r, the domains in a folder; of a bucket, also what no domain has. */
+/* With -r: the domains in a folder; for a bucket also objects that no domain has. */
 static int run_name(struct bkt_tool *t, const char *name, struct bkt_jout *j)
 {
     BKT_CLEANUP(bkt_place_fini) struct bkt_place p   = {0};

@@ -1,4 +1,4 @@
-/* h5bucket diff: values compared, element by element where their bytes aren't enough. */
+/* h5bucket diff: compares values, element by element if their bytes aren't enough. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool same(hid_t type, const char *a, const char *b);
 
 static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
-/* Whether what @p ref leads to is what its file has under @p name: an object may have many names. */
+/* Whether @p ref leads to the object that its file has under @p name.  An object may have many names. */
 static bool is_named(const H5R_ref_t *ref, const char *name)
 {
     BKT_CLEANUP(h5_closep) hid_t o = *name ? H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT) : H5I_INVALID_HID;
@@ -39,7 +39,7 @@ static void runs_fini(struct runs *r)
         (void)H5Ssel_iter_close(r->iter);
 }
 
-/* Whether there is more; then off[i] and len[i] tell of it. */
+/* Whether there are more elements; if so, sets off[i] and len[i]. */
 static bool go_on(struct runs *r)
 {
     size_t elems = 0;
@@ -57,15 +57,16 @@ static bool same_extent(hid_t x, hid_t y)
     return H5Sget_simple_extent_dims(x, a, NULL) == H5Sget_simple_extent_dims(y, b, NULL) && memcmp(a, b, sizeof a) == 0;
 }
 
-/* The same elements, however the selections came to be; points in the same sequence.  HDF5 1.14's own operations on selections
- * crash or read beyond memory where these have nothing, or all, in common. */
+/* Whether both select the same elements, however the selections were made; points in the same sequence.  HDF5
+ * 1.14's own operations on selections crash, or read beyond memory, if the selections have nothing, or all,
+ * in common. */
 static bool same_region(const H5R_ref_t *a, const H5R_ref_t *b)
 {
     BKT_CLEANUP(h5_closep) hid_t x = H5Ropen_region((H5R_ref_t *)(uintptr_t)a, H5P_DEFAULT, H5P_DEFAULT);
     BKT_CLEANUP(h5_closep) hid_t y = H5Ropen_region((H5R_ref_t *)(uintptr_t)b, H5P_DEFAULT, H5P_DEFAULT);
     hssize_t                     n = x < 0 || y < 0 ? -1 : H5Sget_select_npoints(x);
     if (n < 0)
-        return x < 0 && y < 0; /* neither can be opened: their names have to do */
+        return x < 0 && y < 0; /* neither can be opened: compare their names */
     if (n != H5Sget_select_npoints(y) || !same_extent(x, y))
         return false;
     BKT_CLEANUP(runs_fini) struct runs p = {.iter = n ? H5Ssel_iter_create(x, 1, 0) : -1};
@@ -87,7 +88,8 @@ static ssize_t object_name(const H5R_ref_t *ref, char *buf, size_t size)
     return H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, buf, size);
 }
 
-/* A name of any length, for free(); "" if HDF5 tells none.  Asked twice only if it is long: HDF5 may search the file for it. */
+/* A name of any length, for free(); "" if HDF5 reports none.  HDF5 is asked twice only if the name is long,
+ * since it may search the file for it. */
 static char *name_of(const H5R_ref_t *ref, name_getter *get)
 {
     char    room[1024] = "";
@@ -106,7 +108,7 @@ static bool same_attr(const H5R_ref_t *a, const H5R_ref_t *b)
     return x && y && *x && strcmp(x, y) == 0;
 }
 
-/* What of the object they lead to. */
+/* Whether both refer to the same part of the object. */
 static bool same_part(const H5R_ref_t *a, const H5R_ref_t *b)
 {
     switch (H5Rget_type(a)) {
@@ -194,7 +196,7 @@ static bool same(hid_t type, const char *a, const char *b)
 
 bool bkt_diff_same(hid_t type, const void *a, const void *b) { return same(type, a, b); }
 
-/* How many of @p n elements differ, and the first of them. */
+/* Number of the @p n elements that differ, and the first of them. */
 static uint64_t count(const struct tree_mem *m, const char *a, const char *b, size_t n, uint64_t *first)
 {
     size_t   size = H5Tget_size(m->in);
@@ -251,7 +253,7 @@ struct sides {
     hid_t             a, b;
     struct tree_mem   m, mb; /* equal, but each bound to its file */
     struct bkt_blocks at;
-    uint64_t          bad, first; /* how many, and the first of them, row-major */
+    uint64_t          bad, first; /* number of differences, and the first of them, row-major */
 };
 
 /* The number in its dataset of an element of the block. */
@@ -317,10 +319,12 @@ static bool is_of_hdf5(hid_t dset)
     return o && o->native_id >= 0;
 }
 
-/* Elements that were never written are alike, so that one of them tells. */
-enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN }; /* TOLD: the same, by the creation lists: HDF5 can't read them */
+/* Elements that were never written are alike, so one of them is enough. */
+enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN }; /* TOLD: the same, according to the
+                                                                       creation lists: HDF5 can't read them */
 
-/* HDF5 reads none with a fill value of variable length from a file that is open for reading only. */
+/* Compares the fill values of the creation lists: HDF5 can't read unwritten elements with a fill value of
+ * variable length from a file that is open for reading only. */
 static bool same_fills(const struct sides *k)
 {
     BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
@@ -390,7 +394,7 @@ static void goto_chunk(struct sides *k, const struct tree_chunks *c, uint64_t in
         b->n *= b->count[i] = bkt_min_u64(c->cdims[i], b->dims[i] - b->at[i]);
 }
 
-/* What neither side has stored, where that differs. */
+/* Counts the elements that neither side has stored, if they differ. */
 static void count_holes(struct sides *k, const struct tree_chunks *c, const hsize_t *hole)
 {
     uint64_t n = 1, first;
@@ -419,7 +423,7 @@ static int compare_chunks(struct bkt_diff *d, struct sides *k, const struct tree
     return BKT_OK;
 }
 
-/* The chunks that one side or the other has stored, and one element of what neither has.  1: done, 0: that can't be told. */
+/* Compares the chunks that either side has stored, and one element that neither has.  1: done, 0: unknown. */
 static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
 {
     BKT_CLEANUP(tree_chunks_fini) struct tree_chunks c = {.v = NULL}, other = {.v = NULL};

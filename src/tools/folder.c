@@ -47,7 +47,7 @@ static int make_one(struct bkt_store *st, const char *path, const char *owner, c
         BKT_NOMEM(err);
     int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, err);
     if (rc == BKT_EPRECOND)
-        bkt_err_clear(err); /* somebody made it in this moment: there it is */
+        bkt_err_clear(err); /* another program has just made it */
     return rc == BKT_EPRECOND ? BKT_OK : rc;
 }
 

@@ -24,7 +24,7 @@ static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
-/* The number at the end is the connector's word to programs; people have read the reason. */
+/* Cuts the number at the end, which the connector adds for programs; people have read the reason. */
 static void drop_errno(char *text)
 {
     char *last = strrchr(text, ',');
@@ -32,8 +32,8 @@ static void drop_errno(char *text)
         *last = 0;
 }
 
-/* HDF5's drivers tell all they know: "unable to open file: name = 'x', errno = 2, error message = 'No such file or directory', …".  Of
- * that people want what was tried and the system's reason; the name is said beside it. */
+/* Shortens a driver's message: "unable to open file: name = 'x', errno = 2, error message = 'No such file or
+ * directory', …".  Keeps the attempted action and the system's reason; the name is printed beside it. */
 static void keep_reason(char *text)
 {
     static const char said[] = "error message = '";
@@ -45,7 +45,7 @@ static void keep_reason(char *text)
     colon[2 + (end - reason)] = 0;
 }
 
-/* What HDF5 leaves to the reader. */
+/* Adds explanations that HDF5 leaves out. */
 static void explain(char *text, size_t n)
 {
     static const struct {

@@ -19,7 +19,7 @@ void bkt_help_program(FILE *to)
 /* Columns of an option: "  -b, --bucket BUCKET" */
 #define COLUMN 30
 
-/* Words of @p text, lines of at most 100, the first one going on at column @p at. */
+/* Prints the words of @p text in lines of at most 100; the first line goes on at column @p at. */
 static void wrap(FILE *to, const char *text, int at, int indent)
 {
     for (const char *s = text; *s;) {

@@ -1,4 +1,4 @@
-/* JSON written out; see jout.h. */
+/* Writes JSON; see jout.h. */
 #include "jout.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static void put_text(FILE *to, const unsigned char *p, size_t n)
         uint32_t cp  = 0;
         size_t   run = bkt_utf8_plain(p, n), k = run;
         if (run) {
-            (void)fwrite(p, 1, run, to); /* who ends the output looks whether all of it went out */
+            (void)fwrite(p, 1, run, to); /* checked at the end of the output */
         } else {
             k = bkt_utf8_at(p, n, &cp);
             bkt_utf8_escape(k ? cp : 0xdc00u + p[0], one);
@@ -36,7 +36,7 @@ static void put_text(FILE *to, const unsigned char *p, size_t n)
     fputc('"', to);
 }
 
-/* What stands before a value: comma, line, name. */
+/* Writes the text before a value: comma, line, name. */
 static void begin(struct bkt_jout *j, const char *key)
 {
     if (j->depth == 0)
@@ -54,7 +54,7 @@ void bkt_jout_open(struct bkt_jout *j, const char *key, char kind)
     begin(j, key);
     fputc(kind, j->to);
     if (j->depth == BKT_JOUT_DEPTH)
-        abort(); /* our own code's depth, never the data's */
+        abort(); /* the depth of our own code, never of the data */
     j->depth++;
     j->some[j->depth] = false;
     j->kind[j->depth] = kind;

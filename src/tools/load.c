@@ -34,7 +34,7 @@ static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
     return load_flat_shape(l, src, path, space, dcpl, err);
 }
 
-/* What lies ahead, for the time to go: objects, and the bytes that are copied. */
+/* Counts the remaining work for the time to go: objects, and bytes that are copied. */
 static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
     const struct load *l = arg;
@@ -86,7 +86,7 @@ static void left_out(void *arg, const char *path, const char *attr, const struct
 
 /* ---- what an interrupted load left ---- */
 
-/* Delete the objects of a domain that never came to be. */
+/* Deletes the objects of a domain that was never completed. */
 struct sweep {
     struct bkt_store *st;
     struct bkt_buf    keys; /* each ended by a NUL */
@@ -132,7 +132,7 @@ int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
     if (journal_key(l->file->dom, &key) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, NULL);
-    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* none, most of the time */
+    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* usually there is none */
 }
 
 int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
@@ -144,7 +144,7 @@ int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
     return bkt_store_put(bkt_domain_store(l->file->dom), bkt_buf_str(&key), text, strlen(text), NULL, NULL, NULL, err);
 }
 
-/* Whether the document that is stored, if any, names that root: its load was killed when all was there. */
+/* Whether a stored document names that root: then its load was killed after all was stored. */
 static bool is_in_force(struct bkt_domain *d, const struct bkt_id *root)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, doc = {0};
@@ -160,7 +160,8 @@ static int begin_new(struct load *l, struct bkt_err *err)
     struct bkt_id                            left;
     BKT_PASS(load_journal_read(l, &old, err));
     if (bkt_id_set(&left, bkt_buf_str(&old)) && !is_in_force(l->file->dom, &left))
-        sweep(bkt_domain_store(l->file->dom), &left); /* its load never finished: nothing refers to what it stored */
+        sweep(bkt_domain_store(l->file->dom), &left); /* its load never finished: nothing refers to its
+                                                         objects */
     return load_journal_write(l, bkt_domain_root(l->file->dom)->text, err);
 }
 
@@ -184,7 +185,8 @@ static bool wants_snapshot(const struct load *l)
 
 /* ---- opening ---- */
 
-/* HDF5 gives a file's list without what its root group is: whether that keeps the order of creation, which netCDF demands for writing. */
+/* Gives a file's creation list with the root group's creation orders, which HDF5 omits from it.  netCDF
+ * requires them for writing. */
 static hid_t creation_list(hid_t file)
 {
     unsigned                     links = 0, attrs = 0, compact, dense;
@@ -199,7 +201,7 @@ static hid_t creation_list(hid_t file)
     return fcpl;
 }
 
-/* What stands before the first byte that is HDF5's. */
+/* The bytes before the first byte of HDF5. */
 static int copy_user_block(struct load *l, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
@@ -268,7 +270,7 @@ static int copy_all(struct load *l, struct bkt_err *err)
     return l->src->file < 0 ? load_map_all(l, err) : tree_copy(l->src->file, l->dst, &o, err);
 }
 
-/* What failed half way must not appear. */
+/* A load that failed half-way must not appear. */
 void load_abandon(struct load *l, bool is_new)
 {
     struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
@@ -284,8 +286,9 @@ void load_abandon(struct load *l, bool is_new)
 
 /* ---- the snapshot ---- */
 
-/* Where it pays for who reads all of a new domain, and where there was one: this has changed some of what it says.  The domain is
- * stored already, so that it can't be made is told, and no more. */
+/* Makes a snapshot if it pays for a reader of all of a new domain.  An existing snapshot is renewed, since
+ * the load has changed the domain.  The domain is stored already, so failing to make a snapshot is only a
+ * warning. */
 static void take_snapshot(struct load *l, bool is_new)
 {
     struct bkt_domain   *d   = l->file->dom;
@@ -299,7 +302,7 @@ static void take_snapshot(struct load *l, bool is_new)
     if (rc == BKT_OK)
         bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again", (unsigned long long)told.n_objects,
                   (unsigned long long)told.n_read);
-    else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* that it doesn't pay, or would be too large, is no news */
+    else if (rc != BKT_ECANCEL && rc != BKT_EUNSUP) /* no warning if it doesn't pay or would be too large */
         progress_note(l->progress, "h5bucket: %s: loaded, but without a snapshot: %s", bkt_domain_path(d),
                       err.n ? err.frame[0].msg : bkt_err_text(rc));
 }
@@ -308,7 +311,8 @@ int load_finish(struct load *l, bool is_new, struct bkt_err *err)
 {
     if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
         int rc     = h5_fail(err, "storing the domain");
-        l->journal = l->journal && is_new; /* some of an append may be stored: the journal tells how to go back */
+        l->journal = l->journal && is_new; /* some of an append may be stored: the journal restores the
+                                              earlier extents */
         load_abandon(l, is_new);
         return rc;
     }

@@ -41,7 +41,7 @@ static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
         at += b->chunks[i].size;
     }
     int rc = source_read(l->src, b->reads, b->n, err);
-    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc; /* whatever the reason: it can't be read */
+    return rc < 0 && rc != BKT_ENOMEM && rc != BKT_ECANCEL ? BKT_EFORMAT : rc; /* unreadable, whatever the reason */
 }
 
 static herr_t write_chunk(const struct survey *s, hid_t dst, const struct survey_chunk *c, const void *bytes)
@@ -59,7 +59,7 @@ static int move_batch(struct load *l, const struct survey *s, hid_t dst, size_t 
     BKT_PASS(read_batch(l, &b, err));
     for (size_t i = 0; i < n; i++) {
         if (write_chunk(s, dst, &b.chunks[i], b.reads[i].to) < 0) {
-            if (at + i == 0) { /* stored in another shape or form here: by elements, then */
+            if (at + i == 0) { /* stored in another shape or form here: copied by elements */
                 (void)H5Eclear2(H5E_DEFAULT);
                 return 0;
             }
@@ -70,7 +70,7 @@ static int move_batch(struct load *l, const struct survey *s, hid_t dst, size_t 
     return 1;
 }
 
-/* Data that nobody can copy, because a file is missing, stay a reference to it. */
+/* If data can't be copied because a file is missing, the copy keeps the reference to it. */
 static int load_external(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s = {0};

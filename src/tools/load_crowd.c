@@ -45,7 +45,7 @@ static void watch(const struct load_crowd *c, const struct board *b, pid_t *pids
             n--;
             continue;
         }
-        if (!told && interrupt_status() == 128 + SIGTERM) { /* Ctrl-C has reached them as it did us */
+        if (!told && interrupt_status() == 128 + SIGTERM) { /* Ctrl-C has reached them, too */
             for (i = 0; pids[i]; i++)
                 if (pids[i] > 0)
                     (void)kill(pids[i], SIGTERM);

@@ -86,8 +86,8 @@ static int add_mapping(struct load_flat *f, const struct bkt_mapping *m, struct 
     return BKT_OK;
 }
 
-/* How far a mapping without end reaches, by what there is of its sources.  HDF5 knows as well where it finds them by itself, which
- * it doesn't in a store. */
+/* Length of a mapping without end, by its existing sources.  HDF5 also knows it if it can open the sources by
+ * itself, which it can't in a store. */
 static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
 {
     hsize_t *dim = &f->dims[m->v.dim], dims[BKT_MAX_RANK], block = m->v.block[m->v.dim];
@@ -151,7 +151,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* The sources' chunks and filters; all else as the virtual dataset has it. */
+/* Takes chunks and filters from the sources, all else from the virtual dataset. */
 static int make_list(struct load_flat *f, struct bkt_err *err)
 {
     hsize_t                      chunk[BKT_MAX_RANK];
@@ -225,7 +225,7 @@ static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt
     for (unsigned i = 0; i < f->rank; i++)
         max[i] = f->max[i] == H5S_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(f->max[i], f->cdims[i]);
     if (f->n_rows == 0)
-        return BKT_OK; /* nothing is stored anywhere: so it is here */
+        return BKT_OK; /* no source has stored chunks: so it is here */
     BKT_PASS(load_table(l, f->rank, f->grid, max, &rows, &id, err));
     struct bkt_object *o = bkt_edit_new_object(l->file->dom, self);
     if (!o)

@@ -38,7 +38,8 @@ static int try_prefixes(struct load_flat *f, const char *own, size_t own_n, cons
     return rc;
 }
 
-/* The order of HDF5: an absolute name as it is, then the name in the prefixes, beside the virtual dataset's file, as it is. */
+/* Looks in HDF5's order: an absolute name as it is; else the name in the prefixes, beside the virtual
+ * dataset's file, and as it is. */
 static int find_file(struct load_flat *f, const char *name, struct bkt_err *err)
 {
     const char *own = f->l->src->name, *slash = strrchr(own, '/');
@@ -113,7 +114,7 @@ struct pair { /* a mapping's selections, and one box of either that belong toget
 
 static hsize_t total(const struct slab *s, unsigned d) { return s->count[d] * s->block[d]; }
 
-/* The selection within its bounds, if these are all of it. */
+/* Gets the selection within its bounds, if it has no other elements. */
 static int one_box(hid_t space, struct slab *b, struct bkt_err *err)
 {
     hsize_t  end[BKT_MAX_RANK];
@@ -158,7 +159,7 @@ static int slab_of(hid_t space, const struct survey *whole, struct slab *b, stru
     return BKT_OK;
 }
 
-/* Which dimension is which, from the fastest on: those of one step may be missing on the other side. */
+/* Matches dimensions, from the fastest on; those of one step may be missing on the other side. */
 static int match(struct pair *p, struct bkt_err *err)
 {
     unsigned i = p->vs.rank, j = p->ss.rank;
@@ -271,7 +272,8 @@ static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t el
     return add_row(f, v, &c, err);
 }
 
-/* What was never stored reads as the virtual dataset's fill value then, which must be the source's. */
+/* Elements that were never stored will read as the virtual dataset's fill value, which must be the
+ * source's. */
 static bool same_fill(hid_t a, hid_t b, hid_t type)
 {
     size_t                                size = H5Tget_size(type);
@@ -327,7 +329,8 @@ static int add_box(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_e
     return f->made < 0 ? h5_fail(err, "copying a creation list") : add_rows(f, p, dcpl, err);
 }
 
-/* All boxes: in dimensions from @p i on each run of either side is cut where one of the other side ends. */
+/* Adds all boxes: in dimensions from @p i on, a run of either side is cut where a run of the other side
+ * ends. */
 static int add_boxes(struct load_flat *f, struct pair *p, unsigned i, hid_t dcpl, struct bkt_err *err)
 {
     if (i == f->rank)

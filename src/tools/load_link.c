@@ -11,7 +11,7 @@
 
 #define LISTED_MAX 256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round trips */
 
-/* Nothing of a dataset that was just made is stored yet, so its layout can still change. */
+/* No chunk of a new dataset is stored yet, so its layout can still change. */
 static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_edit_new_object(l->file->dom, &load_vobj(dst)->obj->id);
@@ -81,12 +81,12 @@ static int link_joined(struct load *l, struct bkt_layout *lay, struct bkt_err *e
     return set_segments(l, lay, segs, n, err);
 }
 
-struct placed { /* how a dataset's chunks lie in the source's files */
+struct placed { /* the places of a dataset's chunks in the source's files */
     const struct survey      *s;
     const struct source      *src;
     bool                      straddle, several;
     const struct source_part *only;
-    char                    **names; /* of the parts, as the domain calls them, when there are several */
+    char                    **names; /* names of the parts in the domain, if there are several */
 };
 
 static void get_row(void *arg, size_t i, struct load_row *out)

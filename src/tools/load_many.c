@@ -13,7 +13,7 @@ static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
     return agg_shape(arg, src, path, space, dcpl, err);
 }
 
-/* What grows is appended like any other file's; what doesn't is copied from the first. */
+/* Growing datasets are appended later, like any other file's; the others are copied from the first file. */
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     unsigned dim;
@@ -40,7 +40,7 @@ static int make(struct agg *a, struct bkt_err *err)
     return tree_copy(a->l->src->file, a->l->dst, &o, err);
 }
 
-/* Told from the outside in: dataset, what was tried, root cause. */
+/* Prints the error from the outside in: dataset, attempted action, root cause. */
 static void refuse(struct load *l, const char *source, const struct bkt_err *why, int *failed)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
@@ -51,7 +51,7 @@ static void refuse(struct load *l, const char *source, const struct bkt_err *why
     ++*failed;
 }
 
-/* One that doesn't fit is told and left out; anything else ends the load. */
+/* A file that doesn't fit is reported and left out; any other error ends the load. */
 static int add(struct agg *a, const char *source, int *failed, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
@@ -74,7 +74,7 @@ static int open_next(struct load *l, const char *source, struct bkt_err *err)
     return source_open(source, l->o->driver, l->set, &l->src, err);
 }
 
-/* Open sources from *i on until one can be; those that can't are told. */
+/* Tries sources from *i on until one can be opened, and reports the others. */
 static int open_first(struct load *l, char **sources, int n, int *i, int *failed, struct bkt_err *err)
 {
     for (; *i < n; ++*i) {
@@ -82,14 +82,14 @@ static int open_first(struct load *l, char **sources, int n, int *i, int *failed
         int            rc  = open_next(l, sources[*i], &why);
         if (rc == BKT_OK)
             return rc;
-        if (rc == BKT_ENOMEM || *i + 1 == n) /* none of them */
+        if (rc == BKT_ENOMEM || *i + 1 == n) /* none can be opened */
             return bkt_err_copy(err, rc, &why);
         refuse(l, sources[*i], &why, failed);
     }
     BKT_FAIL(err, BKT_EINVAL, "no source");
 }
 
-/* The sources behind number @p i are fetched while it is worked on; *upto: as far as that was asked for. */
+/* Begins to fetch the sources behind number @p i; *upto: the last one requested. */
 static void expect(const struct load *l, char **sources, int n, int i, int *upto)
 {
     for (*upto = *upto > i ? *upto : i; *upto + 1 < n && *upto < i + (int)l->o->jobs; ++*upto)
@@ -126,7 +126,8 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
     return BKT_OK;
 }
 
-/* The domain from the first source on that can be opened, or that goes with what is there. */
+/* Makes the domain from the first source that can be opened, or opens the existing domain with the first
+ * source that fits. */
 static int begin(struct agg *a, struct load *l, char **sources, int n, int *first, bool is_new, int *failed, struct bkt_err *err)
 {
     for (;;) {

@@ -155,7 +155,8 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
     return BKT_OK;
 }
 
-/* Blocks of whole chunks of the table, and only those that rows lie in: a grid may be far larger than its chunks are many. */
+/* Writes blocks of whole chunks of the table, only those with rows: a grid may be far larger than the number
+ * of its chunks. */
 static int fill(const struct table *t, const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err)
 {
     struct bkt_blocks b;

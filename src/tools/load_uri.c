@@ -1,4 +1,4 @@
-/* What a domain's references call a file, and where the file lies that HDF5's own references name. */
+/* The name of a file in a domain's references, and the place of a file that HDF5's own references name. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +7,7 @@
 #include "load.h"
 #include "vfd.h"
 
-/* A file in the domain's own bucket: by the form that HSDS knows as well, bucket/key. */
+/* Names a file in the domain's own bucket by the form that HSDS knows as well: bucket/key. */
 static int in_own(const char *own, const char *uri, char **out)
 {
     size_t n = strlen(own);
@@ -18,7 +18,7 @@ static int in_own(const char *own, const char *uri, char **out)
     return *out ? 1 : BKT_ENOMEM;
 }
 
-/* Whether a reader with these settings may follow it; what to do if not is told once. */
+/* If a reader with these settings may not follow the reference, prints once how to allow it. */
 static void tell_allow(struct load *l, const char *uri)
 {
     struct bkt_err               err   = {.n = 0};
@@ -36,7 +36,7 @@ static void tell_allow(struct load *l, const char *uri)
 int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err)
 {
     const char *own = bkt_store_uri(bkt_domain_store(l->file->dom));
-    if (l->o->link_path && l->src->n_parts == 1 && strcmp(uri, l->src->parts[0].uri) == 0) /* not files that it refers to */
+    if (l->o->link_path && l->src->n_parts == 1 && strcmp(uri, l->src->parts[0].uri) == 0) /* not for files that the source refers to */
         uri = l->o->link_path;
     int rc = in_own(own, uri, out);
     if (rc < 0)
@@ -60,7 +60,8 @@ static int open_as(struct load *l, const char *name, hid_t *out, struct bkt_err 
     return rc;
 }
 
-/* Beside the source; on this machine also where HDF5 would look.  A source elsewhere makes us open nothing elsewhere [I2]. */
+/* Looks beside the source, and on this machine also where HDF5 would look.  A source elsewhere never makes us
+ * open a file of another place [I2]. */
 int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err)
 {
     struct load *l     = load;

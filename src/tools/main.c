@@ -38,8 +38,9 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     return rc;
 }
 
-/* With HDF5_VOL_CONNECTOR=bucket in the environment HDF5 would load the plugin beside the connector that is a part of this
- * program: two of everything, of two versions perhaps.  What the variable says of settings is taken all the same. */
+/* Removes HDF5_VOL_CONNECTOR from the environment.  If it named our connector, HDF5 would load the plugin
+ * beside the connector in this program, perhaps in another version.  The settings in the variable are used
+ * all the same. */
 static void leave_plugin(void)
 {
     const char *env = getenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe): no other thread yet */
@@ -51,7 +52,7 @@ static void leave_plugin(void)
     (void)unsetenv("HDF5_VOL_CONNECTOR"); /* NOLINT(concurrency-mt-unsafe) */
 }
 
-/* What was printed got where it should. */
+/* Whether all output was written. */
 static int printed(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

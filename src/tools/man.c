@@ -129,7 +129,7 @@ static void completion_words(FILE *to, const struct bkt_verb *v)
             fprintf(to, "        %s:--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", v->name, o->name, o->words);
 }
 
-/* Folders and domains in a bucket.  Bash cuts words at ':'; what is in front of it stays where it is. */
+/* Completes folders and domains in a bucket.  Bash cuts words at ':', and the part in front of it stays. */
 static const char names_function[] =
     "# bash completion for h5bucket, made from its table of verbs\n_h5bucket_names()\n{\n"
     "    local word=${COMP_LINE:0:COMP_POINT} name\n"

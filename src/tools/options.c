@@ -1,4 +1,4 @@
-/* Command lines, by the rows of the table: getopt_long() with what they say. */
+/* Parses command lines by the rows of the table, with getopt_long(). */
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 
 /* ---- messages ---- */
 
-/* What names and stored text have in them must not move the terminal's cursor. */
+/* Prints a line; names and stored text in it must not move the terminal's cursor. */
 static void put_line(const struct bkt_tool *t, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -122,7 +122,7 @@ int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_
 
 /* ---- parsing ---- */
 
-#define LONG_BASE 1000 /* what getopt_long() answers for the i-th option is LONG_BASE + i */
+#define LONG_BASE 1000 /* getopt_long() gives LONG_BASE + i for the i-th option */
 
 static bool is_word(const char *words, const char *value)
 {
@@ -180,7 +180,7 @@ static int take_settings(struct bkt_tool *t)
     return -1;
 }
 
-/* What getopt_long() wants, made from the rows. */
+/* Makes getopt_long()'s table from the rows. */
 static size_t fill(const struct bkt_verb *v, struct option *longs, char *shorts)
 {
     size_t n = 0;

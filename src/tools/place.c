@@ -45,7 +45,7 @@ static void strip(char *path)
         path[n - 1] = 0;
 }
 
-/* The longest part of @p path that is there, resolved; *rest: what is not, a part of @p path. */
+/* The longest existing part of @p path, resolved; *rest: the rest, a part of @p path. */
 static char *resolve(char *path, const char **rest)
 {
     size_t n = strlen(path);
@@ -95,7 +95,7 @@ static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
 
 static bool follows_links(const struct bkt_settings *set) { return set->links && strcmp(set->links, "follow") == 0; }
 
-/* A directory that is there, or a name below one that is. */
+/* An existing directory, or a name below one. */
 static int open_local(const char *name, const char *path, const struct bkt_settings *set, struct bkt_place *out,
                       struct bkt_err *err)
 {

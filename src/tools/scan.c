@@ -1,4 +1,4 @@
-/* What lies in the store for a domain; see scan.h. */
+/* A domain's keys in the store; see scan.h. */
 #include "scan.h"
 
 #include <stdlib.h>
@@ -166,13 +166,14 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
     const struct bkt_layout *l = &o->dset.layout;
     out->files            = calloc(MAX_FILES, sizeof *out->files);
     int  rc  = out->files && c.seen ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    bool one = l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri; /* known without asking whether the file may be opened */
+    bool one = l->cls == BKT_D_CONTIGUOUS_REF && l->file_uri; /* known without checking whether the file may
+                                                                 be opened */
     if (rc == BKT_OK && one && l->size)
         rc = on_chunk(NULL, &(struct bkt_chunk_info){true, l->offset, l->size, 0, l->file_uri}, &c);
     if (rc == BKT_OK && !one)
         rc = bkt_dsetio_open(d, o, NULL, NULL, &io, err);
     if (rc == BKT_OK && !one) {
-        io->places_only = true; /* whether the files may be opened doesn't matter */
+        io->places_only = true; /* the files need not be accessible */
         rc              = bkt_chunk_iter(io, on_chunk, &c, err);
     }
     bkt_dsetio_close(io);
@@ -180,7 +181,7 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
     return rc;
 }
 
-/* A reference that isn't allowed, a chunk table that is yet to be made: told, but nothing has failed. */
+/* A forbidden reference, or a chunk table that is yet to be made, is reported, but isn't a failure. */
 static int uncounted(struct bkt_extent_use *out, int rc, struct bkt_err *err, const struct bkt_err *why)
 {
     if (rc != BKT_EACCES && rc != BKT_EUNSUP && rc != BKT_EFORMAT)

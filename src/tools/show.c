@@ -13,7 +13,7 @@
 void bkt_say_str(struct bkt_buf *b, const char *text)
 {
     if (bkt_buf_add_str(b, text) < 0)
-        bkt_buf_clear(b); /* memory is short: better nothing than a part */
+        bkt_buf_clear(b); /* memory is short: print nothing rather than a part */
 }
 
 char *bkt_vtext(const char *fmt, va_list ap)

@@ -29,7 +29,7 @@ static int read_batch(struct gather *g)
     (void)bkt_store_run(g->st, g->req, g->n, NULL);
     for (size_t i = 0; i < g->n; i++) {
         const struct bkt_req *r = &g->req[i];
-        if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT) /* deleted meanwhile: no harm */
+        if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT) /* deleted meanwhile, which does no harm */
             rc = bkt_err_copy(g->err, r->rc, r->err);
         if (rc == BKT_OK && r->rc == BKT_OK && r->etag[0])
             rc = bkt_snapshot_add(&g->out, &g->id[i], r->etag, bkt_buf_str(&r->body), r->body.len, g->err);
@@ -41,7 +41,7 @@ static int read_batch(struct gather *g)
     return rc;
 }
 
-/* From what we stored ourselves, or from the snapshot that there is, if the list shows that version. */
+/* Whether the JSON of the listed version is known: stored by this process, or in the earlier snapshot. */
 static bool have(struct gather *g, const struct bkt_scanned *s, const char **etag, const void **json, size_t *n)
 {
     if (g->known && bkt_domain_recorded(g->known, &s->id, etag, json, n) && bkt_etag_same(*etag, s->entry->etag))
@@ -70,7 +70,7 @@ static int on_scanned(const struct bkt_scanned *s, void *arg)
     return ++g->n == BKT_TOOL_BATCH ? read_batch(g) : BKT_OK;
 }
 
-/* Say in the domain's document that there is a snapshot, or (NULL) that there is none. */
+/* Notes in the domain's document that there is a snapshot, or (NULL) that there is none. */
 static int note(struct bkt_store *st, const char *path, const struct bkt_id *root, const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};

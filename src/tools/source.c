@@ -218,13 +218,13 @@ static int open_by(const char *driver, struct source *s, hid_t member, struct bk
     BKT_FAIL(err, BKT_EINVAL, "file driver %s is none of sec2, family, split, multi", driver);
 }
 
-/* As what its name says; where that isn't there, what stands beside it. */
+/* Opens the file as its name says.  If that file doesn't exist, tries the files beside it. */
 static int open_found(struct source *s, hid_t member, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     if (strchr(s->name, '%') && !exists(plain(s->name), s->set))
         return open_by("family", s, member, err);
-    int rc = open_by("sec2", s, member, &why); /* no look before: that would be a request */
+    int rc = open_by("sec2", s, member, &why); /* no check before: that would be a request */
     if (rc == BKT_OK || rc == BKT_ENOMEM)
         return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
     const char *other = exists(plain(s->name), s->set) ? NULL : guess(s);

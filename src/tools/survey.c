@@ -123,7 +123,7 @@ static int external_segment(const struct source *src, const char *name, uint64_t
     BKT_PASS(external_name(src, name, &s->names[s->n_names], err));
     const char *uri = s->names[s->n_names++];
     int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
-    if (rc == BKT_ENOENT) { /* whoever reads the data will be told */
+    if (rc == BKT_ENOENT) { /* a reader of the data will get the error */
         bkt_err_clear(err);
         s->missing = uri;
         return add_seg(s, uri, NULL, off, want, err);

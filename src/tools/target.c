@@ -1,4 +1,4 @@
-/* Where cp and mv put something; see target.h. */
+/* The target of cp and mv; see target.h. */
 #include "target.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int into(struct bkt_ends *g, const char *to, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* There is no domain at the target, or one that may be replaced. */
+/* Checks that the target has no domain, or one that may be replaced. */
 static int look_there(const struct bkt_tool *t, struct bkt_ends *g, bool replace, struct bkt_err *err)
 {
     const struct bkt_place      *p    = &g->to;
@@ -64,9 +64,9 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
         BKT_FAIL(err, BKT_EEXIST, "%s: somebody else %s it meanwhile", g->to.path, g->old ? "changed" : "made");
     }
     BKT_PASS(rc);
-    /* a second name of the source's own objects (linked domains) has nothing that may go */
+    /* a second name of the source's own objects (linked domains): they must stay */
     bool second = g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) == 0;
-    if (g->old && !second && bkt_domain_delete_objects(g->old, err) < 0) /* its code would say that the document isn't stored */
+    if (g->old && !second && bkt_domain_delete_objects(g->old, err) < 0) /* its code would mean that the document isn't stored */
         BKT_FAIL(err, BKT_EIO, "%s is there, but not all of what it replaces was deleted", g->to.path);
     return BKT_OK;
 }

@@ -103,7 +103,8 @@ static int copy_type(struct tree *t, hid_t src, hid_t group, const char *name, c
         h5_closep(&copy);
         return rc;
     }
-    int code = remember(t, src, path, copy, err); /* before its attributes: one may be of this very type */
+    int code = remember(t, src, path, copy, err); /* before its attributes, since one may be of this very
+                                                     type */
     if (code < 0) {
         h5_closep(&copy);
         return code;
@@ -255,7 +256,7 @@ static int hard_link(struct tree *t, hid_t src, hid_t dst, const char *name, con
     return p->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-/* The name is taken: a group is filled up, anything else stays as it is. */
+/* If the name is taken, a group is filled up, and any other object stays unchanged. */
 static int merge(struct tree *t, hid_t src, hid_t dst, const struct named *l, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t a = l->info.type == H5L_TYPE_HARD ? H5Oopen(src, l->name, H5P_DEFAULT) : H5I_INVALID_HID;
@@ -270,7 +271,8 @@ static int merge(struct tree *t, hid_t src, hid_t dst, const struct named *l, co
     return copy_group(t, a, b, path, err);
 }
 
-/* Something of it could not be read or stored: of what is left out no half stays. */
+/* Handles an object of which a part could not be read or stored.  If it is left out, it is deleted, so that
+ * no half stays. */
 static int without(struct tree *t, hid_t dst, const char *name, const char *path, int rc, struct bkt_err *err)
 {
     if (!tree_leaves_out(t, path, NULL, rc, err))
@@ -295,7 +297,7 @@ static int one_link(struct tree *t, hid_t src, hid_t dst, const struct named *l,
     return rc < 0 ? without(t, dst, l->name, bkt_buf_str(&full), rc, err) : BKT_OK;
 }
 
-#define MAX_DEPTH 4000 /* groups in each other; 0.8 KiB of stack each */
+#define MAX_DEPTH 4000 /* depth of groups; each takes 0.8 KiB of stack */
 
 static int copy_members(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
@@ -310,7 +312,8 @@ static int copy_members(struct tree *t, hid_t src, hid_t dst, const char *path, 
         return h5_unreadable(err, "opening a group");
     BKT_PASS(tree_attributes(t, from, dst, path, err));
     if (H5Literate2(from, order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, list_link, &l) < 0)
-        return h5_unreadable(err, "listing a group"); /* those that were listed have no copies yet: it stays empty */
+        return h5_unreadable(err, "listing a group"); /* listed members have no copies yet: the group stays
+                                                         empty */
     for (size_t i = 0; i < l.n; i++)
         BKT_PASS(one_link(t, from, dst, &l.v[i], path, err));
     return BKT_OK;

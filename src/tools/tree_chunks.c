@@ -47,7 +47,8 @@ void tree_chunk_offset(const struct tree_chunks *c, uint64_t index, hsize_t *off
         offset[d] = index % c->grid[d] * c->cdims[d];
 }
 
-/* The shape of the chunks that are listed: of a domain that of its objects, where these aren't whole chunks of the shape asked for. */
+/* The shape of the listed chunks; for a domain that of its objects, if these aren't whole chunks of the
+ * requested shape. */
 static bool shape(hid_t dset, const struct bkt_vobj *o, struct tree_chunks *c)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
@@ -159,7 +160,7 @@ int tree_chunks_join(struct tree_chunks *c, const struct tree_chunks *other)
     return BKT_OK;
 }
 
-#define MOST_CELLS ((size_t)1 << 22) /* 128 MiB of them */
+#define MOST_CELLS ((size_t)1 << 22) /* chunks; 128 MiB of them */
 
 int tree_chunks_cells(struct tree_chunks *to, const hsize_t *lo, const hsize_t *hi)
 {

@@ -29,8 +29,9 @@ static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf      bytes = {0};
     hsize_t                                       at[H5S_MAX_RANK];
     unsigned                                      opts  = 0;
-    /* Of an HDF5 file chunks were moved by the `data` hook, where that is possible: H5Dchunk_iter() is wrong about some.  With options
-     * HDF5 would take chunks of ours at the edge, which are filtered, for what isn't. */
+    /* Chunks of an HDF5 file have been moved by the `data` hook, if possible: H5Dchunk_iter() is wrong about
+     * some.  With chunk options HDF5 would take our chunks at the edge, which are filtered, for unfiltered
+     * ones. */
     if (t->o->src_native || H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &opts) < 0 || opts || !is_plain(type) ||
         !bkt_filters_agree(src, dst))
         return false;
@@ -39,11 +40,12 @@ static bool move_chunks(const struct tree *t, hid_t src, hid_t dst)
     for (size_t i = 0; i < c.n; i++) {
         uint32_t mask = c.v[i].mask;
         if (interrupt_check(NULL) < 0)
-            return false; /* move_simple() says so */
+            return false; /* move_simple() reports it */
         tree_chunk_offset(&c, c.v[i].index, at);
         if (bkt_buf_resize(&bytes, (size_t)c.v[i].size) < 0 || H5Dread_chunk(src, H5P_DEFAULT, at, &mask, bytes.ptr) < 0 ||
             H5Dwrite_chunk(dst, H5P_DEFAULT, mask, at, (size_t)c.v[i].size, bytes.ptr) < 0) {
-            (void)H5Eclear2(H5E_DEFAULT); /* filters that one side lacks, an index that can't: by elements, then */
+            (void)H5Eclear2(H5E_DEFAULT); /* a filter that one side lacks, an unsuitable index: copied by
+                                             elements */
             return false;
         }
     }
@@ -58,7 +60,8 @@ struct io {
     struct tree_mem  mem;
     const char      *path;
     size_t           n;
-    bool             no_holes; /* what isn't stored can't be read: HDF5 would have to put the fill value into a heap first */
+    bool             no_holes; /* unwritten elements can't be read: HDF5 would have to put the fill value into
+                                  a heap first */
 };
 
 static int move_block(const struct io *io, struct bkt_err *err)
@@ -79,7 +82,7 @@ static int move_block(const struct io *io, struct bkt_err *err)
     return rc;
 }
 
-/* What is selected in io->space. */
+/* Moves the elements selected in io->space. */
 static int move_selected(struct io *io, struct bkt_err *err)
 {
     hssize_t n = H5Sget_select_npoints(io->space);
@@ -108,8 +111,8 @@ bool tree_fill_of(hid_t dset, hid_t type, void *out)
            H5Pget_fill_value(dcpl, type, out) >= 0;
 }
 
-/* Whether an element that was never written is the same on both sides: then it need not be.  That no value was ever given for it
- * (reading fails) is the same, too. */
+/* Whether an unwritten element is the same on both sides: then it needn't be copied.  If no value was ever
+ * given for it on either side (reading fails), it is the same, too. */
 static bool fills_agree(struct io *io, const hsize_t *at)
 {
     size_t                       a = H5Tget_size(io->mem.in), b = H5Tget_size(io->mem.out);
@@ -130,7 +133,8 @@ static bool fills_agree(struct io *io, const hsize_t *at)
     return same;
 }
 
-/* @p n chunks of one block, neighbours along the last dimension as one box; false: too many boxes. */
+/* Selects @p n chunks of one block, neighbours along the last dimension as one box.  False: too many
+ * boxes. */
 static bool select_chunks(const struct io *io, const struct tree_chunks *c, const hsize_t *dims, const struct tree_chunk *v, size_t n)
 {
     const unsigned last = c->rank - 1;
@@ -148,7 +152,8 @@ static bool select_chunks(const struct io *io, const struct tree_chunks *c, cons
     return true;
 }
 
-/* @p n chunks of one block: all that they lie in where they are many boxes, or, where what isn't stored can't be read, some at once. */
+/* Moves @p n chunks of one block.  If they are many boxes, the whole block is moved; if unwritten elements
+ * can't be read, some chunks at once. */
 static int move_chosen(struct io *io, const struct bkt_blocks *b, const struct tree_chunks *c, const struct tree_chunk *v, size_t n,
                        struct bkt_err *err)
 {
@@ -216,7 +221,7 @@ int tree_data(struct tree *t, hid_t src, hid_t dst, const char *path, struct bkt
         return h5_unreadable(err, "opening a dataset");
     if (made < 0)
         return h5_fail(err, "opening a dataset");
-    if (H5Pget_layout(made) == H5D_VIRTUAL) /* its data are other datasets' */
+    if (H5Pget_layout(made) == H5D_VIRTUAL) /* its data lie in other datasets */
         return BKT_OK;
     H5D_space_status_t status;
     if (H5Dget_space_status(src, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED && H5Pget_external_count(dcpl) == 0)

@@ -1,5 +1,6 @@
-/* References into other files: the file is opened beside the source (load) or beside the new file (get), to find the object's
- * name or its address there.  What the connector opens meanwhile is that file, known by the name that the reference has. */
+/* References into other files.  The file is opened beside the source (load) or beside the new file (get), to
+ * find the object's name or its address there.  If the connector opens a file meanwhile, it is this one,
+ * under the name in the reference. */
 #include <stdlib.h>
 #include <string.h>
 

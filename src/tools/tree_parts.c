@@ -1,6 +1,7 @@
-/* Which blocks of a dataset hold anything whose elements lie in other datasets (H5Pset_virtual) or raw files (H5Pset_external).
+/* Finds the blocks of a dataset that hold data, if its elements lie in other datasets (H5Pset_virtual) or raw
+ * files (H5Pset_external).
  *
- * Where it isn't certain that a file is absent, or how long it is, nothing is said. */
+ * If a file's absence or length isn't certain, the result is "unknown". */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static bool is_absent(const char *path)
     return stat(path, &st) < 0 && errno == ENOENT;
 }
 
-/* Where HDF5 looks for a file called @p name by the plain file @p self: by that name, and beside that file.
- */
+/* The places where HDF5 looks for a file called @p name for the plain file @p self: by that name, and beside
+ * that file. */
 struct places {
     char *path[3];
 };
@@ -91,7 +92,7 @@ static bool is_missing(const struct places *p)
     return is_absent(p->path[0]) && is_absent(p->path[1]) && is_absent(p->path[2]);
 }
 
-/* The one file that it finds; NULL: several. */
+/* The only file that HDF5 finds; NULL: several. */
 static const char *found(const struct places *p)
 {
     struct stat first, st;

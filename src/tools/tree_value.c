@@ -119,7 +119,8 @@ static bool is_null(const H5R_ref_t *ref)
     return true;
 }
 
-/* The copy of what @p ref leads to: where, and the name from there.  False: it is not among the copies. */
+/* Finds the copy of the object that @p ref leads to: a location, and the name from there.  False: there is no
+ * copy of it. */
 static bool target(struct tree *t, const H5R_ref_t *ref, hid_t *loc, const char **name)
 {
     BKT_CLEANUP(h5_closep) hid_t obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
@@ -263,7 +264,8 @@ int tree_translate(struct tree *t, const struct tree_mem *m, const char *path, c
     return translate_list(t, m->in, m->out, path, from, to, n, err);
 }
 
-/* What translate() made: references and the lists that hold some; what it shared belongs to what was read. */
+/* Frees what translate() made: references, and the lists that hold some.  Shared parts belong to the values
+ * read. */
 static void reclaim_made(hid_t type, char *p)
 {
     H5T_class_t cls = H5Tget_class(type);

@@ -1,4 +1,4 @@
-/* The table of verbs: each row stands in the file of its verb. */
+/* The table of verbs; each row is in the file of its verb. */
 #include <string.h>
 
 #include "tool.h"

@@ -82,7 +82,8 @@ static int tell(struct roots *r, const char *digits)
     return BKT_OK;
 }
 
-/* The trees first, then the documents: a domain that is made meanwhile is not taken for an orphan. */
+/* Lists the trees first, then the documents, so that the tree of a domain made meanwhile isn't taken for an
+ * orphan. */
 static int run(struct roots *r)
 {
     size_t      pos = 0, n;

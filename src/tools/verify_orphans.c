@@ -1,4 +1,4 @@
-/* h5bucket verify: what the store holds for a domain that nothing in it needs. */
+/* h5bucket verify: finds objects of a domain in the store that nothing in it needs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +87,10 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
 
 /* ---- removing ---- */
 
-/* Who has a clock that is ahead would take what was just stored for old.  What is ahead may be the answer's Date, too, where a proxy
- * makes it: so the earlier of both counts.  0: whatever its age, also what the server, which tells whole seconds, seems to have
- * stored in the future. */
+/* Whether an object is too young to be removed.  If this machine's clock is ahead, a new object would seem
+ * old.  The answer's Date may be ahead too, if a proxy makes it; so the earlier of both counts.  With min_age
+ * 0 the age doesn't matter, even if the server, which reports whole seconds, seems to have stored the object
+ * in the future. */
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime)
 {
     int64_t ahead = bkt_store_ahead(st);

@@ -106,7 +106,8 @@ static bool same_file(const struct bkt_segment *a, const struct bkt_segment *b)
            strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "") == 0;
 }
 
-/* Of segment i and all others in the same version of the same file.  False: there is one before it. */
+/* Computes the reach of segment i and of all others in the same version of the same file.  False: an earlier
+ * segment has done that. */
 static bool reach_of(const struct bkt_layout *l, size_t i, uint64_t *n, uint64_t *last)
 {
     *n = *last = 0;
@@ -136,7 +137,7 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
             continue;
         v->n_refs++;
         if (!reach_of(l, i, &n, &end))
-            continue; /* told with an earlier one */
+            continue; /* reported with an earlier one */
         if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
             bkt_verify_unchecked(v, path, o->id.text, &err);
         else
@@ -144,7 +145,7 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
     }
 }
 
-/* The failure of something that needed the files: a reference that isn't allowed is no fault of the domain. */
+/* Reports a failure to reach the files.  A forbidden reference isn't a fault of the domain. */
 static void failed(struct bkt_verify *v, const char *path, const struct bkt_object *o, int rc, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
@@ -155,7 +156,7 @@ static void failed(struct bkt_verify *v, const char *path, const struct bkt_obje
     v->n_changed += rc == BKT_EPRECOND;
 }
 
-/* Every file that chunks lie in, whatever becomes of the others. */
+/* Checks every file with chunks, even if others fail. */
 static void check_ends(const struct walk *w)
 {
     size_t      pos = 0, n;
@@ -167,7 +168,7 @@ static void check_ends(const struct walk *w)
         struct bkt_err               err  = {.n = 0};
         BKT_CLEANUP(bkt_freep) char *text = strndup(uri, n), *key = NULL;
         int rc = text ? bkt_locate_file(w->io, text, n, w->o->dset.layout.file_etag, &f, &err) : BKT_ENOMEM;
-        if (rc == BKT_OK) /* what a table's row says of it, or the layout */
+        if (rc == BKT_OK) /* by the table's row, or the layout */
             rc = bkt_domain_resolve_uri(w->v->d, text, &st, &key, &err);
         if (rc < 0)
             failed(w->v, w->path, w->o, rc, &err);
@@ -176,7 +177,8 @@ static void check_ends(const struct walk *w)
     }
 }
 
-/* The table has a row for each chunk, or chunks are missing that nobody will miss: they read as the fill value. */
+/* Checks that the table has a row for each chunk.  Without a row, a chunk reads as the fill value, which
+ * nobody would notice. */
 static void check_table(const struct walk *w)
 {
     const struct bkt_object *t  = NULL;
@@ -284,7 +286,7 @@ struct deep {
     struct bkt_sel     sel[MOST];
     size_t             n;
     uint64_t           bytes;
-    unsigned           bad; /* problems told of this dataset */
+    unsigned           bad; /* problems reported of this dataset */
     uint64_t           unchecked; /* of others, before it */
 };
 
@@ -355,7 +357,7 @@ static int read_some(struct deep *d, const struct bkt_sel *sel, size_t n, struct
     return rc;
 }
 
-/* All together; where that fails, one by one. */
+/* Reads all chunks together; if that fails, one by one. */
 static void flush(struct deep *d)
 {
     struct bkt_err err = {.n = 0};
@@ -368,7 +370,7 @@ static void flush(struct deep *d)
             if (d->v->n_unchecked++ == d->unchecked) /* the first of this dataset */
                 bkt_verify_unchecked(d->v, d->path, d->o->id.text, &err);
             d->v->n_checked--;
-        } else if (rc == BKT_EPRECOND) { /* the file's line says it for all */
+        } else if (rc == BKT_EPRECOND) { /* the file's report covers all */
             if (d->v->n_stale++ == 0)
                 (void)bkt_err_copy(&d->v->stale, rc, &err);
         } else if (rc < 0 && (d->bad++ < MOST_TOLD || d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
@@ -404,7 +406,8 @@ static void skip_place(const uint64_t *coord, const struct bkt_err *why, void *a
 
 void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
 {
-    struct bkt_dsetio       *places = NULL; /* where chunks lie; what can't be right was told by bkt_verify_refs() */
+    struct bkt_dsetio       *places = NULL; /* the places of chunks; impossible ones have been reported by
+                                               bkt_verify_refs() */
     const struct bkt_object *o = r->obj;
     struct deep   *d   = calloc(1, sizeof *d);
     struct bkt_err err = {.n = 0};

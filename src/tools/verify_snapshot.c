@@ -1,4 +1,4 @@
-/* h5bucket verify: whether the domain's snapshot says what is stored. */
+/* h5bucket verify: checks that the domain's snapshot matches the stored objects. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int compare_batch(struct compare *c)
     (void)bkt_store_run(bkt_domain_store(c->v->d), c->req, c->n, NULL);
     for (size_t i = 0; i < c->n; i++) {
         const struct bkt_req *r = &c->req[i];
-        /* deleted meanwhile: no harm; one that is damaged was told when it was reached */
+        /* deleted meanwhile, which does no harm; a damaged object was reported when it was reached */
         if (r->rc < 0 && r->rc != BKT_ENOENT && r->rc != BKT_EFORMAT && rc == BKT_OK)
             rc = bkt_err_copy(c->v->err, r->rc, r->err);
         c->n_wrong += r->rc == BKT_OK && (r->body.len != c->n_json[i] || memcmp(r->body.ptr, c->json[i], c->n_json[i]) != 0);
@@ -34,7 +34,8 @@ static int compare_batch(struct compare *c)
     return rc;
 }
 
-/* One under an ETag that is still the object's, but with other bytes, would be taken for the object. */
+/* Compares all objects byte by byte: one under an ETag that is still current, but with other bytes, would be
+ * taken for the stored object. */
 static int compare_all(struct bkt_verify *v, struct bkt_snapshot *s, size_t *n_wrong)
 {
     BKT_CLEANUP(bkt_freep) struct compare *c   = calloc(1, sizeof *c);
@@ -61,7 +62,7 @@ static int compare_all(struct bkt_verify *v, struct bkt_snapshot *s, size_t *n_w
     return rc < 0 ? rc : last;
 }
 
-/* What is to be told; a problem, or (*harmless) only a loss of time. */
+/* Finds the problem to report; *harmless: it only costs time. */
 static int look(struct bkt_verify *v, char *why, size_t room, bool *harmless)
 {
     struct bkt_snapshot *s   = NULL;

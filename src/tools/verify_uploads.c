@@ -1,4 +1,5 @@
-/* h5bucket verify: uploads in parts that nobody ended; a server keeps and bills their parts, and shows them in no list of objects. */
+/* h5bucket verify: uploads in parts that were never ended.  A server keeps and bills their parts, and shows
+ * them in no list of objects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const ch
     int                        rc  = u ? bkt_store_uploads(st, prefix, on_upload, u, &why) : BKT_ENOMEM;
     if (rc == BKT_ENOMEM)
         return BKT_ERR(v->err, rc, "out of memory");
-    if (rc < 0) /* many a server doesn't tell, or not this user */
+    if (rc < 0) /* many servers don't list them, or not for this user */
         bkt_verify_note(v, "uploads in parts", prefix, &why);
     return BKT_OK;
 }

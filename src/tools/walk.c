@@ -72,7 +72,7 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
             const struct bkt_object *o;
             ask(w->d, a.v, i, a.n);
             if (bkt_domain_get(w->d, &a.v[i], &o, NULL) < 0)
-                continue; /* told when the walk comes to it */
+                continue; /* reported when the walk comes to it */
             int    rc   = add_members(o, w->warm, &b);
             size_t size = bkt_object_bytes(o);
             full        = size > left;
@@ -111,7 +111,8 @@ static int visit_members(struct walk *w, const struct bkt_object *o, const char 
     return BKT_OK;
 }
 
-/* Groups nest as deep as the data say; each is entered once, and the depth is bounded: each takes 0.3 KiB of stack. */
+/* Groups nest as deep as the data say.  Each is entered once, and the depth is bounded, since each takes 0.3
+ * KiB of stack. */
 #define MAX_DEPTH 1000
 
 static int visit_object(struct walk *w, const struct bkt_object *o, const char *path, const struct bkt_link *link, unsigned depth)
@@ -187,7 +188,7 @@ int bkt_type_ids(const struct bkt_type *t, int (*each)(const struct bkt_id *id, 
     return bkt_type_ids(t->base, each, arg);
 }
 
-struct wait { /* an object to be visited: who needs it, by what path */
+struct wait { /* an object to be visited: the object that needs it, and its path */
     struct bkt_id from;
     char         *path;
 };
@@ -222,7 +223,7 @@ static int push_type(const struct bkt_id *id, void *arg)
     return push(r, id, &r->from->id, "");
 }
 
-/* What an object needs. */
+/* Adds the objects that an object needs. */
 static int push_all(struct reach *r, const struct bkt_object *o, const char *path)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
