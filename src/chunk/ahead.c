@@ -1,4 +1,4 @@
-/* See ahead.h: what a pattern is, and what is made of it. */
+/* Patterns of reads, and the jobs made from them; see ahead.h. */
 #include "ahead.h"
 
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static bool step_of(const struct bkt_sel *from, const struct bkt_sel *to, int64_
     return moved > 0;
 }
 
-/* The selection `n` steps on, cut at the extent's end; false: outside. */
+/* The selection `n` steps on, cut at the extent's end; false: it lies outside. */
 static bool step_on(const struct bkt_sel *s, const int64_t *step, uint64_t n, struct bkt_sel *out)
 {
     *out         = *s;

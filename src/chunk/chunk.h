@@ -140,6 +140,7 @@ void bkt_ahead_stop(struct bkt_domain *dom);
 void bkt_ahead_shutdown(void);
 
 /** Process-wide decoded-chunk and range cache: hits and misses, for tests. */
-void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forget what is cached of one domain (called when it closes) */
+void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forgets all cached data of one domain (called when it
+                                                      closes) */
 
 #endif

@@ -1,4 +1,4 @@
-/* A dataset's filter list -> how its chunks decode. */
+/* From a dataset's filter list to the decoding of its chunks. */
 #include <string.h>
 #include <strings.h>
 

@@ -21,7 +21,7 @@
 #define FEW_MAX     2048
 #define OWN_SPACE (UINT64_C(1) << 63) /* the cache's own numbers are small */
 
-struct dirty { /* what is attached to the cache */
+struct dirty { /* attached to the cache */
     struct bkt_dirty     d;
     struct bkt_forkguard guard;
 };

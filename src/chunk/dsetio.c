@@ -37,7 +37,7 @@ struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64
     return l;
 }
 
-/* The grid that storage is addressed with. */
+/* Sets the grid by which storage is addressed. */
 static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
 {
     const struct bkt_space  *s = &io->ds->space;

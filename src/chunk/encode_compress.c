@@ -10,7 +10,7 @@
 #include "filter_impl.h"
 #include "num.h"
 
-/* Room for n more bytes behind what is there. */
+/* Makes room for n more bytes behind the present ones. */
 static unsigned char *room(struct bkt_buf *out, size_t n)
 {
     size_t at = out->len;

@@ -5,7 +5,7 @@
 #include "dsetio.h"
 #include "num.h"
 
-#define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a hostile type needs more */
+#define ZERO_MAX (256u << 20) /* stored bytes of one element of zeros; only a malicious type needs more */
 
 static int zeros(struct bkt_buf *out, uint64_t n)
 {

@@ -17,7 +17,7 @@
 enum { CD_ELEM = 2, CD_BLOCK = 3, CD_CODEC = 4, CD_LEVEL = 5 };
 enum { CODEC_NONE = 0, CODEC_LZ4 = 2, CODEC_ZSTD = 3 };
 
-/* The library's choice where the writer gave none: about 8 KiB, a multiple of 8 elements, at least 128. */
+/* The library's choice if the writer gave none: about 8 KiB, a multiple of 8 elements, at least 128. */
 static size_t default_block(size_t es)
 {
     size_t n = 8192 / es / 8 * 8;
@@ -60,7 +60,7 @@ void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void
     bkt_unshuffle(t, out, n * es, es);
 }
 
-/* The steps of bkt_bitunshuffle_block() backwards; transposing a matrix twice gives it back. */
+/* The steps of bkt_bitunshuffle_block() in reverse; transposing a matrix twice gives it back. */
 static void bitshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
 {
     unsigned char *q = out, *t = tmp;

@@ -62,8 +62,9 @@ DEFINE_TILE(4, STEP(b, a, 4) STEP(a, b, 4))
 DEFINE_TILE(8, STEP(b, a, 8) STEP(a, b, 8) STEP(b, a, 8) memcpy(a, b, sizeof b);)
 DEFINE_TILE(16, STEP(b, a, 16) STEP(a, b, 16) STEP(b, a, 16) STEP(a, b, 16))
 
-/* The way back: as many elements, 16 rows of `planes` bytes es apart, to planes n apart.  Four of the same steps, whatever
- * the number of planes: together with those above they turn the index bits around once. */
+/* The inverse: as many elements, 16 rows of `planes` bytes es apart, to planes n apart.  It takes four of the
+ * same steps, whatever the number of planes: together with those above they turn the index bits around
+ * once. */
 #define DEFINE_SPLIT(planes)                                                                                      \
     static inline void split##planes(const unsigned char *in, unsigned char *out, size_t n, size_t es)            \
     {                                                                                                             \

@@ -91,7 +91,7 @@ static int merge_var(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_e
 
 int bkt_dchunk_merge(struct bkt_dchunk *c, struct bkt_centry *base, struct bkt_err *err)
 {
-    if (c->complete || c->is_raw) /* the program wrote all of it meanwhile */
+    if (c->complete || c->is_raw) /* the program has written all of it meanwhile */
         return BKT_OK;
     if (c->ws->io->var)
         BKT_PASS(merge_var(c, base, err));

@@ -1,7 +1,8 @@
 /* HDF5's own pipeline from a dataset's filter list.
  *
- * The list seldom holds the parameters that HDF5 keeps in the file (cd values): where a decoder needs them they are
- * computed as the filter's set_local callback does when a dataset is created (H5Zshuffle.c, H5Zszip.c, H5Zscaleoffset.c). */
+ * The list seldom holds the parameters that HDF5 keeps in the file (cd values).  If a decoder needs them,
+ * they are computed as the filter's set_local callback does when a dataset is created (H5Zshuffle.c,
+ * H5Zszip.c, H5Zscaleoffset.c). */
 #include <stdio.h>
 #include <string.h>
 

@@ -50,7 +50,7 @@ static int by_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* A point may be selected twice: the last value given for it counts. */
+/* Orders pieces in which a point is selected twice, since the last value given for it counts. */
 static void order_pieces(struct bkt_grid *g)
 {
     for (uint64_t k = 0; g->irregular && k < g->n_chunks; k++) {

@@ -143,7 +143,7 @@ static int add_stored(struct resize *r, const uint64_t *coord)
 
 static int on_stored(const uint64_t *coord, void *arg) { return add_stored(arg, coord); }
 
-/* Requests for the chunks whose coordinates are given, all at once. */
+/* Sends requests for the chunks at the given coordinates, all at once. */
 static int ask(const struct resize *r, enum bkt_op op, const unsigned char *coords, size_t n, bool *there, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};

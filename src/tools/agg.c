@@ -17,7 +17,8 @@
 #define SMALL      ((uint64_t)64 << 10)
 #define MOST_STEPS 1024 /* steps in a chunk, of a coordinate for instance: 8 KiB, which an append of one step
                            stores */
-#define NAME_ROOM  64   /* bytes beyond the longest name that names in later runs may have: zeros, in a table that is compressed */
+#define NAME_ROOM  64   /* bytes that names in later runs may have beyond the longest name; zeros, compressed
+                           in the table */
 
 void agg_fini(struct agg *a)
 {

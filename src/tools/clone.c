@@ -115,7 +115,7 @@ static int flush(struct job *j)
     return rc;
 }
 
-/* @p tail: what follows the object's own folder in the key, for a chunk; NULL: the object's JSON */
+/* @p tail: for a chunk, the part of the key behind the object's own folder; NULL: the object's JSON */
 static int add(struct job *j, const struct bkt_id *id, const char *from, const char *tail, uint64_t size)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};

@@ -35,7 +35,7 @@ static int get_doc(const struct bkt_place *p, const char *name, struct bkt_doc *
     return BKT_OK;
 }
 
-/* One try: read, change, write if nobody else did. */
+/* One try: read, change, write if no other writer has changed it. */
 static int change_once(const struct bkt_tool *t, const struct bkt_place *p, const struct bkt_acl_change *c, size_t n,
                        struct bkt_err *err)
 {

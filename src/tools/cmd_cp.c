@@ -21,7 +21,7 @@ static void progress(const struct bkt_clone *c, void *arg)
             bkt_buf_str(&b));
 }
 
-/* @p c: what was copied; NULL: only the document moved */
+/* @p c: counts of the copy; NULL: only the document moved */
 static void report(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
 {
     BKT_CLEANUP(bkt_freep) char             *name = bkt_place_name(g->to.store, g->to.path);

@@ -100,7 +100,7 @@ static int remove_domain(const struct rm *r, const char *path, const struct bkt_
 struct team {
     const struct rm *r;
     char           **paths;
-    struct bkt_doc  *docs; /* a failure is noted in rc and why */
+    struct bkt_doc  *docs; /* failures are noted in rc and why */
     size_t           n;
     atomic_size_t    next;
 };

@@ -256,7 +256,7 @@ struct sides {
     uint64_t          bad, first; /* number of differences, and the first of them, row-major */
 };
 
-/* The number in its dataset of an element of the block. */
+/* The number of an element of the block in its dataset. */
 static uint64_t number_of(const struct bkt_blocks *b, uint64_t i)
 {
     uint64_t n = 0, stride = 1;
@@ -365,7 +365,7 @@ static double volume(const struct tree_chunks *c)
     return n;
 }
 
-/* Both in one shape of chunks, the smaller one where that is possible, and joined in @p a. */
+/* Brings both to one shape of chunks, the smaller one if possible, and joins them in @p a. */
 static bool join(struct tree_chunks *a, struct tree_chunks *b)
 {
     if (a->no_grid || b->no_grid) {

@@ -30,7 +30,7 @@ static void show(const struct load_crowd *c, const struct board *b, time_t began
     (void)fprintf(stderr, "\r\033[K%s: %d of %d files, %lld:%02lld to go", c->what, done, c->n, left / 60, left % 60);
 }
 
-/* Until all have ended; a process that has is -1 from then on. */
+/* Waits until all processes have ended; the entry of an ended process becomes -1. */
 static void watch(const struct load_crowd *c, const struct board *b, pid_t *pids, int n)
 {
     const struct timespec pause = {.tv_nsec = 100000000};

@@ -176,7 +176,7 @@ static int match(struct pair *p, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A contiguous source is one chunk, if what is mapped of it lies in one run. */
+/* A contiguous source is one chunk, if the mapped part of it lies in one run. */
 static int chunk_shape(struct pair *p, struct bkt_err *err)
 {
     const struct survey *s = p->at;

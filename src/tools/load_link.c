@@ -63,7 +63,7 @@ static int link_contiguous(struct load *l, const struct survey *s, hid_t dst, st
 
 /* ---- chunked ---- */
 
-/* Chunks that straddle two files count in all files joined. */
+/* If chunks lie in two files at once, their offsets count in all files joined. */
 static int link_joined(struct load *l, struct bkt_layout *lay, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct source_seg *segs = calloc(2 * l->src->n_parts + 1, sizeof *segs);

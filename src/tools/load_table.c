@@ -1,5 +1,5 @@
-/* Chunk tables: datasets of {offset, size[, file_uri][, file_etag][, filter_mask]}, chunked and compressed, that no link
- * leads to.  HSDS knows the first three by their places. */
+/* Chunk tables: datasets of {offset, size[, file_uri][, file_etag][, filter_mask]}, chunked and compressed,
+ * without a link.  HSDS finds the first three fields by their places. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -62,7 +62,7 @@ void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t 
     show(p);
 }
 
-/* Names in it are whatever is stored. */
+/* Prints a line; stored names in it must not move the terminal's cursor. */
 static void line(struct progress *p, const char *text)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};

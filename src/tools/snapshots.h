@@ -6,7 +6,7 @@
 #include "snapshot.h"
 
 struct snapshot_told {
-    uint64_t n_objects, n_keys, bytes, n_read; /* n_read: objects that had to be asked for */
+    uint64_t n_objects, n_keys, bytes, n_read; /* n_read: objects that had to be read */
 };
 
 /** Gather the JSON of all objects, store it, and note it in the domain's document.

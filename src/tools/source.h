@@ -39,7 +39,8 @@ BKT_NODISCARD int source_open(const char *name, const char *driver, const struct
                               struct bkt_err *err);
 void              source_close(struct source *s); /* NULL is fine */
 
-/** The files behind addresses @p addr .. +size-1, in order, appended to *segs (free()).  BKT_EFORMAT: outside of all. */
+/** Find the files behind addresses @p addr .. +size-1, in order, and append them to *segs (free()).
+ *  BKT_EFORMAT: outside of all. */
 BKT_NODISCARD int source_map(const struct source *s, uint64_t addr, uint64_t size, struct source_seg **segs, size_t *n,
                              struct bkt_err *err);
 

@@ -75,7 +75,7 @@ static int open_source(const struct bkt_tool *t, const char *from, struct bkt_en
 {
     BKT_PASS(bkt_place_open(from, &t->set, &g->from, err));
     BKT_PASS(bkt_domain_open(from, &t->set, &g->src, err));
-    /* a web address says less about where the bucket begins than the open domain does */
+    /* the open domain knows better than a web address where the bucket begins */
     free(g->from.path);
     g->from.path = strdup(bkt_domain_path(g->src));
     if (!g->from.path)

@@ -123,7 +123,7 @@ int tree_type(struct tree *t, hid_t src_type, hid_t *out, struct bkt_err *err)
         return *out < 0 ? h5_fail(err, "copying a datatype") : BKT_OK;
     }
     struct tree_place *p = tree_place_of(t, src_type);
-    if (!p) { /* its link comes later, or never: committed without one */
+    if (!p) { /* its link comes later, or never: committed without a link */
         BKT_PASS(copy_type(t, src_type, t->dst, NULL, NULL, H5P_DEFAULT, err));
         p = tree_place_of(t, src_type);
     }
@@ -165,7 +165,7 @@ static hid_t no_traversal(const char *name, hid_t group, const void *value, size
     return H5I_INVALID_HID;
 }
 
-/* HDF5 makes links of a class only while somebody has registered one. */
+/* HDF5 makes links of a class only while the class is registered. */
 static int user_link(hid_t group, const struct named *l, const void *value, hid_t lcpl, struct bkt_err *err)
 {
     H5L_class_t cls = {.version = H5L_LINK_CLASS_T_VERS, .id = l->info.type, .comment = "h5bucket",

@@ -1,4 +1,4 @@
-/* Which chunks of a dataset are stored, and so which of its blocks hold anything. */
+/* The stored chunks of a dataset, and so the blocks that hold data. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,7 +93,7 @@ static int one_attribute(struct tree *t, hid_t src_obj, hid_t dst_obj, const cha
     return tree_postpone(t, path, name, err);
 }
 
-/* One that can't be read is left out, or fails. */
+/* An unreadable attribute is left out, or is a failure. */
 static int attribute_or_not(struct tree *t, hid_t src, hid_t dst, const char *name, const char *path, struct bkt_err *err)
 {
     int rc = one_attribute(t, src, dst, name, path, err);

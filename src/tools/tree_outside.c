@@ -8,7 +8,7 @@
 #include "file.h"
 #include "tree_impl.h"
 
-/* Each file is looked for once, also one that isn't there. */
+/* Looks for each file once, also for a missing one. */
 static int find(struct tree *t, const char *name, hid_t *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < t->n_outside; i++)
@@ -47,7 +47,8 @@ void tree_outside_fini(struct tree *t)
     h5_closep(&t->ours);
 }
 
-/* A reference that HDF5 read and hasn't followed: asking for its object's name makes HDF5 open the file, through us. */
+/* Copies a reference that HDF5 has read but not followed: a request for its object's name makes HDF5 open the
+ * file, through our connector. */
 static int from_file(struct tree *t, const H5R_ref_t *from, H5R_ref_t *to, struct bkt_err *err)
 {
     const struct bkt_file_opener opener = {open_known, t};

@@ -36,7 +36,7 @@ static bool make_grid(hid_t dset, size_t size, struct tree_chunks *c)
 
 /* ---- virtual datasets ---- */
 
-/* A source that is there fills @p part: all within its bounds counts as stored, unless nothing of it is. */
+/* Adds the part of an existing source: all within its bounds counts as stored, unless the source is blank. */
 static int add_part(hid_t part, bool blank, void *arg)
 {
     struct tree_chunks *c = arg;
@@ -108,7 +108,7 @@ static const char *found(const struct places *p)
     return out;
 }
 
-/* Whether nothing of a source is stored, as far as that is known; @p path: NULL for one in the same file. */
+/* Whether a source is certain to have no stored elements.  @p path: NULL for a source in the same file. */
 static bool is_blank_source(hid_t dset, hid_t dcpl, const char *path, const char *name)
 {
     BKT_CLEANUP(h5_closep)
@@ -135,7 +135,8 @@ static int add_source(hid_t dset, hid_t dcpl, const char *self, const struct bkt
     return add_part(m->vspace, (same || path) && is_blank_source(dset, dcpl, path, m->dset), c);
 }
 
-/* The file of @p dset, where it is one of this machine under its own name and no variable says where its sources are. */
+/* The file of @p dset, if it is one of this machine under its own name, and no variable says where its
+ * sources are. */
 static char *file_of(hid_t dset)
 {
     struct stat                  st;
@@ -182,7 +183,7 @@ static uint64_t block_of(const struct raw_parts *p, uint64_t i)
     return index;
 }
 
-/* Beyond a file's end HDF5 reads zeros.  An absent file it refuses to read. */
+/* Beyond a file's end HDF5 reads zeros.  It refuses to read an absent file. */
 static int add_raw(const struct bkt_external_file *f, void *arg)
 {
     struct raw_parts *p = arg;

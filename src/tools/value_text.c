@@ -214,7 +214,7 @@ static void put_value(struct sink *s, const struct bkt_attr *a)
     else if (a->space.cls == BKT_S_SCALAR)
         put_one(s, a->type, &r, 0);
     else
-        put_many(s, a->type, n, &r, 0); /* flat, in C order: the shape is told beside */
+        put_many(s, a->type, n, &r, 0); /* flat, in C order: the shape is printed beside */
 }
 
 void bkt_show_value(struct bkt_buf *b, const struct bkt_attr *a, size_t most)

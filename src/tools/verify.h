@@ -10,7 +10,7 @@
 
 struct bkt_dsetio;
 
-/** A file that references point into, asked about once. */
+/** A file that references point into; the store is asked once. */
 struct bkt_verify_file {
     int      rc;
     uint64_t size;

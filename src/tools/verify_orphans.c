@@ -58,7 +58,7 @@ int bkt_verify_list(struct bkt_verify *v)
     return BKT_OK;
 }
 
-/* Of a chunk object where nothing encodes it: they are all of one size. */
+/* Size of an unencoded chunk object, the same for all; 0: chunks are encoded, or of variable size. */
 static uint64_t plain_bytes(const struct bkt_dset *ds)
 {
     uint64_t n = ds->type ? ds->type->size : 0;

@@ -38,7 +38,8 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     return f;
 }
 
-/* A file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL: any). */
+/* Checks a file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL:
+ * any). */
 static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri, struct bkt_store *st,
                        const char *key, uint64_t n, uint64_t end, const char *etag)
 {
@@ -59,7 +60,7 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
 #define MOST_TOLD 100 /* problems of one dataset; more are counted */
 
 struct reach {
-    uint64_t end, n; /* the byte behind the last one referred to; how many references */
+    uint64_t end, n; /* the byte behind the last one referred to; number of references */
 };
 struct walk {
     struct bkt_verify       *v;

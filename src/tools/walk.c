@@ -22,7 +22,7 @@ static int note(struct bkt_map *m, const struct bkt_id *id, void *value)
 
 /* ---- fetching ahead ---- */
 
-/* Ask for the objects from v[i] on when a batch begins there. */
+/* Requests the objects from v[i] on when a batch begins there. */
 static void ask(struct bkt_domain *d, const struct bkt_id *v, size_t i, size_t n)
 {
     if (i == 0)
