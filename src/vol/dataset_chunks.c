@@ -100,20 +100,21 @@ static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct
     return BKT_OK;
 }
 
-/* The size without filters: a program that didn't ask for the size has that much room. */
-static uint64_t plain_size(const struct bkt_vobj *o)
+/* The size without filters, and as much as filters add to what they cannot make smaller: a program that did not ask for the
+ * size has that much room, or else it could not read its own chunks from HDF5's files. */
+static uint64_t room_unasked(const struct bkt_vobj *o)
 {
     uint64_t n = o->obj->dset.type->size;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         if (!bkt_mul_u64(n, shown_dims(o)[i], &n))
             return UINT64_MAX;
-    return n;
+    return o->obj->dset.n_filters ? n + n / 64 + 1024 : n;
 }
 
 static int check_room(const struct bkt_vobj *o, const uint64_t *coord, size_t n, struct bkt_err *err)
 {
     uintptr_t told = o->told ? (uintptr_t)bkt_map_get(o->told, coord, o->obj->dset.layout.rank * sizeof *coord) : 0;
-    uint64_t  room = told ? told - 1 : plain_size(o);
+    uint64_t  room = told ? told - 1 : room_unasked(o);
     if (n <= room)
         return BKT_OK;
     BKT_FAIL(err, BKT_EPRECOND, "a chunk of dataset %s has %zu bytes, %s %llu; ask for its size (H5Dget_chunk_storage_size) %s",
