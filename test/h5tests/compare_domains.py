@@ -255,7 +255,7 @@ class Run:
         for entry in self.manifest["domains"]:
             if not fnmatch.fnmatch(entry["domain"], "*" + self.args.only):
                 continue
-            if self.args.store == "s3" and not sample.takes(entry["domain"], 3):
+            if not sample.takes(entry["domain"], 6 if self.args.store == "s3" else 2):
                 continue
             sparse = entry.get("do_not_dump")
             if self.args.group in ("all", "tools"):
@@ -286,9 +286,9 @@ class Run:
                     print("    " + line.encode("utf-8", "backslashreplace").decode())
         if total == 0:
             raise SystemExit("nothing was compared")
-        print(f"{total - failed} of {total} comparisons agree ({self.args.store}){sample.note() if self.args.store == 's3' else ''}")
+        print(f"{total - failed} of {total} comparisons agree ({self.args.store}){sample.note()}")
         stale = []
-        if self.args.only == "" and not (self.args.store == "s3" and sample.sampled()):
+        if self.args.only == "" and not sample.sampled():
             stale = self.differences.stale(self.args.group)
             for where in stale:
                 print(f"STALE {where}: nothing needed it")

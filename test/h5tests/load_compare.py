@@ -118,7 +118,7 @@ class Tools:
 
     def one_in(self):
         """The sample of a store with a server is the smaller one; both lie in what the first form keeps."""
-        return 6 if self.args.store == "s3" else 2
+        return 12 if self.args.store == "s3" else 6
 
     def jobs(self, files):
         jobs = [(tool, name) for tool in TOOLS for name in names_of(os.path.join(files, tool))

@@ -176,7 +176,7 @@ def expected(folder, files):
 
 
 def main():
-    step = sample.step(3 if args.store == "dir" else 6)
+    step = sample.step(5 if args.store == "dir" else 8)
     with tempfile.TemporaryDirectory(prefix="bkt-killed-") as folder:
         files = os.path.join(folder, "files")
         os.mkdir(files)

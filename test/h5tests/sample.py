@@ -10,7 +10,7 @@ def sampled():
 
 
 def takes(name, one_in):
-    """Is the case of this name in a sample of one in so many?  What a sample of 6 takes, samples of 3 and 2 take too."""
+    """Is the case of this name in a sample of one in so many?  A sample of 6 has all that a sample of 12 has."""
     return not sampled() or zlib.crc32(name.encode("utf-8", "surrogateescape")) % one_in == 0
 
 
