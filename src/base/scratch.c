@@ -12,7 +12,7 @@
 #include "forkguard.h"
 #include "huge.h"
 
-/* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning-base.md. */
+/* Blocks that are worth keeping, and how fresh memory is divided; measurements: bench/tuning.md. */
 #define KEEP_MIN (32u << 10) /* smaller blocks are left to malloc() */
 #define KEEP_BYTES                                                                                           \
     (16u << 20)    /* bytes kept; more is not faster, and raises the memory of a program that reads in steps */

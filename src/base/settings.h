@@ -9,7 +9,7 @@
 
 #include "err.h"
 
-/* The defaults of sizes were measured; bench/tuning-base.md has the figures for each setting.  Time limits
+/* The defaults of sizes were measured; bench/tuning.md has the figures for each setting.  Time limits
  * follow from protocols.  connect_ms allows four SYNs of Linux (sent after 0, 1, 3 and 7 s).  stall_ms
  * outlasts TCP's own retransmissions.  deadline_ms allows six tries of stall_ms. */
 /* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)

@@ -1,5 +1,5 @@
 /* Lessons from a server's answers: how many connections it gets, and when a request is late.  Measurements
- * are in bench/tuning-storage.md.
+ * are in bench/tuning.md.
  *
  * Connections: START_CONNECTIONS at first.  More connections help only if requests are small and mostly wait;
  * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
