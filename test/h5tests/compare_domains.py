@@ -255,7 +255,7 @@ class Run:
         for entry in self.manifest["domains"]:
             if not fnmatch.fnmatch(entry["domain"], "*" + self.args.only):
                 continue
-            if not sample.takes(entry["domain"], 6 if self.args.store == "s3" else 2):
+            if not sample.takes(entry["domain"], 6 if self.args.store == "s3" else 3):
                 continue
             sparse = entry.get("do_not_dump")
             if self.args.group in ("all", "tools"):
