@@ -314,15 +314,16 @@ def test_a_flipped_bit_is_named(b):
     flip_a_bit(b, chunk)
     got = b.json("verify", "--deep", d, rc=1)[0]["problems"]
     assert len(got) == 1 and got[0]["kind"] == "chunk" and chunk in got[0]["message"] and "CRC-32C" in got[0]["message"], got
-    r = b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="")
-    assert r.returncode != 0 and "(0,0):" not in r.stdout, r.stdout
+    if b.bin:  # not beside a sanitizer
+        r = b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="")
+        assert r.returncode != 0 and "(0,0):" not in r.stdout, r.stdout
     fails(b.run("get", "-f", d, b.tmp + "/x.h5"))
     fails(b.run("cp", d, d + ".copy"), chunk)
     flip_a_bit(b, chunk)
     flip_a_bit(b, stat["key"])
     got = b.json("verify", "--deep", d, rc=1)[0]["problems"]
     assert len(got) == 1 and got[0]["path"] == "/a/b/ds2" and stat["key"] in got[0]["message"] and "CRC-32C" in got[0]["message"], got
-    assert b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="").returncode != 0
+    assert not b.bin or b.hdf5("h5dump", "-d", "/a/b/ds2", d, user="").returncode != 0
     flip_a_bit(b, stat["key"])
     assert b.json("verify", "--deep", d)[0] == whole
     ok(b.run("rm", "-f", d))
