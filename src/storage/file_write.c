@@ -218,6 +218,14 @@ static int rename_new(const struct temp *t, const struct spot *to)
     return renameat(t->dir, t->name, to->dir, to->leaf);
 }
 
+/* Only a refusal needs memory for its error. */
+static int check_db(struct bkt_file_store *st, struct bkt_req *req)
+{
+    if (bkt_file_check_db(st, req->key, NULL) == BKT_OK)
+        return BKT_OK;
+    return bkt_file_check_db(st, req->key, bkt_req_err(req));
+}
+
 /* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
  * DELETE removes it at this moment. */
 static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to, bool *new_dirs)
@@ -227,7 +235,7 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
     for (int i = 0; rc < 0 && i < WRITE_TRIES; i++) {
         if (to->dir < 0)
             to->dir = bkt_file_make_holder(st, req->key, &to->leaf, new_dirs);
-        if (to->dir >= 0 && (req->rc = bkt_file_check_db(st, req->key, bkt_req_err(req))) < 0)
+        if (to->dir >= 0 && (req->rc = check_db(st, req)) < 0)
             return req->rc;
         rc = to->dir < 0 ? -1 : only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
         if (rc == 0 || errno != ENOENT)
