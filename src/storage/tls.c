@@ -92,6 +92,13 @@ static void drop_end(void *parent, void *end, CRYPTO_EX_DATA *data, int index, l
     bkt_tls_end_drop(end);
 }
 
+/* OpenSSL calls drop_end() for every connection of the process, also when this library has been unloaded. */
+__attribute__((destructor)) static void forget_ends(void)
+{
+    if (end_at >= 0)
+        (void)CRYPTO_free_ex_index(CRYPTO_EX_INDEX_SSL, end_at);
+}
+
 static void look_at_libcurl(void)
 {
     bkt_engine_curl_init();
