@@ -6,6 +6,8 @@ sample domains below a folder of their own in the shared bucket.  What is printe
 import argparse, importlib, os, sys, time, traceback
 
 sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "h5tests"))
+import sample
 from bed import Bed
 
 ONE_IN = 3  # claims about S3 that are sampled hold in folders, where all are tried; those of S3 alone are all tried
@@ -34,11 +36,11 @@ def main():
     args = p.parse_args()
     bad = n = 0
     shared = None
-    sampled = args.store == "s3" and os.environ.get("BKT_SAMPLE")  # test/h5tests/sample.py
     other = {"s3": "dir_only", "dir": "s3_only"}[args.store]
     claims = [(name, f) for name, f in vars(importlib.import_module("tool_" + args.about)).items()
               if name.startswith("test_") and (args.only or "") in name and not hasattr(f, other)]
-    for name, f in [c for i, c in enumerate(claims) if not sampled or i % ONE_IN == 0 or hasattr(c[1], "s3_only")]:
+    step = sample.step(ONE_IN) if args.store == "s3" else 1
+    for name, f in [c for i, c in enumerate(claims) if i % step == 0 or hasattr(c[1], "s3_only")]:
         own = hasattr(f, "own_bucket")
         shared = shared or Bed(args)
         b = Bed(args) if own else shared
@@ -54,7 +56,7 @@ def main():
             b.end()
     if shared:
         shared.end()
-    print(f"{n - bad} of {n} claims hold" + (" (a sample: ./check --all tries all)" if sampled else ""))
+    print(f"{n - bad} of {n} claims hold{sample.note() if step > 1 else ''}")
     sys.exit(bad > 0 or n == 0)
 
 
