@@ -3,6 +3,7 @@
 #define MUST_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@ static inline int64_t try_it(int64_t got, const char *what)
     return got;
 }
 #define TRY(call) try_it((call), #call)
+
+/* Whether a long test takes a sample (sample.py). */
+static inline bool sampled(void)
+{
+    const char *s = getenv("BKT_SAMPLE");
+    return s && *s;
+}
 
 /* The same of something that has to be so, with what it is instead. */
 #define WANT(ok, ...)                                                                                        \

@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     processes = (int)strtol(argv[1], NULL, 10);
     each      = (int)strtol(argv[2], NULL, 10);
     flushes   = (int)strtol(argv[3], NULL, 10);
-    if (getenv("BKT_SAMPLE") && *getenv("BKT_SAMPLE") && each >= 400) /* sample.py */
+    if (sampled() && each >= 400)
         each /= 4;
     if (processes < 1 || processes > 64 || flushes < 1 || each < flushes)
         return 2;

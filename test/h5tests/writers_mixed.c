@@ -542,7 +542,7 @@ int main(int argc, char **argv)
     processes = (int)strtol(argv[1], NULL, 10);
     steps     = (int)strtol(argv[2], NULL, 10);
     seed      = strtoull(argv[3], NULL, 10);
-    if (getenv("BKT_SAMPLE") && *getenv("BKT_SAMPLE") && steps >= 200) /* sample.py */
+    if (sampled() && steps >= 200)
         steps /= 2;
     if (processes < 1 || processes > MOST || steps < MORE)
         return 2;
