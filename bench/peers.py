@@ -9,14 +9,14 @@ GDAL_ENV = {"GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
 
 
 def python_that(can):
-    """One that can do this; None: there is none."""
+    """A Python that can do this, or None."""
     for python in dict.fromkeys(("/usr/bin/python3", shutil.which("python3"))):
         if python and subprocess.run([python, "-c", can], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return python
     return None
 
 
-# Over https: how; what a Python must be able to do for it; what is to be installed.
+# Over https: the way, the test of a Python for it, and the message where no Python passes.
 IN_PYTHON = {"zarr": ("import zarr, fsspec, aiohttp; assert int(zarr.__version__.split('.')[0]) >= 3",
                       "no zarr-python 3 with fsspec and aiohttp"),
              "h5py": ("import h5py, fsspec, aiohttp", "not installed (Debian: python3-h5py python3-fsspec python3-aiohttp)")}

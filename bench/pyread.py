@@ -1,6 +1,6 @@
-"""pyread.py HOW URL DATASET WHAT [NUMBER [NUMBER]]: what h5read.c does, in Python; prints the same two words.
+"""pyread.py HOW URL DATASET WHAT [NUMBER [NUMBER]]: h5read.c's scenarios in Python; prints the same two words.
 
-HOW: zarr (a Zarr v3 store, by zarr-python), h5py (an HDF5 file, by h5py on a file of fsspec's).  All is as it comes."""
+HOW: zarr (a Zarr v3 store, by zarr-python), h5py (an HDF5 file, by h5py on a file of fsspec's).  Both use the library's defaults."""
 import os
 import sys
 import time

@@ -112,7 +112,7 @@ OWN_GOALS = {"first": {"CPU": 0.025, "chain_more": 0}, "first_hsds": {"CPU": 0.0
 
 
 def in_python(s):
-    """Peers whose Python has TLS of its own; what they can do stands in pyread.py."""
+    """Peers in Python, which bring their own TLS; pyread.py lists their scenarios."""
     if s.what[1:2] not in (["first"], ["whole"], ["strided"]) or s.domain not in ("native_small.h5", "native_raw.h5", "chunks_raw.h5"):
         return ()
     file = "data/small.h5" if s.what[1] == "first" else "data/raw.h5"
