@@ -364,6 +364,8 @@ void bkt_engine_after_fork_child(void)
     engines = NULL;
     ending = false;
     current = NULL;
+    /* The lock is released first, for ThreadSanitizer, and then made anew: it counts waiting threads of the parent. */
+    (void)pthread_rwlock_unlock(&life);
     life = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-    socket_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_unlock(&socket_lock);
 }

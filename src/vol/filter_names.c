@@ -39,7 +39,8 @@ static int add_filter(struct bkt_buf *m, const struct bkt_filter_desc *f, const 
     bkt_put_le(p + 2, 2, room);
     bkt_put_le(p + 4, 2, (uint64_t)f->flags);
     bkt_put_le(p + 6, 2, f->n_cd);
-    memcpy(p + FILTER_HEAD, name, strlen(name));
+    if (room)
+        memcpy(p + FILTER_HEAD, name, strlen(name) + 1);
     for (size_t i = 0; i < f->n_cd; i++)
         bkt_put_le(p + FILTER_HEAD + room + 4 * i, 4, f->cd[i]);
     return BKT_OK;
@@ -132,7 +133,7 @@ static bool put_message(struct bkt_buf *image, const struct bkt_buf *m)
     bkt_put_le(was + HEAD, 2, H5Z_FILTER_FLETCHER32);
     bkt_put_le(was + HEAD + 2, 2, ROOM_NAME);
     bkt_put_le(was + HEAD + 6, 2, (m->len - ROOM) / 4);
-    memcpy(was + HEAD + FILTER_HEAD, room_name, strlen(room_name));
+    memcpy(was + HEAD + FILTER_HEAD, room_name, strlen(room_name) + 1);
     unsigned char *at = memmem(image->ptr, image->len, was, sizeof was);
     if (!at || (size_t)(image->ptr + image->len - at) < m->len)
         return false;
