@@ -1,4 +1,5 @@
 #include "memory_short.h"
+#include "sanitizer.h"
 
 #include <errno.h>
 #include <link.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 /* glibc's own, under names that nobody replaces, or a sanitizer's */
-#ifdef __SANITIZE_ADDRESS__
+#if UNDER_ASAN
 #define __libc_malloc   __interceptor_malloc
 #define __libc_calloc   __interceptor_calloc
 #define __libc_realloc  __interceptor_realloc

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "engine.h"
+#include "sanitizer.h"
 #include "server.h"
 
 #define SIZE 200000
@@ -608,7 +609,7 @@ int main(void)
     stuck_bodies_are_resumed(s, CRAWLS);
     dead_server_is_reported_soon();
     many_threads_share_a_store(s);
-#ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */
+#if !UNDER_TSAN /* its runtime cannot start threads in the child of a threaded process */
     child_works_beside_its_parent(s);
     no_thread_can_be_started(s);
 #endif

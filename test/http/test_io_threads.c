@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "sanitizer.h"
 #include "server.h"
 
 #define THREADS 4
@@ -204,13 +205,7 @@ static void deadlines_and_cancelling(struct server *s)
     bkt_store_close(st);
 }
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-
-#ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */
+#if !UNDER_TSAN /* its runtime cannot start threads in the child of a threaded process */
 /* A child has none of the threads, and starts its own. */
 static void forked(struct server *s)
 {
@@ -242,7 +237,7 @@ int main(void)
     hedges_have_one_budget(s);
     server_reset(s);
     deadlines_and_cancelling(s);
-#ifndef __SANITIZE_THREAD__
+#if !UNDER_TSAN
     forked(s);
 #endif
     bkt_store_shutdown();

@@ -1,5 +1,6 @@
 /* Objects out of a domain's snapshot, from a server: which are requested, and which aren't any more once they were changed. */
 #include "check.h"
+#include "sanitizer.h"
 #include "server.h"
 
 #include <stdatomic.h>
@@ -232,17 +233,10 @@ static void test_closed_early(struct bkt_store *st)
     }
 }
 
-/* GCC defines it; Clang is asked. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-
 /* The thread that reads it stays with the parent: a child asks for each object itself. */
 static void test_fork(struct bkt_store *st)
 {
-#ifdef __SANITIZE_THREAD__
+#if UNDER_TSAN
     (void)st;
     (void)puts("not tested: fork (ThreadSanitizer's runtime cannot start threads in a child of a process with threads)");
 #else

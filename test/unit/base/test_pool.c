@@ -7,6 +7,7 @@
 
 #include "cm.h"
 #include "pool.h"
+#include "sanitizer.h"
 
 #define N 5000
 struct work {
@@ -166,16 +167,10 @@ static void a_waiting_thread_can_help(void **state)
     assert_int_equal(bkt_pool_help(), 0);
 }
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-
 static void a_forked_child_has_a_pool_of_its_own(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_THREAD__
+#if UNDER_TSAN
     skip(); /* ThreadSanitizer's runtime cannot start threads in a child of a process with threads */
 #endif
     submit_all();
@@ -210,7 +205,7 @@ static void a_forked_child_runs_none_of_the_parents_jobs(void **state)
     static struct bkt_job jobs[HELD];
     int                   status = -1;
     (void)state;
-#ifdef __SANITIZE_THREAD__
+#if UNDER_TSAN
     skip(); /* ThreadSanitizer's runtime cannot start threads in a child of a process with threads */
 #endif
     parent = getpid();

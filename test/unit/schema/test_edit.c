@@ -1,5 +1,6 @@
 /* Domains made and changed: what one sees at once, what is stored after a flush, what is counted. */
 #include "edit_testing.h"
+#include "sanitizer.h"
 
 
 static struct bkt_stats before;
@@ -94,7 +95,7 @@ static void names_and_order(void)
 
 /* ---- many ---- */
 
-#define MANY 10000
+#define MANY FEWER(10000, 2000)
 
 static uint32_t rnd_state = 12345;
 static uint32_t rnd(void)

@@ -1,19 +1,15 @@
 /* What objects are counted as in memory (size.c) against what the allocator says of them, and that many of them, read one after
  * the other, keep within meta_cache. */
 #include "domain_testing.h"
+#include "sanitizer.h"
 
 #include <malloc.h>
 
 #include "object.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#if UNDER_TSAN || UNDER_ASAN || !defined(__GLIBC__)
 #define OWN_MALLOC 0
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
-#define OWN_MALLOC 0
-#elif !defined(OWN_MALLOC)
+#else
 #define OWN_MALLOC __GLIBC_PREREQ(2, 33)
 #endif
 

@@ -5,22 +5,11 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "sanitizer.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define OWN_MEMORY 0 /* the sanitizer's is in it */
-#else
-#define OWN_MEMORY 1
-#endif
+#define OWN_MEMORY (!UNDER_TSAN && !UNDER_ASAN) /* a sanitizer's memory is in it */
 
-enum { PARENTS = 50, EACH = 200 };
+enum { PARENTS = FEWER(50, 15), EACH = 200 };
 
 static uint64_t puts_sent(void)
 {
@@ -385,7 +374,7 @@ static void forked(void)
 int main(void)
 {
     OK(bkt_settings_init(&set, "meta_cache=1M;fsync=no", err));
-#ifdef __SANITIZE_THREAD__
+#if UNDER_TSAN
     (void)puts("not under ThreadSanitizer, which cannot start threads in the child of a threaded process: a forked child");
     (void)forked;
 #else

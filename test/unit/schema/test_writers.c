@@ -1,23 +1,13 @@
 /* 16 processes change one domain in a directory at once, each a thousand times: links of one group, attributes of one
  * object, the extent of one dataset.  All is there afterwards.  (Each flushes twice: the flushes meet.) */
 #include "edit_testing.h"
+#include "sanitizer.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-
 #define WRITERS 16
-#ifdef __SANITIZE_THREAD__ /* which takes ten times as long */
-#define UPDATES 100
-#else
-#define UPDATES 1000
-#endif
+#define UPDATES FEWER(1000, 100)
 #define BATCH (UPDATES / 2)
 
 static char          name[64];

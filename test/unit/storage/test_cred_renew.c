@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "cred_world.h"
+#include "sanitizer.h"
 
 static void nap(unsigned ms)
 {
@@ -447,12 +448,7 @@ static void shutdown_ends_process(void **state)
     bkt_cred_close(p);
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifndef __SANITIZE_THREAD__ /* its runtime cannot start threads in the child of a threaded process */
+#if !UNDER_TSAN /* its runtime cannot start threads in the child of a threaded process */
 /* A child has no thread of its parent's: it fetches for itself. */
 static void forked_while_fetching(void **state)
 {
@@ -493,7 +489,7 @@ int main(void)
         T(first_use),          T(renewed_before_end),    T(renewal_fails), T(ended_while_unused), T(one_fetch_for_all),
         T(want),               T(want_fails),            T(refused),       T(file_changes),       T(file_is_broken),     T(shared_and_apart),
         T(outlives_close),     T(shutdown_under_way),    T(shutdown_ends_process),
-#ifndef __SANITIZE_THREAD__
+#if !UNDER_TSAN
         T(forked_while_fetching),
 #endif
     };
