@@ -1,7 +1,8 @@
-/* calls WHAT FILE [NUMBER...]: small programs that write or read by nothing but HDF5's public API, for measuring a number in
- * the sources again; README.md has examples, the table at the end what there is.  Data are float32, but for strings.
+/* calls WHAT FILE [NUMBER...]: small programs that write or read by nothing but HDF5's public API, for
+ * measuring a number in the sources again; README.md has examples; the table at the end lists the programs.
+ * Data are float32, except strings.
  *
- * Prints how many calls it was, and the seconds that they and closing the file took, without opening it. */
+ * Prints the number of calls, and the seconds that they and closing the file took, without opening it. */
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -244,7 +245,8 @@ static const struct {
     {"write-attributes", "COUNT ELEMENTS WRITTEN", MAKES, write_attributes},
 };
 
-/* Where HDF5 finds no plugin for the connector that HDF5_VOL_CONNECTOR names it goes on with its own, which nobody means to measure. */
+/* If HDF5 finds no plugin for the connector in HDF5_VOL_CONNECTOR, it uses its own connector, which is not
+ * the one to be measured. */
 static void check_connector(void)
 {
     const char *wanted   = getenv("HDF5_VOL_CONNECTOR");
@@ -283,7 +285,7 @@ int main(int argc, char **argv)
     double  begin = seconds();
     hsize_t calls = programs[i].run();
     MUST(H5Fclose(file));
-    MUST(H5close()); /* what is still open keeps the file open */
+    MUST(H5close()); /* an open object keeps the file open */
     printf("%llu %.4f\n", (unsigned long long)calls, seconds() - begin);
     return 0;
 }

@@ -138,7 +138,8 @@ def also_as(folder, name, other):
 
 
 def list_keys(folder):
-    """What the server's lists say (lists.lua): for each object tree its keys, with the ETags that nginx makes."""
+    """The contents of the server's lists (lists.lua): for each object tree its keys, with the ETags that
+    nginx makes."""
     os.makedirs(os.path.join(folder, "lists"), exist_ok=True)
     bucket = os.path.join(folder, "bucket")
     for half in os.listdir(os.path.join(bucket, "db")):
@@ -158,7 +159,7 @@ def list_keys(folder):
 
 
 def through_server(folder, tool, env):
-    """What the tool makes: snapshots of domains that HSDS wrote, and domains of a file with tiny datasets."""
+    """Data made by the tool: snapshots of domains that HSDS wrote, and domains of a file with tiny datasets."""
     for name in WITH_SNAPSHOT:
         subprocess.run([tool, "snapshot", f"s3://bucket/{name}_snapshot.h5"], env=env, check=True)
     for name, how in (("tiny", []), ("tiny_ref", ["--link"])):
@@ -168,7 +169,7 @@ def through_server(folder, tool, env):
 
 
 def list_domain(folder, name, also):
-    """What plain libcurl fetches of it: each object, and the file that they refer to."""
+    """The keys that plain libcurl fetches of it: each object, and the file that they refer to."""
     bucket = os.path.join(folder, "bucket")
     with open(os.path.join(bucket, name + ".h5", ".domain.json"), encoding="ascii") as f:
         half = json.load(f)["root"][2:19]

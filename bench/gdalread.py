@@ -1,4 +1,5 @@
-"""gdalread.py FILE DATASET WHAT [NUMBER [NUMBER]]: what h5read.c does, by GDAL's HDF5 driver; prints the same two words."""
+"""gdalread.py FILE DATASET WHAT [NUMBER [NUMBER]]: the scenarios of h5read.c by GDAL's HDF5 driver; prints
+the same two words."""
 import os
 import sys
 import time

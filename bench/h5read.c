@@ -3,7 +3,7 @@
  *   HOW   bucket, native, ros3, paged (ROS3 with a page buffer of 64 MiB)
  *   WHAT  see the table at the end
  *
- * Prints a checksum, so that the ways of reading can be told to agree, and the seconds that the reading itself took,
+ * Prints a checksum, which shows that the ways of reading agree.  Prints the seconds of the reading itself,
  * without opening the file. */
 #include <dirent.h>
 #include <hdf5.h>
@@ -17,7 +17,7 @@
 static uint64_t sum;
 static hid_t    file;
 static long     arg[2];
-static hid_t    transfer = H5P_DEFAULT, number; /* what values are read as */
+static hid_t    transfer = H5P_DEFAULT, number; /* the type of the values read */
 
 static void die(const char *what)
 {
@@ -32,7 +32,7 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Every step-th 32 bits of n: enough to tell a wrong chunk, too little to cost time. */
+/* Every step-th 32 bits of n: enough to notice a wrong chunk, too few to cost time. */
 static void add(const void *data, size_t n, size_t step)
 {
     uint32_t bits;
@@ -231,7 +231,7 @@ static double slabs(const char *name)
         read_into(&f, mem, f.space, data);
         add(data, n, 61);
         struct timespec work = {arg[1] / 1000, arg[1] % 1000 * 1000000};
-        nanosleep(&work, NULL); /* leaves the processors to client and server, of which there are only two here */
+        nanosleep(&work, NULL); /* leaves the two processors to client and server */
     }
     t = seconds() - t;
     free(data);
@@ -283,7 +283,7 @@ static herr_t variable(hid_t group, const char *name, const H5L_info2_t *info, v
     return 0;
 }
 
-/* What ncdump -h does: members of the root and all their attributes */
+/* The same reads as ncdump -h: members of the root and all their attributes */
 static double header(const char *name)
 {
     double t = seconds();
@@ -293,7 +293,7 @@ static double header(const char *name)
     return seconds() - t;
 }
 
-/* Where chunk (NUMBER, NUMBER) lies */
+/* The place of chunk (NUMBER, NUMBER) */
 static double lookup(const char *name)
 {
     struct field f     = open_field(name);
@@ -326,7 +326,8 @@ static double at(const char *name)
     return t;
 }
 
-/* The most memory that the process ever had: what wait4() tells its parent begins with what that one had at the fork. */
+/* The most memory that the process ever had. wait4() reports more to a parent: the count begins with the
+ * parent's own at the fork. */
 static void print_peak(void)
 {
     char  line[200];
@@ -352,7 +353,7 @@ static void first_line(const char *folder, const char *name, char *line, int n)
     line[strcspn(line, "\n")] = 0;
 }
 
-/* Name and processor time, in seconds, of each thread there is (proc(5), schedstat). */
+/* Name and processor time, in seconds, of each thread (proc(5), schedstat). */
 static void print_threads(void)
 {
     struct dirent *e;

@@ -78,7 +78,7 @@ static void write_hdf5(const char *kind, float *buf)
     fclose(create("bucket/data/%s.h5", kind));
     snprintf(name, sizeof name, "%s/bucket/data/%s.h5", dir, kind);
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
-    if (strcmp(kind, "paged") == 0) { /* what a page buffer needs */
+    if (strcmp(kind, "paged") == 0) { /* needed for a page buffer */
         H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_PAGE, 0, 1);
         H5Pset_file_space_page_size(fcpl, (hsize_t)4 << 20);
     }

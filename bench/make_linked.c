@@ -13,7 +13,7 @@ static int count(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t siz
     return H5_ITER_CONT;
 }
 
-/* What HDF5 itself takes to list them. */
+/* The time that HDF5 itself takes to list them. */
 static int list(const char *name)
 {
     size_t n    = 0;

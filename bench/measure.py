@@ -1,4 +1,4 @@
-"""What bench/run and bench/write share: building the programs, running one, medians."""
+"""Shared by bench/run and bench/write: building the programs, running one, medians."""
 import os
 import statistics
 import subprocess
@@ -32,13 +32,13 @@ def hdf5_prefix(folder):
 
 
 def environment(plugin):
-    """The user's, without what would change how the connector and its peers work."""
+    """The user's environment, without variables that change how the connector and its peers work."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "H5BUCKET_", "HS_", "HDF5_")) and "proxy" not in k.lower()}
     return {**env, "HDF5_PLUGIN_PATH": plugin, "AWS_NO_SIGN_REQUEST": "1", "AWS_REGION": "us-east-1"}
 
 
 def run(command, env):
-    """Wall time, CPU time, peak memory (MiB) and what it printed."""
+    """Wall time, CPU time, peak memory (MiB) and printed text."""
     begin = time.monotonic()
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
     text = process.stdout.read().decode(errors="replace").strip()
@@ -51,5 +51,5 @@ def run(command, env):
 
 
 def medians(runs):
-    """Of each number; of anything else the first."""
+    """Medians of numbers; the first of other values."""
     return {key: statistics.median(r[key] for r in runs) if isinstance(first, (int, float)) else first for key, first in runs[0].items()}

@@ -1,5 +1,6 @@
-/* ncread FILE DATASET WHAT [NUMBER [NUMBER]]: what h5read.c does, by netCDF-C; prints the same two words.
- * bench/run compiles it where a netCDF-C is found that reads files on web servers (FILE: URL#mode=bytes). */
+/* ncread FILE DATASET WHAT [NUMBER [NUMBER]]: the scenarios of h5read.c by netCDF-C; prints the same two
+ * words. bench/run compiles it if it finds a netCDF-C that reads files on web servers (FILE:
+ * URL#mode=bytes). */
 #include <inttypes.h>
 #include <netcdf.h>
 #include <stdint.h>
@@ -34,7 +35,7 @@ static void add(const float *data, size_t n, size_t step)
     }
 }
 
-/* One value of each step x step of a variable of two dimensions; sums every skip-th of what was read */
+/* One value of each step x step of a variable of two dimensions; sums every skip-th value read */
 static double field(int file, const char *name, ptrdiff_t step, int one, size_t skip)
 {
     int    var, dim[2];

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# GDAL lists a file's folder when it opens it, unless told not to; all else is as it comes.
+# GDAL lists a file's folder on opening unless this forbids it; all other options have their defaults.
 GDAL_ENV = {"GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
 
 
@@ -23,7 +23,7 @@ IN_PYTHON = {"zarr": ("import zarr, fsspec, aiohttp; assert int(zarr.__version__
 
 
 def netcdf_prefix(hdf5):
-    """Where a netCDF-C that reads from web servers is: (prefix, "") or (None, why there is none)."""
+    """The netCDF-C that reads from web servers: (prefix, ""), or (None, the reason why it is missing)."""
     script = os.path.join(os.path.dirname(HERE), "config", "netcdf.sh")
     ours = subprocess.run([script, "--byterange", "--prefix", hdf5], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     why = "not installed"
@@ -40,7 +40,7 @@ def netcdf_prefix(hdf5):
 
 class Peers:
     def __init__(self, folder, programs, hdf5):
-        """folder: where the program for netCDF-C is compiled to"""
+        """folder: the place of the compiled program for netCDF-C"""
         self.programs, self.missing, self.env = programs, {}, {}
         with_ros3 = subprocess.run(["grep", "-q", "define H5_HAVE_ROS3_VFD 1", os.path.join(hdf5, "include", "H5pubconf.h")],
                                    stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -60,7 +60,7 @@ class Peers:
                             f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lnetcdf"], check=True)
 
     def command(self, how, source, what):
-        """(command, more environment) that does scenario `what` to the file at `source`"""
+        """(command, more environment) that runs scenario `what` on the file at `source`"""
         if how == "gdal":
             return [self.python, os.path.join(HERE, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
         if how in IN_PYTHON:

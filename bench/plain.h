@@ -1,4 +1,5 @@
-/* What plainfetch and plainput share: transfers over a fixed number of connections, each taking the next job when it is done. */
+/* Shared by plainfetch and plainput: transfers over a fixed number of connections.  Each takes the next job
+ * when it has finished one. */
 #ifndef PLAIN_H
 #define PLAIN_H
 
@@ -14,7 +15,7 @@ struct plain_job { /* the first member of a program's own; CURLOPT_PRIVATE */
     size_t size, done; /* bytes */
 };
 
-static X509_STORE     *plain_trusted; /* CURL_CA_BUNDLE's certificates; NULL: what libcurl trusts */
+static X509_STORE     *plain_trusted; /* CURL_CA_BUNDLE's certificates; NULL: those that libcurl trusts */
 static CURLSH         *plain_share;
 static pthread_mutex_t plain_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,7 +66,7 @@ static inline CURL *plain_handle(void)
     return easy;
 }
 
-/** @p start sets a handle up for the next job and adds it; false: there is none.  @return exit code */
+/** @p start sets a handle up for the next job and adds it; false: no job is left.  @return exit code */
 static inline int plain_run(bool (*start)(CURLM *multi, CURL *easy), long connections)
 {
     CURLM *multi   = curl_multi_init();

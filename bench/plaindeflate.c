@@ -1,6 +1,7 @@
-/* plaindeflate URL MIB CONNECTIONS: deflate chunks of 1 MiB by level 1 and PUT them, with the encoder that the connector uses and
- * plain libcurl: what a program could do by itself.  Each of CONNECTIONS threads takes the next chunk, deflates it (so many at
- * once as there are processors) and sends it.  Prints the seconds that took, and CPU seconds. */
+/* plaindeflate URL MIB CONNECTIONS: deflate chunks of 1 MiB by level 1 and PUT them, with the connector's
+ * encoder and plain libcurl, as a program could do by itself.  Each of CONNECTIONS threads takes the next
+ * chunk, deflates it and sends it.  As many chunks are deflated at once as there are processors.  Prints the
+ * seconds that this took, and CPU seconds. */
 #include <curl/curl.h>
 #include <pthread.h>
 #include <semaphore.h>

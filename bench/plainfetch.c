@@ -1,5 +1,6 @@
-/* plainfetch URL LIST CONNECTIONS: fetch ranges in parallel, and do nothing with them; what a reader is measured by.
- * LIST has lines "key offset length"; the bytes go one after the other into one buffer, as a reader's would. */
+/* plainfetch URL LIST CONNECTIONS: fetch ranges in parallel, and do nothing with them; readers are compared
+ * with it.  LIST has lines "key offset length"; the bytes go one after the other into one buffer, as a
+ * reader's would. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

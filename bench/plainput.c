@@ -1,6 +1,6 @@
-/* plainput URL LIST CONNECTIONS [copy]: PUT files in parallel; what a writer is measured by.
- * LIST has lines "key path"; all files are read into memory first.  "copy": each is copied before it is sent, as it must be where
- * it was handed over by a call whose buffer is the caller's again.  Prints the seconds that the PUTs took, and their CPU
+/* plainput URL LIST CONNECTIONS [copy]: PUT files in parallel; writers are compared with it.  LIST has lines
+ * "key path"; all files are read into memory first.  "copy": each file is copied before it is sent.  A writer
+ * has to do so if its caller may use the buffer again.  Prints the seconds that the PUTs took, and their CPU
  * seconds. */
 #include <stdlib.h>
 #include <string.h>

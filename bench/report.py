@@ -1,7 +1,8 @@
 """The tables and the pictures, made from rows: {name: {"title", "goals", "good", "by": [[who, {what: number} or {"missing": why}]]}}.
 
-results.json keeps the rows of both benchmarks ("read": bench/run, "write": bench/write) with what they were measured on, so
-that a run of some scenarios replaces those and leaves the others; results.md and the pictures are made from all of it."""
+results.json keeps the rows of both benchmarks ("read": bench/run, "write": bench/write) and the machine of
+each.  A run of some scenarios replaces their rows and leaves the others. results.md and the pictures are made
+from all rows."""
 import datetime
 import html
 import json
@@ -32,7 +33,7 @@ def machine():
 
 
 def goal_text(goals, got):
-    """Each goal with what was reached, and whether that is enough."""
+    """Each goal with the value reached, and whether that is enough."""
     parts, good = [], True
     for what, limit in goals.items():
         if got.get(what) is None:
@@ -142,7 +143,8 @@ def put(name, text):
 
 
 def save(part, about, rows, order):
-    """Put rows in place of those of the same name; those measured on something else, or no longer there, go."""
+    """Put rows in place of those of the same name.  Rows from another machine, or of a scenario that no
+    longer exists, are removed."""
     try:
         with open(os.path.join(HERE, RESULTS), encoding="utf-8") as f:
             everything = json.load(f)

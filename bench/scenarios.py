@@ -1,4 +1,4 @@
-"""The scenarios: what is read, by whom, and what is wanted of it.
+"""The scenarios: the data read, the readers, and the goals.
 
 A goal is (what, limit): wall and phase in seconds, R (wall against plain libcurl), requests, MiB, CPU in seconds, chain
 (dependent round trips), rss in MiB; rss_over: MiB above the data's size; cpu_R: CPU against plain libcurl's.  `phase` is the
@@ -105,7 +105,7 @@ def table(mib):
     return rows
 
 
-# What is over https as it is over http; times are not.
+# Goals that hold over https as over http; those in seconds don't.
 KEPT = ("R", "requests", "MiB", "chain", "rss_over", "wall_of")
 OWN_GOALS = {"first": {"CPU": 0.025, "chain_more": 0}, "first_hsds": {"CPU": 0.025, "chain_more": 0},
              "slab_ref": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}, "slab_obj": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}}
@@ -123,7 +123,7 @@ def in_python(s):
 
 
 def over_tls(rows):
-    """The same over https: what comes from a server."""
+    """The same over https: scenarios that read from a server."""
     out = []
     for s in rows:
         if s.local or s.name == "again":

@@ -1,8 +1,9 @@
-/* select DIR [MIB [CASE]]: what conversions and odd selections cost, through the connector and in a native file.
+/* select DIR [MIB [CASE]]: the cost of conversions and odd selections, through the connector and in a native
+ * file.
  *
- * The same datasets are written to DIR/native.h5 and to the domain DIR/bucket/domain.h5, then each case reads both in turns,
- * opened anew each time, from the page cache.  Prints the processor time of each, the better of three, and the ratio; it ends
- * with 1 when what was read differs, or a ratio is over 1.5. */
+ * The same datasets are written to DIR/native.h5 and to the domain DIR/bucket/domain.h5, then each case reads
+ * both in turns, opened anew each time, from the page cache.  Prints the processor time of each, the best of
+ * three, and the ratio.  Exits with 1 if the values read differ, or a ratio is over 1.5. */
 #include <errno.h>
 #include <hdf5.h>
 #include <stdbool.h>
@@ -174,7 +175,7 @@ static void fill_vlen(void *p, size_t n)
 
 static const struct dataset {
     const char *name;
-    hid_t (*stored)(void), (*given)(void); /* types in the file, and of what fill makes */
+    hid_t (*stored)(void), (*given)(void); /* types in the file, and of the values from fill */
     void (*fill)(void *p, size_t n);
     int share; /* of the rows, 1/share */
 } datasets[] = {
@@ -427,7 +428,7 @@ static void one_by_one(const struct test *t, hid_t dset, hid_t type, hid_t space
     H5Sclose(mem);
 }
 
-/* The read; *buf gets what was read, *size its bytes. */
+/* The read; *buf gets the elements, *size their bytes. */
 static struct taken run(const struct test *t, const char *name, bool bucket, void **buf, size_t *size)
 {
     hid_t   fapl = access_list(bucket), file = must(H5Fopen(name, H5F_ACC_RDONLY, fapl), "H5Fopen");
@@ -437,7 +438,7 @@ static struct taken run(const struct test *t, const char *name, bool bucket, voi
     hid_t mem = t->select ? t->select(space, dims) : H5Screate(H5S_SCALAR);
     *size     = t->select ? (size_t)H5Sget_simple_extent_npoints(mem) * H5Tget_size(type) : (size_t)t->each * 64 * sizeof(float);
     *buf      = calloc(1, *size);
-    memset(*buf, 1, *size); /* its pages are not what is measured */
+    memset(*buf, 1, *size); /* faults of its pages are not to be measured */
     struct taken a = now();
     if (!t->select)
         one_by_one(t, dset, type, space, dims, *buf);

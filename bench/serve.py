@@ -111,7 +111,8 @@ SERVERS = ("port", "near", "late", "late_same", "stuck", "busy", "far", "making"
 
 
 def own_authority(folder):
-    """A certificate for this machine by a CA of our own, and in all.pem that CA beside all that the system trusts; made once."""
+    """A certificate for this machine by a CA of our own; all.pem has that CA and all that the system trusts.
+    Made once."""
     bundle = os.path.join(folder, "all.pem")
     if not os.path.exists(bundle):
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,8 +162,8 @@ def longest_chain(lines):
 
 
 class Server:
-    """temporary: folders that go with the server where this process has no chance to remove them.  tls: each server that is measured
-    has a port for TLS 1.3 as well."""
+    """temporary: folders that are removed with the server, if this process has no chance to remove them. tls:
+    each measured server also has a port for TLS 1.3."""
 
     def __init__(self, folder, delay_ms, temporary=(), tls=False):
         self.ca = own_authority(os.path.join(folder, "tls")) if tls else None
@@ -174,7 +175,7 @@ class Server:
         nginx = program()
         if not nginx:
             sys.exit("nginx with Lua is missing: install nginx-light and libnginx-mod-http-lua")
-        if not any(self.start(nginx) for _ in range(3)):  # somebody else may take a port that was free
+        if not any(self.start(nginx) for _ in range(3)):  # another process may take a port that was free
             with open(folder + "/error.log", encoding="utf-8") as f:
                 sys.exit("nginx does not start: " + f.read())
 
@@ -199,7 +200,8 @@ class Server:
         if os.path.exists(running):
             os.remove(running)
         self.process = subprocess.Popen([nginx, "-c", conf, "-p", self.folder, "-e", self.folder + "/error.log"])
-        # in a session of its own: what ends a whole group of processes, a terminal's say, doesn't end it
+        # in a session of its own: a signal to a whole group of processes, a terminal's for example, doesn't
+        # end it
         self.watcher = subprocess.Popen(["/bin/sh", "-c", WATCH, "watch", str(self.process.pid), *self.temporary], stdin=subprocess.PIPE,
                                         stdout=subprocess.DEVNULL, start_new_session=True)
         while self.process.poll() is None:

@@ -1,4 +1,4 @@
-"""When a writer's requests were under way, by the server's log, beside what the program did meanwhile."""
+"""The times of a writer's requests, by the server's log, beside the program's own activity."""
 
 
 def draw(title, marks, lines, steps=40):
