@@ -26,7 +26,7 @@ rule "line longer than 140" "$(code -r --include='*.[ch]' '^.{141,}' src)"
 for f in $(find src test bench -name '*.h' 2>/dev/null); do
     grep -q '^#ifndef .*_H' "$f" || grep -q '^#pragma once' "$f" || rule "no include guard" "$f"
 done
-# A comment above a group of declarations, or one beside it, tells what each is; a heading doesn't.
+# A comment above a group of declarations, or beside one, documents each of them; a heading doesn't.
 rule "a function in a header without a word" "$(awk '
     FNR == 1 || /^$/ || /^\/\* ----/ { told = 0 }
     (/\*\// && !/^\/\* ----/) || /^}/ { told = 1 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_settings.sh H5BUCKET: `h5bucket settings` shows what is in force, and the table of docs/settings.md is the code's.
-# `check_settings.sh H5BUCKET --write` brings that up to date.
+# check_settings.sh H5BUCKET: `h5bucket settings` shows the values in force, and the table of docs/settings.md
+# is the code's.  `check_settings.sh H5BUCKET --write` updates the table.
 set -eu
 tool=$1
 page=$(cd "$(dirname "$0")/.." && pwd)/docs/settings.md

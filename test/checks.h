@@ -1,4 +1,4 @@
-/* A check that says what was wanted and goes on; main() returns whether there were failures. */
+/* A check that prints the expected value and goes on; main() returns whether there were failures. */
 #ifndef BKT_TEST_CHECKS_H
 #define BKT_TEST_CHECKS_H
 

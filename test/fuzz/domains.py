@@ -1,8 +1,9 @@
 """domains.py --bin HDF5/bin --plugin FOLDER --tool H5BUCKET --make MAKE_DOMAIN [--seconds N] [--seed N] [--keep FOLDER]
 
-Domains whose objects and chunks somebody has changed, read by HDF5's tools and by h5bucket.  All programs are built with
-AddressSanitizer, HDF5 included: none may report anything, be killed by a signal, or go on for a minute.  That they fail is fine.
-A domain that made one fail so is kept, with what was said.  The run with one seed is the same each time.
+Domains with changed objects and chunks, read by HDF5's tools and by h5bucket.  All programs are built with
+AddressSanitizer, HDF5 included.  No program may cause a report, be killed by a signal, or run for a minute.
+An error is fine.  A domain that breaks a rule is kept, with the program's output.  A run with the same seed
+is the same each time.
 """
 import argparse, base64, copy, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
@@ -93,7 +94,7 @@ def change_value(v, doc):
 
 
 def change_json(doc):
-    """What HDF5 encoded more often than other things."""
+    """HDF5's encodings are changed more often than other things."""
     all_places = [p for p in places(doc) if p]
     coded = [p for p in all_places if p[-1] in ("h5type", "h5plist", "h5space", "creationProperties", "h5links", "h5comment", "layout")]
     for _ in range(rng.randint(1, 2)):

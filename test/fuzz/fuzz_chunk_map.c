@@ -12,7 +12,7 @@ static void check_dset(const struct bkt_chunk_map *m, const struct bkt_map_dset 
         all *= d->grid[i];
     for (size_t i = 0; i < d->n_chunks; i++)
         if (d->chunks[i].index >= all || (i && d->chunks[i - 1].index >= d->chunks[i].index))
-            abort(); /* in the grid, in order, none twice */
+            abort(); /* in the grid, in order, each only once */
     if (!bkt_chunk_map_find(m, d->path))
         abort();
 }

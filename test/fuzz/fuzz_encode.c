@@ -1,5 +1,6 @@
-/* Fuzz target for the encoders: whatever the client data say, what they make of a chunk is decoded to the chunk again, but for
- * filters that lose digits, which give a chunk of the same length.  Input as for fuzz_filter.c, the rest being the chunk. */
+/* Fuzz target for the encoders: for any client data, an encoded chunk is decoded to the same chunk.  Filters
+ * that lose digits give a chunk of the same length.  Input as for fuzz_filter.c, with the chunk at the
+ * end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const int ids[] = {1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32003, 32004, 32008, 32015};
 
-/* Szip takes so many bits of each pixel; what else is in its bytes is not stored. */
+/* Szip takes so many bits of each pixel; its other bits are not stored. */
 static bool has_spare_bits(const unsigned *cd, size_t n_cd)
 {
     return n_cd > 2 && cd[2] != 8 && cd[2] != 16 && cd[2] != 32 && cd[2] != 64;

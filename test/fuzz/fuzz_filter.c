@@ -35,7 +35,7 @@ static void pipeline(unsigned kind, const unsigned *cd, size_t n_cd, const void 
     struct bkt_pipeline p   = {.elem_size = 4};
     struct bkt_err      err = {0};
     int                 rc  = BKT_OK;
-    if (kind & 16) /* something before it, so that lengths in between are not known */
+    if (kind & 16) /* a filter before it, so that lengths in between are not known */
         rc = bkt_pipeline_add(&p, BKT_FILTER_SHUFFLE, 0, NULL, 0, NULL, &err);
     if (rc == BKT_OK)
         rc = bkt_pipeline_add(&p, ids[(kind & 15) % BKT_COUNT(ids)], 0, cd, n_cd, NULL, &err);

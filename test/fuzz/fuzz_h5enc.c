@@ -1,4 +1,4 @@
-/* HDF5's encodings of datatypes, dataspaces and property lists: the first byte says which ('t', 's', 'p'). */
+/* HDF5's encodings of datatypes, dataspaces and property lists: the first byte chooses one ('t', 's', 'p'). */
 #include <stdlib.h>
 
 #include "h5enc.h"

@@ -1,4 +1,4 @@
-/* Fuzz target for reading a dataset whose JSON and bytes are someone else's: layouts, chunk tables, chunks of every kind,
+/* Fuzz target for reading a dataset with foreign JSON and bytes: layouts, chunk tables, chunks of every kind,
  * through a domain in memory.
  *
  * Input: the dataset's JSON, a zero byte, then the bytes that serve as its chunk object 0, as the only chunk of the

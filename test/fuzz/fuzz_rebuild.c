@@ -1,5 +1,5 @@
-/* HDF5's values out of encodings, and what HDF5 does with them: 't' a datatype, 's' a dataspace, 'p' a
- * property list. */
+/* HDF5's values made of encodings, and HDF5's use of them: 't' a datatype, 's' a dataspace, 'p' a property
+ * list. */
 #include <stdlib.h>
 #include <string.h>
 

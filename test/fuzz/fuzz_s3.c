@@ -1,5 +1,5 @@
-/* Fuzz target for what servers say: S3's XML lists and errors, and header lines.
- * Input: kind (1: 'L' list, 'U' uploads, 'D' deletes, 'E' error, 'H' headers, "name: value" a line), then the text. */
+/* Fuzz target for servers' answers: S3's XML lists and errors, and header lines.  Input: kind (1: 'L' list,
+ * 'U' uploads, 'D' deletes, 'E' error, 'H' headers, "name: value" a line), then the text. */
 #include <stdlib.h>
 #include <string.h>
 

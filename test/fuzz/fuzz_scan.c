@@ -1,4 +1,4 @@
-/* Fuzz target: our scanner of JSON and jansson's parser say the same of any bytes. */
+/* Fuzz target: our scanner of JSON and jansson's parser agree on any bytes. */
 #include <stdlib.h>
 
 #include "../unit/schema/scan_same.h"

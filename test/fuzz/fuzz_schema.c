@@ -15,7 +15,7 @@ static void walk_value(const struct bkt_attr *a)
         return;
     for (uint64_t i = 0; i < n; i++)
         if (bkt_value_skip(a->type, &r, NULL) < 0)
-            abort(); /* what the parser made is what a reader walks */
+            abort(); /* a reader walks through the parser's result */
     if (bkt_rd_left(&r))
         abort();
 }

@@ -1,8 +1,9 @@
-/* Fuzz target for what stands in a store beside objects' JSON.  The first byte chooses:
+/* Fuzz target for data in a store beside objects' JSON.  The first byte chooses:
  *   'S'  a snapshot's text before it is deflated: "OBJECTS CUTS", a line's end, and what follows that in one
  *   's'  a snapshot as it is stored
  *   'P'  a pointer file
- *   'N'  elements of variable length and what stands behind them: which type (1), bytes of elements (1), the bytes */
+ *   'N'  elements of variable length and the bytes behind them: which type (1), bytes of elements (1), the
+ * bytes */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void snapshot(const void *p, size_t n)
     const char *const *cuts = bkt_snapshot_cuts(s, &n_cuts);
     for (size_t i = 0; i < n_cuts; i++)
         if (strncmp(cuts[i], "db/00000001-00000002/", 21) != 0)
-            abort(); /* what is listed is the domain's own */
+            abort(); /* the listed chunks are the domain's own */
     (void)bkt_snapshot_listed(&e, s);
     if (bkt_snapshot_count(s, &current) < current)
         abort();
@@ -76,7 +77,7 @@ static void pointer(const void *p, size_t n)
         int rc = bkt_pointer_read(path, &target, NULL);
         const char *to = bkt_buf_str(&target);
         if (rc > 0 && (strlen(to) != target.len || !strncasecmp(to, "http://", 7) || !strncasecmp(to, "https://", 8)))
-            abort(); /* no web server is asked for a file that somebody was sent */
+            abort(); /* a name in a foreign file makes us ask no web server */
     }
     (void)close(fd);
     bkt_buf_fini(&target);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """HDF5's own API tests under the connector: every test that passes with HDF5's files passes in a domain.
 
-What can't be is listed in api_suite_exceptions.txt, a reason beside each; a line there that nothing needs any more fails.
+Exceptions are listed in api_suite_exceptions.txt, a reason beside each; an unused line there fails.
 """
 import argparse
 import os
@@ -34,7 +34,7 @@ def results(text):
                 outer = last = add(name, how)
             else:
                 last = add(f"{outer} / {name}", how)
-        elif last and found[last] is None: # behind a long name, or a count of what is done
+        elif last and found[last] is None: # behind a long name, or a count of finished steps
             found[last] = next((how for how in ("PASSED", "-SKIP-", "*FAILED*") if line.rstrip().endswith(how)), None)
     return found
 

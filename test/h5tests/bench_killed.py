@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""bench_killed.py BENCH_FOLDER: a benchmark that is killed leaves no server and no temporary folder behind; one that ends takes its
-server along and leaves its folder to who made it.  Standard library only."""
+"""bench_killed.py BENCH_FOLDER: a benchmark that is killed leaves no server and no temporary folder behind.
+A benchmark that ends takes its server along and leaves its folder to its caller.  Standard library only."""
 import os
 import shutil
 import signal

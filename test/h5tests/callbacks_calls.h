@@ -1,4 +1,4 @@
-/* Calls of HDF5's that bring a connector each of its operations; the table of them is in test_callbacks.c. */
+/* Calls of HDF5's that reach each operation of a connector; the table of them is in test_callbacks.c. */
 #ifndef BKT_H5_CALLBACKS_CALLS_H
 #define BKT_H5_CALLBACKS_CALLS_H
 
@@ -44,7 +44,7 @@ static void close_things(const struct out *o, struct things *t)
     H5Pclose(t->fapl);
 }
 
-/* What an id is of, and whether it could be closed. */
+/* The kind of an id, and whether it could be closed. */
 static void say_id(struct out *o, hid_t id)
 {
     say(o, "id of type %d, closed %d", id < 0 ? -1 : (int)H5Iget_type(id), id < 0 ? -1 : H5Idec_ref(id));
@@ -201,7 +201,7 @@ CALL(file_open) { say_id(o, H5Fopen(new_name(o, "cb.h5"), H5F_ACC_RDWR, t->fapl)
 CALL(file_cont)
 {
     H5O_info2_t info;
-    H5R_ref_t   ref; /* asks what a token's size is */
+    H5R_ref_t   ref; /* asks for a token's size */
     say(o, "%d", H5Rcreate_object(t->file, "d", H5P_DEFAULT, &ref));
     say(o, "%d", H5Oget_info3(t->dset, &info, H5O_INFO_BASIC));
     H5Rdestroy(&ref);
@@ -458,7 +458,7 @@ CALL(introspect)
     uint64_t flags  = 0;
     hbool_t  native = false;
     say(o, "%d", H5VLobject_is_native(t->file, &native));
-    CHECK(native, "HDF5's older calls are not served"); /* of ours, too (src/vol/face.h) */
+    CHECK(native, "HDF5's older calls are not served"); /* ours as well (src/vol/face.h) */
     say(o, "%d", H5VLquery_optional(t->file, H5VL_SUBCLS_OBJECT, 0, &flags));
     say(o, "%d", H5Pget_vol_cap_flags(t->fapl, &flags));
 }

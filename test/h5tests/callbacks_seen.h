@@ -1,6 +1,6 @@
-/* The connector, with every callback of its table written down before it is passed on: which member of H5VL_class_t, which
- * operation, which kind of place.  It is the plugin's own table that HDF5 is given, under the plugin's name; nothing else of it
- * is changed. */
+/* The connector, with every callback of its table recorded before it is passed on: the member of
+ * H5VL_class_t, the operation, the kind of place.  HDF5 gets the plugin's own table under the plugin's name;
+ * nothing else of it is changed. */
 #ifndef BKT_H5_CALLBACKS_SEEN_H
 #define BKT_H5_CALLBACKS_SEEN_H
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""check_callbacks.py INCLUDE_DIR: every callback and operation that HDF5's headers know stands in the tables of test_callbacks.c
-and test_capabilities.c.  A new one in HDF5 fails here until somebody has decided what it does."""
+"""check_callbacks.py INCLUDE_DIR: every callback and operation in HDF5's headers stands in the tables of
+test_callbacks.c and test_capabilities.c.  A new one in HDF5 fails here until a developer has decided what it
+does."""
 import os
 import re
 import sys

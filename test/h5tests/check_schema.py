@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether what is written is what HSDS 0.9 reads: every object of a bucket in a directory against the rules for writers, by
-a reader of its own (Python's standard library, nothing of this project).
+"""Whether HSDS 0.9 can read the written objects: every object of a bucket in a directory is checked against
+the rules for writers, by an independent reader (Python's standard library, nothing of this project).
 
 check_schema.py --plugin DIR --program NAME... --changes crash_changes --new crash_writer
-    runs programs that write domains of every kind, into a folder of their own, and checks what they leave
+    runs programs that write domains of every kind into a new folder, and checks the result
 check_schema.py --bucket DIR
     checks only"""
 import argparse, base64, json, math, os, re, shutil, struct, subprocess, sys, tempfile, zlib
@@ -105,7 +105,7 @@ def size_of(where, t, depth=0):
 
 
 def size_in_class(t):
-    """Of a number; 0: something else."""
+    """The value of a number; 0: something else."""
     return size_of("", t) if isinstance(t, dict) and t.get("class") in ("H5T_INTEGER", "H5T_FLOAT") else 0
 
 
@@ -191,7 +191,7 @@ def unshuffle(data, size):
 
 
 def blosc(data):
-    """A blosc 1 frame, where that can be had with zlib alone; None else."""
+    """The content of a blosc 1 frame, if zlib alone suffices to decode it; else None."""
     _, _, flags, typesize, nbytes, blocksize, cbytes = struct.unpack("<BBBBIII", data[:16])
     if cbytes != len(data):
         raise ValueError("blosc frame of %d bytes says %d" % (len(data), cbytes))
@@ -242,7 +242,7 @@ def chunk_bytes(where, data, filters, hdf5, size):
 
 
 def check_dataset(where, o, chunks):
-    """Values by chunk coordinate, where they could be decoded."""
+    """Values by chunk coordinate, if they could be decoded."""
     size, dims = size_of(where, o["type"]), check_shape(where, o["shape"])
     props, layout = o.get("creationProperties", {}), o.get("layout")
     if "fillValue" in props and props["fillValue"] is None:
@@ -301,7 +301,7 @@ def check_dataset(where, o, chunks):
 # ---- a bucket ----
 
 def objects_of(bucket):
-    """{id: (path, {coordinate: path})}; whatever lies elsewhere is no object."""
+    """{id: (path, {coordinate: path})}; a file elsewhere is not an object."""
     found = {}
     for folder, _, names in os.walk(bucket):
         for name in names:
@@ -367,7 +367,7 @@ def check_bucket(bucket):
     return out
 
 
-# ---- what to look at ----
+# ---- the folders to check ----
 
 def run(what, *command, **more):
     e = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, **more)

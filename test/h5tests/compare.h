@@ -1,14 +1,13 @@
-/* Same calls on a sample domain, through the connector, and on its native twin; both write down what they got, and the
- * two texts must be equal.
+/* Same calls on a sample domain, through the connector, and on its native twin.  Both write down the results,
+ * and the two texts must be equal.
  *
  *   static void links_by_name(hid_t file, struct out *o) { ... say(o, "%s", name); ... }
  *   static const struct test_case cases[] = {{"links come by name", "groups.h5", links_by_name}, ...};
  *   int main(void) { return compare_main(cases, BKT_COUNT(cases)); }
  *
- * $BKT_FIXTURES has the samples.  $BKT_H5_BASE is where the domains are: a folder or s3://bucket/folder; by default the
- * sample bucket in the fixtures.  HDF5_PLUGIN_PATH must name the plugin's folder.  A test that does not reach the
- * connector fails: open_domain() asks HDF5 which connector serves the file.
- */
+ * $BKT_FIXTURES has the samples.  $BKT_H5_BASE is the place of the domains: a folder or s3://bucket/folder;
+ * by default the sample bucket in the fixtures.  HDF5_PLUGIN_PATH must name the plugin's folder.  A test that
+ * does not reach the connector fails: open_domain() asks HDF5 which connector serves the file. */
 #ifndef BKT_H5_COMPARE_H
 #define BKT_H5_COMPARE_H
 
@@ -22,7 +21,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-/* What one side wrote down. */
+/* The text that one side wrote down. */
 struct out {
     char  *text;
     size_t len, room;
@@ -40,7 +39,7 @@ struct test_case {
 void say(struct out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Bytes as hex, at most 4096 of them in full, more as a checksum. */
 void say_bytes(struct out *o, const char *what, const void *p, size_t len);
-/** A datatype, dataspace: everything the public API tells. */
+/** A datatype, dataspace: everything that the public API returns. */
 void say_type(struct out *o, hid_t type);
 void say_space(struct out *o, hid_t space);
 
@@ -57,7 +56,7 @@ hid_t       open_twin(const char *domain);
 /** Printed and counted; tests that compare nothing use these directly. */
 void check_at(bool ok, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 #define CHECK(ok, ...)                                                                                       \
-    do { /* the call first, then what is said of it */                                                       \
+    do { /* the call first, then its result */                                                               \
         bool ok_ = (ok);                                                                                     \
         check_at(ok_, __FILE__, __LINE__, __VA_ARGS__);                                                      \
     } while (0)
@@ -76,7 +75,8 @@ const char *error_text(void);
         CHECK(failed_ && strstr(said_, words), "%s: %s", #call, failed_ ? said_ : "succeeds");               \
     } while (0)
 unsigned    open_fds(void);
-/** How many threads there are, once there are no more than @p most or a minute is over: one that was joined may be seen a moment longer. */
+/** The number of threads, once it is at most @p most, or a minute is over: a joined thread may be seen a
+ *  moment longer. */
 unsigned    live_threads(unsigned most);
 
 /** Runs every case; 0 when all agree.  Leaves no HDF5 object open, or fails. */

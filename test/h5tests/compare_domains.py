@@ -3,10 +3,10 @@
 
     compare_domains.py --bin DIR --plugin DIR --store dir|s3 [--group tools|copies] [--only GLOB] [--show]
 
-Each command of COMMANDS runs twice: on the domain through the connector, and on the twin (an HDF5 file with the same
-content).  What may differ stands in differences.txt, each line with its reason; a line that nothing needed is stale
-and fails the run.  Every command on a domain must have printed a statistics line with requests in it, so that a
-connector that wasn't loaded can't pass; a control with an empty plugin path must fail.
+Each command of COMMANDS runs twice: on the domain through the connector, and on the twin (an HDF5 file with
+the same content). differences.txt lists allowed differences, each line with its reason; an unused line fails
+the run.  Every command on a domain must have printed a statistics line with requests in it: a connector that
+wasn't loaded can't pass.  A control with an empty plugin path must fail.
 
 Standard library only.  Samples: $BKT_FIXTURES, made by test/fixtures/unpack.sh.
 """
@@ -25,7 +25,7 @@ import sample
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATS = re.compile(rb"h5bucket: GET (\d+)")
 
-# name, program, options.  The name is what differences.txt refers to.
+# name, program, options. differences.txt refers to the name.
 COMMANDS = [
     ("dump", "h5dump", []),
     ("dump-header", "h5dump", ["-H"]),
@@ -47,7 +47,7 @@ SPARSE = {"dump-header", "dump-attrs", "dump-contents", "ls", "ls-verbose"}
 
 
 class Differences:
-    """differences.txt: rules (what is replaced everywhere) and exceptions (one domain, one command, one line)."""
+    """differences.txt: rules (texts replaced everywhere) and exceptions (one domain, one command, one line)."""
 
     def __init__(self, path, store):
         self.rules, self.exceptions, self.skips = [], [], []
@@ -126,7 +126,8 @@ def differing(a, b):
 
 
 def significant(lines):
-    """What h5diff -v1 says that makes a difference: objects on one side only, values, what it can't compare."""
+    """The output of h5diff -v1 that makes a difference: objects on one side only, values, objects that it
+    can't compare."""
     return [line for line in lines if re.match(r"^\s+x\s+/\S", line) and line.count(" x ") < 2 and not re.match(r"^\s+x\s+x\s", line)
             or re.search(r"^(?!0 )\d+ differences|[Nn]ot comparable: (?!.*is an empty dataset)|cannot be read|<.*> and <.*>.*differ", line)]
 
@@ -144,7 +145,7 @@ class Run:
 
     def url(self, domain):
         if self.args.store == "s3":
-            return "hsds+s3://" + self.manifest["bucket"] + domain  # what starts with s3: goes to ROS3 in HDF5 2.x's tools
+            return "hsds+s3://" + self.manifest["bucket"] + domain  # names with s3: go to ROS3 in HDF5 2.x's tools
         return os.path.join(self.fixtures, self.manifest["bucket"]) + domain
 
     def native(self, entry):
@@ -199,8 +200,8 @@ class Run:
         return lines
 
     def diff(self, entry):
-        """h5diff finds nothing; the domain is reached by HDF5_PLUGIN_PATH alone, as the twin stays native.  HDF5 2.x takes what it
-        finds so for its own file: there h5diff is told the connectors."""
+        """h5diff finds nothing.  The domain is reached by HDF5_PLUGIN_PATH alone, as the twin stays native.
+        HDF5 2.x treats a file found so as its own: there h5diff gets the connectors' names."""
         url, twin = self.url(entry["domain"]), self.native(entry)
         options = ["-v1"]
         if self.version() >= 2:
@@ -246,7 +247,7 @@ class Run:
             return [f"!h5diff of the copy gave {rc}", *kept[:60], err.decode(errors="replace")[-600:]] if rc and kept else []
 
     def control(self, entry):
-        """Without the plugin the same command must fail: what passes above is the connector's work."""
+        """Without the plugin the same command must fail: so the passed commands above used the connector."""
         env = dict(self.ours, HDF5_PLUGIN_PATH="/nonexistent", HDF5_VOL_CONNECTOR="bucket")
         rc, _, err = self.tool("h5dump", ["-H", self.url(entry["domain"])], env)
         return ["!h5dump works without the plugin"] if rc == 0 or self.served(err) else []

@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-static char folder[4096]; /* what the native side writes to, and the domains' side unless $BKT_H5_WRITE says where */
+static char folder[4096]; /* the place of the native side, and of the domains' side unless $BKT_H5_WRITE names
+                             one */
 static char base[4096];
 
 const char *new_name(const struct out *o, const char *leaf)
@@ -254,7 +255,7 @@ static void make_folders(void)
         exit(1);
     }
     made_by = getpid();
-    atexit(at_exit); /* before HDF5's, which closes what is open, is registered: so it runs after that */
+    atexit(at_exit); /* registered before HDF5's, which closes open objects: so it runs after that */
     if (to)
         snprintf(base, sizeof base, "%s/%s", to, strrchr(folder, '/') + 1);
     else
@@ -267,7 +268,7 @@ static void make_folders(void)
     CHECK(system(command) == 0, "%s", command);
 }
 
-/* What was written goes to $BKT_H5_KEEP, or away. */
+/* The written files go to $BKT_H5_KEEP, or are removed. */
 static void put_folders_away(void)
 {
     char        command[9000];

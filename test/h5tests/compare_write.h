@@ -1,8 +1,8 @@
-/* Same calls on a new file of HDF5's own and on a new domain: both write down what the calls gave, both are closed and opened
- * again, and everything in them is written down too.  The texts must be equal.
+/* Same calls on a new file of HDF5's own and on a new domain: both write down the results of the calls.  Both
+ * are closed and opened again, and everything in them is written down, too.  The texts must be equal.
  *
- * $BKT_H5_WRITE is where domains are made: a folder or s3://bucket/folder; by default a temporary folder.
- * $BKT_H5_KEEP is a folder that gets what was written to a folder, afterwards: each case's domain as keptN.h5. */
+ * $BKT_H5_WRITE is the place of the domains: a folder or s3://bucket/folder; by default a temporary folder.
+ * $BKT_H5_KEEP is a folder that afterwards gets domains written to a folder, as keptN.h5 for each case. */
 #ifndef BKT_H5_COMPARE_WRITE_H
 #define BKT_H5_COMPARE_WRITE_H
 
@@ -14,8 +14,8 @@ struct write_case {
     void (*read)(hid_t file, struct out *o); /* besides say_file(); may be NULL */
 };
 
-/** A name for a file of this test's on the side that @p o is of: a folder of its own, removed at the end.  Static buffers, eight of
- *  them in turn. */
+/** A name for a file of this test's on the side of @p o: in a new folder, removed at the end.  Eight static
+ *  buffers, used in turn. */
 const char *new_name(const struct out *o, const char *leaf);
 /** An access list for that side; H5Pclose(). */
 hid_t new_fapl(const struct out *o);

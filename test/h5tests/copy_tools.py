@@ -3,8 +3,8 @@
 
     copy_tools.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--bucket URI] [--only WORD]
 
-What h5dump says of the result must be the same.  The files are those of config/hdf5-tests.sh.  Domains
-lie in folders, or below URI.
+h5dump must print the same for both results.  The files are those of config/hdf5-tests.sh.  Domains lie in
+folders, or below URI.
 """
 import argparse
 import difflib
@@ -22,7 +22,7 @@ NUMBERS = ((re.compile(r"\b(GROUP|DATASET|DATATYPE|COMMENT|ATTRIBUTE)  ?\d{3,} "
            (re.compile(r"#(\d+|t-[0-9a-f-]+)"), "#N"),
            (re.compile(r"~obj_pointed_by_\d+"), "~obj_pointed_by_N"),
            (re.compile(r'(DATATYPE "#N") *\n? *'), r"\1 "),  # h5dump begins a new line after a longer number
-           (re.compile(r"\n *(SIZE|OFFSET) [^\n]*"), ""))      # where and how large it lies is another matter
+           (re.compile(r"\n *(SIZE|OFFSET) [^\n]*"), ""))      # its place and size are another matter
 
 
 class Tools:
@@ -35,7 +35,7 @@ class Tools:
         self.good, self.bad = 0, 0
 
     def domain(self, folder, name):
-        """Where a domain is to be made: in a folder of its own below `folder`, or in the bucket under the same name."""
+        """The place of a new domain: in a new folder below `folder`, or in the bucket under the same name."""
         if self.args.bucket:
             return f"{self.args.bucket}{folder}/{name}"
         where = os.path.join(folder, "bucket-" + name)

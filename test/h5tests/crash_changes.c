@@ -1,4 +1,5 @@
-/* A writer that changes a domain which is there, and may be killed at any moment; and the one who looks at what it left.
+/* A writer that changes an existing domain, and may be killed at any moment; and a reader that checks the
+ * result.
  *
  *   crash_changes prepare NAME       the domain as it is before
  *   crash_changes write NAME LOG     the session: phases, each ended by H5Fflush(); LOG gets "flushed N", and "failed N" when
@@ -157,7 +158,8 @@ static void write_rows(hid_t f, hsize_t from, hsize_t n, int base)
 static void change_links(hid_t f)
 {
     TRY(H5Lmove(f, "a/moves", f, "b/moved", H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Lmove(f, "a/there", f, "b/there", H5P_DEFAULT, H5P_DEFAULT)); /* each group gains what the other loses */
+    TRY(H5Lmove(f, "a/there", f, "b/there", H5P_DEFAULT, H5P_DEFAULT)); /* each group gains the member that
+                                                                           the other loses */
     TRY(H5Lmove(f, "b/back", f, "a/back", H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/goes", H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/tree", H5P_DEFAULT));
@@ -259,7 +261,7 @@ static bool series_is(int state, hsize_t n, const int *v)
     return same;
 }
 
-/* In phase 3 it shrinks twice, each time stored for itself. */
+/* In phase 3 it shrinks twice, and each shrink is stored. */
 static bool table_is(int state, bool between, const hsize_t *dims, const int *v)
 {
     hsize_t rows = between ? 5 : SIDE, cols = between || state < 3 ? SIDE : 7;
@@ -286,7 +288,7 @@ static void check_extents(hid_t f, int last, int next)
     WANT(ok, "table of %d x %d after phase %d", (int)dims[0], (int)dims[1], last);
 }
 
-/* What phase 4 moves between two groups. */
+/* The members that phase 4 moves between two groups. */
 static void check_moved(hid_t f, const char *from, const char *to, int who, int last, int next)
 {
     bool moved = exists(f, to), stays = exists(f, from);
@@ -347,7 +349,7 @@ static void check_attributes(hid_t f, int last, int next)
     TRY(H5Gclose(a));
 }
 
-/* What a shrink that was cut off has left must not come back.  Rows of an append that was cut off may show. */
+/* Elements that a cut-off shrink has left must not come back.  Rows of an append that was cut off may show. */
 static void grow_series(hid_t f)
 {
     hsize_t n = 0, size = 120;

@@ -1,5 +1,6 @@
-/* As crash_changes, for what is stored in other forms: elements of variable size, committed types, small chunks that share an
- * object, virtual datasets, lists of external files, and so many changes that they are stored ahead of the flush.
+/* As crash_changes, for data stored in other forms: elements of variable size, committed types, small chunks
+ * that share an object, virtual datasets, lists of external files.  There are so many changes that some are
+ * stored ahead of the flush.
  *
  *   crash_forms prepare NAME       the domain as it is before
  *   crash_forms write NAME LOG     the session: phases, each ended by H5Fflush(); LOG gets "flushed N", and "failed N" when the
@@ -186,7 +187,7 @@ static void typed_attr(hid_t at, const char *name, hid_t committed, int a)
     TRY(H5Sclose(s));
 }
 
-static int typed_attr_value(hid_t at, const char *name) /* -1: there is none */
+static int typed_attr_value(hid_t at, const char *name) /* -1: no element */
 {
     struct kind v = {-1, 0};
     if (TRY(H5Aexists(at, name)) == 0)
@@ -214,7 +215,7 @@ static void set_big(hid_t at, int value)
     TRY(H5Sclose(s));
 }
 
-static int big_value(hid_t at) /* -1: there is none */
+static int big_value(hid_t at) /* -1: no element */
 {
     static int v[BIG / sizeof(int)];
     if (TRY(H5Aexists(at, "big")) == 0)
@@ -352,7 +353,7 @@ static void remove_some(hid_t f)
     TRY(H5Ldelete(f, "lists", H5P_DEFAULT));
     TRY(H5Ldelete(f, "made/texts", H5P_DEFAULT));
     TRY(H5Ldelete(f, "made/view", H5P_DEFAULT));
-    for (int i = 1; i < OLD; i += 6) { /* what moves is never out of reach */
+    for (int i = 1; i < OLD; i += 6) { /* a moved object is never out of reach */
         char name[20];
         (void)snprintf(name, sizeof name, "o%02d", i);
         TRY(H5Lmove(f, name, old, i % 4 == 1 ? name + 1 : name + 2, H5P_DEFAULT, H5P_DEFAULT));
@@ -459,7 +460,7 @@ static void check_layouts(hid_t f, int last, int next)
     }
 }
 
-/* What is stored ahead of the flush may be without an attribute, or its value, that was still to come. */
+/* An object stored ahead of the flush may lack an attribute, or its value, that was still to come. */
 static void check_new(hid_t at, const char *name, int want, int last)
 {
     hid_t n = TRY(H5Gopen2(at, name, H5P_DEFAULT));

@@ -1,4 +1,4 @@
-/* What a writer that may be killed tells of how far it came, in a log: "flushed N", phase N is stored; "failed N", it was tried once and
+/* The log of a writer that may be killed: "flushed N", phase N is stored; "failed N", it was tried once and
  * is tried again. */
 #ifndef CRASH_LOG_H
 #define CRASH_LOG_H

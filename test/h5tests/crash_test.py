@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Kills a writer at every single request of a session that changes the store (PUT, DELETE, each part of an upload), and
-looks at what it left: what had been flushed must be there.
+"""Kills a writer at every single request of a session that changes the store (PUT, DELETE, each part of an
+upload), and checks the result: everything that had been flushed must be there.
 
 crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store dir --shim LIBRARY
 crash_test.py --writer crash_changes --session write|close|replace ...: on a domain that is there (crash_changes prepare)
 crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
     S3: $AWS_ENDPOINT_URL and $BKT_PROXY, a fault proxy (faultproxy.sh) in front of it.
 
-For each request: killed before and after it.  Then, with no one killed: it fails (the flush reports it, and the next one
-succeeds; the same with H5Fclose), and on S3 its answer is lost or an error, which the program does not notice."""
+For each request: killed before and after it.  Then the request fails without a kill: the flush reports it,
+and the next one succeeds; the same with H5Fclose.  On S3 its answer is also lost, or an error; the program
+does not notice that."""
 import argparse, os, secrets, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,7 +30,7 @@ CHECK = {"close": "check-closed", "replace": "check-replaced"}.get(args.session,
 base = dict(os.environ, HDF5_PLUGIN_PATH=args.plugin, HDF5_VOL_CONNECTOR="bucket", BKT_CONNECTOR="bucket")
 preload = os.environ.get("BKT_PRELOAD", "")
 problems = []
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder goes
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # for the removal of the folder
 prepared = tempfile.TemporaryDirectory(prefix="bkt-crash-")  # the domain that a session changes, and a folder for each case
 os.mkdir(prepared.name + "/b")
 
@@ -43,7 +44,7 @@ def env(shim=None, **more):
 
 
 class Case:
-    """One run of the writer, into a name of its own."""
+    """One run of the writer, with a new name."""
 
     def __init__(self, what, n):
         self.what, self.n = what, n
@@ -94,7 +95,7 @@ class Case:
 
 
 def in_directory(what, n):
-    """True: the writer got to its end, there is no such request."""
+    """True: the writer got to its end, so it has no such request."""
     c = Case(what, n)
     fails = what in ("full", "close")
     session = args.session or ("close" if what == "close" else "write")
@@ -137,7 +138,7 @@ def on_s3(what, n):
     out, err = p.communicate(timeout=600)
     hit = int(float(ask_proxy("").get("n_nth", "0"))) > 0
     ask_proxy("?clear=1")
-    while ask_proxy("")["busy"] != "0":  # what was on its way when it was killed arrives before anybody looks
+    while ask_proxy("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
         time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         c.bad(err[-3000:])
@@ -167,7 +168,7 @@ def main():
                 if n > 1000 or len(problems) > 3:
                     break
             print("%s: %s requests%s, %.1f s so far" % (what, last - 1 if last else "?", sample.note(), time.time() - start), flush=True)
-            # what is replaced goes by one request in S3
+            # in S3 the replaced objects are deleted by one request
             if last is not None and last < (8 if args.session == "replace" and args.store == "s3" else 12):
                 problems.append("%s: only %d requests in a session: the connector was not used?" % (what, last - 1))
     for p in problems:

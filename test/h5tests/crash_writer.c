@@ -1,4 +1,4 @@
-/* A writer that may be killed at any moment, and the one who looks at what it left.
+/* A writer that may be killed at any moment, and a reader that checks the result.
  *
  *   crash_writer write NAME LOG     a session of several phases, each ended by H5Fflush(); LOG gets "flushed N", and
  *                                   "failed N" when the flush failed: then it is tried once more
@@ -9,7 +9,7 @@
  *                                   that is there can be read, and the domain can be written again
  *   crash_writer twin NAME N        the same without writing again
  *
- * Through whatever connector HDF5_VOL_CONNECTOR says; BKT_CONNECTOR is the one that must be in use. */
+ * Uses the connector that HDF5_VOL_CONNECTOR names; it must be BKT_CONNECTOR. */
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
