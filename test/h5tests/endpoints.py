@@ -1,7 +1,7 @@
 """endpoints.py --bin FOLDER --plugin FOLDER --tool H5BUCKET --write CRASH_WRITER: servers that aren't there, or aren't what they should be.
 
-HDF5's tools, a program that writes and h5bucket must fail, in bounded time, and say which server was asked, for which object, what
-went wrong there and what to do.  All servers are on this machine.
+HDF5's tools, a program that writes and h5bucket must fail, in bounded time.  Their messages must name the
+server, the object, the problem and the remedy.  All servers are on this machine.
 """
 import argparse, os, socket, subprocess, tempfile, threading
 
@@ -10,7 +10,7 @@ for option in ("--bin", "--plugin", "--tool", "--write"):
     parser.add_argument(option, required=True)
 args = parser.parse_args()
 
-# Times are long, except where they are to run out: a busy machine must not look like a server that is stuck.
+# Times are long, except where they must run out: a busy machine must not look like a server that is stuck.
 SETTINGS = "anonymous=yes;retries=1;backoff_ms=1;deadline_ms=200000;conditional=quoted;"
 LONG = "connect_ms=100000;stall_ms=100000"
 NAME = "s3://buck/folder/x.h5"
@@ -18,7 +18,7 @@ kept = []  # sockets that stay open
 
 
 def server(answer):
-    """A server that sends these bytes to whoever asks and closes; None: nothing is ever sent."""
+    """A server that sends these bytes to every client and closes; None: nothing is ever sent."""
     s = socket.create_server(("127.0.0.1", 0))
 
     def serve(c):
@@ -44,7 +44,7 @@ def server(answer):
 
 
 def nobody():
-    """A port that nobody listens on."""
+    """A port without a listener."""
     s = socket.socket()
     s.bind(("127.0.0.1", 0))
     kept.append(s)
@@ -76,7 +76,7 @@ XML = '<?xml version="1.0"?><Error><Code>%s</Code><Message>%s</Message></Error>'
 DENIED = reply("403 Forbidden", XML % ("AccessDenied", "a policy says no"), "x-amz-request-id: REQ-4711\r\n")
 NO_BUCKET = reply("404 Not Found", XML % ("NoSuchBucket", "none"))
 
-# endpoint; what everybody must say; times
+# endpoint; words that every message must have; times
 CASES = {
     "nobody listens": (f"http://127.0.0.1:{nobody()}", ["cannot connect", "endpoint"], LONG),
     "connecting takes for ever": (f"http://127.0.0.1:{crowded()}", ["cannot connect", "endpoint"], "connect_ms=200"),
@@ -112,7 +112,7 @@ def main():
     for case, (endpoint, words, times) in CASES.items():
         words = words + ["folder/x.h5"] + ([] if case in ANSWERS else [endpoint])
         env = {"HDF5_PLUGIN_PATH": args.plugin, "HDF5_VOL_CONNECTOR": f"bucket endpoint={endpoint};{SETTINGS}{times}"}
-        for program in () if os.environ.get("BKT_PRELOAD") else ("h5ls", "h5dump"):  # they clear HDF5's error stack before they say that they can't open it
+        for program in () if os.environ.get("BKT_PRELOAD") else ("h5ls", "h5dump"):  # they clear HDF5's error stack before their own message
             check(case, program, [os.path.join(args.bin, program), "hsds+" + NAME], {**env, "H5BUCKET_TRACE": "vol"}, words)
         with tempfile.TemporaryDirectory() as tmp:
             check(case, "a writer", [args.write, "write", NAME, tmp + "/log"], env, words)

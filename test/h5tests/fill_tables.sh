@@ -1,6 +1,6 @@
 #!/bin/sh
-# fill_tables.sh H5BUCKET H5DUMP: h5bucket chunks --fill makes the chunk tables that hsload --fastlink left out; what a reader
-# sees stays the same, and it needs no look into the HDF5 file's metadata any more.
+# fill_tables.sh H5BUCKET H5DUMP: h5bucket chunks --fill makes the chunk tables that hsload --fastlink left
+# out.  A reader sees the same as before, and no longer needs the HDF5 file's metadata.
 set -eu
 tool=$1 dump=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/bkt-fill.XXXXXX")

@@ -3,9 +3,9 @@
 
     full_counts.py --plugin DIR --pattern PROGRAM
 
-256 MiB slabs, points in them, and datasets of 1,000,000 chunks.  Bytes are made up as they are asked for, so that nothing large
-is stored.  The server is request_counts.py's.  Peak memory is what the program says of itself, and means nothing under a
-sanitizer.  Standard library only.
+256 MiB slabs, points in them, and datasets of 1,000,000 chunks.  Bytes are made up when they are requested,
+so nothing large is stored.  The server is request_counts.py's.  The program reports its peak memory, which
+means nothing under a sanitizer.  Standard library only.
 """
 import argparse
 import array
@@ -24,15 +24,16 @@ MIB, KIB64 = 1 << 20, 1 << 16
 ACROSS, SIDE = 16, 512  # chunks of 1 MiB of float32, 16 x 16 of them
 CHUNKS = ACROSS * ACROSS
 FLOAT = {"class": "H5T_FLOAT", "base": "H5T_IEEE_F32LE"}
-MANY, ROW = 1000, 12    # MANY x MANY chunks; bytes of a row that says where one lies
+MANY, ROW = 1000, 12    # MANY x MANY chunks; bytes of a row with one chunk's place
 AT = 5550               # element (AT, AT) is the first of chunk (555, 555)
 VARIABLES, ATTRIBUTES = 60, 20
-OPEN = 3                # documents that say all: domain, root, dataset
+OPEN = 3                # the documents on the way: domain, root, dataset
 
 
-# --- bytes that are made as they are asked for ----------------------------------------------------------------------
+# --- bytes that are made when they are requested
+# -------------------------------------------------------------------
 class MadeUp:
-    """What Handler needs of an object."""
+    """The members of an object that Handler needs."""
 
     def __init__(self, size, make):
         self.size, self.make = size, make
@@ -75,7 +76,7 @@ def checksum(chunked):
 
 
 def where(row, col):
-    """Where a chunk of many lies."""
+    """The place of a chunk of many."""
     return 4096 + (row * MANY + col) * 400
 
 
@@ -215,7 +216,7 @@ class FullSize(Tests):
         self.peak, self.sum = 0, ""
 
     def read(self, domain, *what, waves=None):
-        """What was asked, and how many bytes came besides documents."""
+        """The requests, and the number of bytes besides documents."""
         InWaves.sized = waves
         done, _ = run([self.args.pattern, "bucket", f"s3://bucket/{domain}", *what], self.env, self.server)
         log, InWaves.sized = Handler.log, None
@@ -298,7 +299,8 @@ class FullSize(Tests):
                        f"64 points at once: {len(log)} GETs, {OPEN + groups} wanted; {Handler.sent} bytes, at most 5 MB")
 
     def one_of_many(self):
-        """One chunk of 1,000,000: where it lies is known after two more round trips at most, its value after one more."""
+        """One chunk of 1,000,000: its place is known after two more round trips at most, its value after one
+        more."""
         for domain, lookup in (("table16.h5", 2), ("table1.h5", 2), ("files.h5", 2), ("many_objects.h5", 1), ("many_listed.h5", 0)):
             text = f"one chunk of 1,000,000, {domain}"
             log, _ = self.read(domain, "field", "lookup", str(AT), str(AT))

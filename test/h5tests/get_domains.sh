@@ -1,6 +1,7 @@
 #!/bin/sh
-# get_domains.sh H5BUCKET H5DIFF [BASE]: `h5bucket get` of the sample domains below BASE (a folder, or s3://bucket/...) gives what
-# their native twins hold.  h5diff needs no connector here: both are HDF5 files.
+# get_domains.sh H5BUCKET H5DIFF [BASE]: `h5bucket get` of the sample domains below BASE (a folder, or
+# s3://bucket/...) gives files equal to their native twins. h5diff needs no connector here: both are HDF5
+# files.
 h5bucket=$1 h5diff=$2 base=${3:-$BKT_FIXTURES/hsopen/home/test_user1/fx}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

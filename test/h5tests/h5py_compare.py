@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """h5py_compare.py PLUGINS: every object, attribute and dataset of each sample domain, read through h5py, equals its twin's.
 
-Skipped (77) where there is no h5py on HDF5 1.14 or newer.  h5py loads the connector as any program does; the first run of
-this script only sets the environment and starts itself again.
+Skipped (77) without an h5py on HDF5 1.14 or newer.  h5py loads the connector as any program does; the first
+run of this script only sets the environment and starts itself again.
 """
 import json
 import os
@@ -19,7 +19,7 @@ if h5py.version.hdf5_version_tuple < (1, 14, 0):
     sys.exit(77)
 
 LIMIT = 3_000_000  # elements of a dataset that is read whole
-# What differs, as (domain, part of the object's path or attribute): why
+# Allowed differences, as (domain, part of the object's path or attribute): reason
 KNOWN = {
     ("dimscales.h5", "REFERENCE_LIST"): "h5pyd names the second member `index`, unpadded",
     ("hsload/tcmpdints.h5", ""): "hsload drops the padding of compounds",
@@ -30,7 +30,7 @@ KNOWN = {
 def value_of(get):
     try:
         return get()
-    except Exception as error:  # the same kind of failure on both sides is no difference
+    except Exception as error:  # the same kind of failure on both sides is not a difference
         return ("fails", type(error).__name__)
 
 

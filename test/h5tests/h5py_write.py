@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """h5py_write.py PLUGINS: the same h5py calls write a domain and a plain HDF5 file; read again, they are equal.
 
-Skipped (77) where there is no h5py on HDF5 1.14 or newer.  The first run only sets the environment and starts itself again.
+Skipped (77) without an h5py on HDF5 1.14 or newer.  The first run only sets the environment and starts itself
+again.
 """
 import os
 import sys
 import tempfile
 
-from h5py_compare import compare, h5py, numpy  # ends with 77 where there is none
+from h5py_compare import compare, h5py, numpy  # ends with 77 if no such h5py is found
 
 
 def write(file):

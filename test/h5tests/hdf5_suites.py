@@ -3,9 +3,9 @@
 
     hdf5_suites.py --hdf5 PREFIX --plugin FOLDER [--bucket URI] [--only PROGRAM] [--show]
 
-With --bucket the programs' file names are domains in a folder below URI (setting `bucket`), else folders beside each other.
-config/hdf5-tests.sh builds the programs of that HDF5, once.  What can't be is listed in hdf5_suites_exceptions.txt, a reason beside each; a line
-there that nothing needs any more fails.
+With --bucket the programs' file names are domains in a folder below URI (setting `bucket`), else folders
+beside each other. config/hdf5-tests.sh builds the programs of that HDF5, once.  Exceptions are listed in
+hdf5_suites_exceptions.txt, a reason beside each; an unused line there fails.
 """
 import argparse
 import fnmatch
@@ -39,7 +39,7 @@ def results(text):
 
 
 def run(program, tests, plugin, bucket):
-    """One side: results and what the program said."""
+    """One side: results and the program's output."""
     with tempfile.TemporaryDirectory(prefix="bkt-suite.") as folder:
         data = os.path.join(folder, "testfiles")
         os.mkdir(data)

@@ -1,8 +1,8 @@
-"""hostile.py --bin HDF5/bin --plugin FOLDER --tool H5BUCKET --make MAKE_DOMAIN: a domain in which somebody has planted encodings
-that HDF5's own decoders would fall over.
+"""hostile.py --bin HDF5/bin --plugin FOLDER --tool H5BUCKET --make MAKE_DOMAIN: a domain with planted
+encodings that crash HDF5's own decoders.
 
-Each is an error that names what is wrong; no program may be ended by a signal, other objects stay readable, and
-`h5bucket verify --deep` reports the object in one line.
+Each encoding is an error that names the fault.  No program may be ended by a signal, and other objects stay
+readable.  `h5bucket verify --deep` reports the object in one line.
 """
 import argparse, base64, json, os, shutil, struct, subprocess, sys, tempfile
 
@@ -81,7 +81,7 @@ def long_chunks(o):
     o["layout"]["dims"] = [2**32 - 1] * len(o["layout"]["dims"])
 
 
-# which object, how, what is said; whether its data can be read all the same
+# the object, the change, words of the message; whether its data can be read all the same
 CASES = [
     ("i8le", "a chunk rank of 255", plist(dcpl(CHUNKS)), "rank 255"),
     ("i32le", "33 filters", plist(dcpl(FILTERS)), "33 filters"),

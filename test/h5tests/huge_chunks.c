@@ -1,6 +1,5 @@
-/* Chunks far larger than the extent, as HDF5 lets programs choose them where a dimension may grow: what is
- * made and stored stays in proportion.  And a domain whose author says that its chunks are so: they are not
- * believed.
+/* Chunks far larger than the extent, as HDF5 lets programs choose them if a dimension may grow: the made and
+ * stored bytes stay in proportion.  And a foreign domain that claims such chunks: its datasets are refused.
  *
  *   huge_chunks
  *
@@ -52,7 +51,7 @@ static hid_t create(hid_t f, const char *as, hsize_t chunk, bool deflate, bool c
     if (checksum)
         TRY(H5Pset_fletcher32(p));
     hid_t d = H5Dcreate2(f, as, H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
-    if (d < 0) /* what HDF5 says of it is to be looked at */
+    if (d < 0) /* HDF5's messages are checked */
         return d;
     TRY(H5Pclose(p));
     TRY(H5Sclose(s));
@@ -68,7 +67,7 @@ static hid_t open_it(const char *as, unsigned flags, hid_t *f)
     return TRY(H5Dopen2(*f, as, H5P_DEFAULT));
 }
 
-/* What the last failed call said must have these words. */
+/* The last failed call's message must have these words. */
 static void said(const char *what)
 {
     static char text[16000];
@@ -80,7 +79,7 @@ static void said(const char *what)
     WANT(strstr(text, what), "the error doesn't say %s:\n%s", what, text);
 }
 
-/* ---- what a program may make ---- */
+/* ---- chunks that a program may make ---- */
 
 static void make(void)
 {
@@ -126,7 +125,7 @@ static void check(void)
     }
 }
 
-/* ---- what a stranger may say ---- */
+/* ---- chunks that a foreign domain may claim ---- */
 
 static char small[300];
 
@@ -195,7 +194,7 @@ static int add_size(const char *path, const struct stat *st, int flag, struct FT
     return 0;
 }
 
-/* In a process of its own, so that its memory is measured.  @p mib: all that may be stored afterwards. */
+/* In a process of its own, so that its memory is measured.  @p mib: the most that may be stored afterwards. */
 static void in_process(const char *what, void (*fn)(void), long mib)
 {
     int status = 1;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""idle.py PROGRAM: an open file is idle while nobody calls (idle_file.c), read and written, in a directory and over HTTP, whose
-connections are kept.  The web server is started here, on a free port.  Standard library only."""
+"""idle.py PROGRAM: an open file is idle while the program makes no call (idle_file.c).  It is read and
+written, in a directory and over HTTP, whose connections are kept.  The web server is started here, on a free
+port.  Standard library only."""
 import functools
 import http.server
 import os

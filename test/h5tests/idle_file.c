@@ -1,7 +1,8 @@
-/* idle_file make NAME | read NAME | write NAME: a file that is open while nobody calls is idle: no thread of the process wakes up,
- * and no time of a processor is taken.  `make` makes a domain.  `read` opens it, reads it, and looks; reads in steps, so that more
- * is fetched ahead, and looks.  `write` makes another, writes what goes out in the background, flushes, and looks; writes what
- * stays in memory, and looks. */
+/* idle_file make NAME | read NAME | write NAME: a file that is open while the program makes no call is idle:
+ * no thread of the process wakes up, and no processor time is taken.  `make` makes a domain.  `read` opens
+ * it, reads it, and looks; then it reads in steps, so that more is fetched ahead, and looks.  `write` makes
+ * another domain, writes data that go out in the background, flushes, and looks; then it writes data that
+ * stay in memory, and looks. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 enum { N = 4000, CHUNK = 500, MEMBERS = 20, MAX_THREADS = 512 };
 enum { STEP = 65536, STEPS = 40, READ = 8 }; /* of dataset "long": ints in a chunk, chunks, and how many of them are read */
-#define SETTLE 90 /* seconds, at most: what reading left behind (threads that end, read-ahead) */
+#define SETTLE 90 /* seconds, at most: the end of threads and of read-ahead */
 #define WATCH  3  /* seconds in which nothing happens */
 
 struct sample {
@@ -92,7 +93,7 @@ static void watch(const char *name, const char *when)
     static struct sample a, b;
     double               until = seconds(CLOCK_MONOTONIC) + SETTLE;
     bool                 idle  = false;
-    do { /* what wakes up now and then does so each time */
+    do { /* a regular wake-up is seen each time */
         look(&a);
         pass(WATCH);
         look(&b);
@@ -122,7 +123,7 @@ static hid_t new_dataset(hid_t file, const char *member, hsize_t dims, hsize_t c
     return dset;
 }
 
-/* One chunk of "long" after the other, which go out, or have come, before they are asked for. */
+/* One chunk of "long" after the other: they go out before a flush, or come before they are read. */
 static void in_steps(hid_t dset, int from, int to, int write)
 {
     static int values[STEP];
@@ -169,7 +170,7 @@ static void make(const char *name)
     TRY(H5Fclose(file));
 }
 
-/* In steps, one object after the other: whatever is fetched ahead is. */
+/* In steps, one object after the other, so that read-ahead fetches as much as it can. */
 static void read_all(hid_t file)
 {
     static int got[CHUNK];

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a name in an open folder lies in that folder of the bucket: the store names what it changes by folder and last part. */
+/* Whether a name in an open folder lies in that folder of the bucket: the store changes files by folder and
+ * last part. */
 static bool lies_in(int dir, const char *name, const char *folder)
 {
     char    fd[64], path[PATH_MAX];
@@ -50,7 +51,7 @@ static bool is_nth(atomic_uint *count)
 
 static atomic_uint begun, ended; /* the first try of a PUT fails where a directory has to be made first */
 
-/* Whether it is to fail. */
+/* Whether the call is to fail. */
 static bool before(void)
 {
     bool kills = is_asked("before"), fails = is_asked("full");

@@ -1,4 +1,5 @@
-"""What the tests of `h5bucket load` share: running programs, comparing h5dump of a domain with h5dump of the file."""
+"""Shared by the tests of `h5bucket load`: running programs, comparing h5dump of a domain with h5dump of the
+file."""
 import argparse
 import os
 import re
@@ -6,7 +7,7 @@ import subprocess
 import tempfile
 
 failures = []
-PROGRESS = re.compile(r"^.*: \d+ objects, \d+ chunks, .* MB/s(, \d+:\d\d to go)?\n", re.M)  # told by whatever takes longer than 5 seconds
+PROGRESS = re.compile(r"^.*: \d+ objects, \d+ chunks, .* MB/s(, \d+:\d\d to go)?\n", re.M)  # of commands that take longer than 5 seconds
 
 
 def check(what, good, more=""):
@@ -38,7 +39,7 @@ class Bench:
     def dump(self, name, *args, env=None):
         env = dict(env or {})
         if "HDF5_VOL_CONNECTOR" not in env:
-            env["HDF5_PLUGIN_PATH"] = "/nonexistent"  # HDF5 would ask the plugin about a family, whose name is no file's
+            env["HDF5_PLUGIN_PATH"] = "/nonexistent"  # HDF5 would ask the plugin about a family, whose name is not a file's
         elif os.environ.get("BKT_PRELOAD"):  # the runtime of a sanitizer that the plugin was built with
             env["LD_PRELOAD"] = os.environ["BKT_PRELOAD"]
         rc, out, err = self.run(os.path.join(self.o.bin, "h5dump"), *args, name, env=env)
@@ -65,7 +66,7 @@ class Bench:
 
 
 def run_parts(parts, more=(), prepare=None):
-    """main() of a test: parts(bench) one after the other, in a folder of its own; gives the exit code."""
+    """main() of a test: parts(bench) one after the other, in a new folder; returns the exit code."""
     parser = argparse.ArgumentParser()
     for name in ("bin", "plugin", "tool", "make", *more):
         parser.add_argument("--" + name, required=True)

@@ -5,14 +5,15 @@
     load_compare.py --bin DIR --hdf5 PREFIX --native DIR --plugin DIR --tool H5BUCKET --store dir|s3 --mode link|copy
                     [--only GLOB] [--show]
 
-The first form keeps what h5dump and h5dump -p -H say of each file, for all runs of the second.  That one loads each file (by
-copy, or with --link) from the bucket into the same bucket and compares `h5dump` of the domain with `h5dump` of the file, byte by
-byte; then `h5bucket get` back into a file, `h5diff` of both and `h5dump -p -H` of both.  What may differ, and which files h5dump
-can't show, stands in load_differences.txt, each line with its reason (its form is that of differences.txt, the domain being
-TOOL/FILE); a line that nothing needed is stale and fails the run.
+The first form keeps the output of h5dump and h5dump -p -H of each file, for all runs of the second form.  The
+second form loads each file (by copy, or with --link) from the bucket into the same bucket.  It compares
+`h5dump` of the domain with `h5dump` of the file, byte by byte.  Then `h5bucket get` copies it back into a
+file, and `h5diff` and `h5dump -p -H` compare both files. load_differences.txt lists allowed differences, and
+files that h5dump can't show, each line with its reason.  Its form is that of differences.txt, with TOOL/FILE
+as the domain.  An unused line fails the run.
 
-The files come from config/hdf5-tests.sh.  Every h5dump of a domain must have printed a statistics line with requests in it:
-HDF5 falls back to its native reader in silence.  Standard library only.
+The files come from config/hdf5-tests.sh.  Every h5dump of a domain must have printed a statistics line with
+requests in it: HDF5 silently falls back to its native reader.  Standard library only.
 """
 import argparse
 import collections
@@ -53,7 +54,7 @@ def is_hdf5(path):
 
 
 def names_of(folder):
-    """What h5dump would be given: families and split files by their pattern, all others by name."""
+    """The arguments for h5dump: families and split files by their pattern, all others by name."""
     names = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
@@ -117,7 +118,7 @@ class Tools:
         return concurrent.futures.ThreadPoolExecutor(max_workers=2 * (os.cpu_count() or 2))
 
     def one_in(self):
-        """The sample of a store with a server is the smaller one; both lie in what the first form keeps."""
+        """The sample of a store with a server is the smaller one; the first form keeps the output for both."""
         return 12 if self.args.store == "s3" else 6
 
     def jobs(self, files):
@@ -174,7 +175,8 @@ class Native(Tools):
 
 
 class Neighbours:
-    """Which files of its folder a file may lead to, in one or several steps: those whose names stand in it."""
+    """The files of its folder that a file may lead to, in one or several steps: those whose names stand in
+    it."""
 
     def __init__(self):
         self.known = {}
@@ -241,7 +243,8 @@ class Run(Tools):
         return [line for line in lines if not self.differences.excused(domain, command, line)]
 
     def compared(self, domain, command, want, want_names, got, got_names):
-        """What differs and may not.  Most is equal, and some has 50 MB: the rules are for what isn't."""
+        """The differences that are not allowed.  Most texts are equal, and some have 50 MB: rules are applied
+        only to different ones."""
         for name in sorted(want_names, key=len, reverse=True):
             want = want.replace(name.encode(), b"FILE")
         for name in sorted(got_names, key=len, reverse=True):
@@ -270,7 +273,7 @@ class Run(Tools):
             return []
         cwd = os.path.join(self.bucket, "files", tool)
         with tempfile.TemporaryDirectory(prefix="get.", dir=self.work) as folder:
-            # under its own name among its neighbours, so that links lead where they led
+            # under its own name among its neighbours, so that links lead to the same files
             back = os.path.join(folder, "back.h5" if "%" in name else name)
             for other in self.neighbours.all(cwd, [name]):
                 if other != name:
@@ -282,7 +285,7 @@ class Run(Tools):
             lines = []
             if not self.differences.skipped(domain, "get-diff"):
                 rc, out, err = self.run([self.program("h5diff"), "-v1", name, back], self.base, cwd=cwd)
-                if rc:  # what h5diff says of the file and itself is not ours
+                if rc:  # differences that h5diff finds between the file and itself are not ours
                     natural_rc, natural, _ = self.run([self.program("h5diff"), "-v1", name, name], self.base, cwd=cwd)
                     a, b = self.text("get-diff", natural, {name}), self.text("get-diff", out, {name, back})
                     extra = [line for line in differing(a, b) if line.startswith("+") and line[1:].strip()]

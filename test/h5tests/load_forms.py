@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""load_forms.py: h5bucket load of every form of storage, by copy, by reference and by chunk map; what goes wrong.
+"""load_forms.py: h5bucket load of every form of storage, by copy, by reference and by chunk map; and its
+errors.
 
     load_forms.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_STORAGE --forms MAKE_FORMS
 
@@ -37,7 +38,8 @@ PLACES = {"super0.h5": (), "super1.h5": (), "super2.h5": (), "super3.h5": (), "p
 
 
 def places(b):
-    """Every chunk index of every superblock, other drivers, what can't be linked, what is huge (make_forms.c)."""
+    """Every chunk index of every superblock, other drivers, data that can't be linked, huge data
+    (make_forms.c)."""
     rc, _, err = b.run(b.o.forms, b.files)
     check("all forms are made", rc == 0, err)
     for source, driver in PLACES.items():
@@ -276,7 +278,8 @@ def flags(b):
 
 
 def jobs(b):
-    """Several sources into a folder, several at once: one that can't be loaded is told, the others are there."""
+    """Several sources into a folder, several at once: a source that can't be loaded is reported, the others
+    are there."""
     names = [f"job{k}.h5" for k in range(7)]
     for n in names:
         shutil.copy(os.path.join(b.files, "plain.h5"), os.path.join(b.files, n))

@@ -3,7 +3,7 @@
 
     load_gather.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_STORAGE --gather MAKE_GATHER
 
-What h5dump shows of the domain must be the files' values one after the other.
+h5dump of the domain must show the files' values one after the other.
 """
 import http.server
 import os
@@ -79,7 +79,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def long_etags(b):
-    """What a table's rows name is the version that was gathered, however long its ETag is."""
+    """A table's rows name the version that was gathered, however long its ETag is."""
     Web.folder = b.files
     server = Server(("127.0.0.1", 0), Web)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -100,7 +100,7 @@ DRIVERS = {"parts%04d.h5": ("-f", "family"), "halves": ("-f", "split")}
 
 
 def cut(dset, steps):
-    """Of temp some elements over a border of chunks."""
+    """Some elements of temp, over a border of chunks."""
     return ("-s", "0,3,998", "-c", f"{steps},1,4") if dset == "/temp" else ()
 
 
@@ -153,8 +153,8 @@ def by_offset(b):
 
 
 def grown(b):
-    """A source that has grown since: what is copied stays as it was, what is linked says that the file has changed, --extend-offset
-    puts the new one over the old one, and -a alone appends all of it."""
+    """A source that has grown since: copied values stay, linked values are an error that names the changed
+    file.  --extend-offset puts the new file over the old one, and -a alone appends all of it."""
     for form in ("filtered", "unfiltered", "contiguous", "external"):
         for mode in ("--link", None):
             name, flags = f"grown-{form}{mode or ''}.h5", [mode] if mode else []
@@ -186,7 +186,7 @@ def grown(b):
 
 
 def misfits(b):
-    """Each is named with its reason and left out as a whole; the rest goes on; the exit code tells."""
+    """Each is named with its reason and left out as a whole; the rest goes on, and the exit code shows it."""
     open(os.path.join(b.files, "garbage.h5"), "wb").write(b"no HDF5 file " * 100)
     reasons = {"units.h5": "/time: attribute units is another", "broken.h5": "/small: ", "garbage.h5": "", "absent.h5": "",
                "outside.h5": "/temp: chunks of another shape", "parts%04d.h5": "/temp: a chunk of it lies in two files"}

@@ -5,9 +5,9 @@
     load_killed.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_GATHER --store s3
         S3: $AWS_ENDPOINT_URL and $BKT_PROXY, a fault proxy (faultproxy.sh) in front of it.
 
-By copy, by reference, many files gathered, and a file appended to what was gathered.  After the kill the domain is absent, or was
-there before and reads as it did, or is complete; after the second run h5dump shows what a run that nobody killed gives, and
-nothing lies about.  SIGINT is the same, only that the program itself cleans up.
+By copy, by reference, many files gathered, and a file appended to what was gathered.  After the kill the
+domain is absent, or was there before and reads as it did, or is complete.  After the second run h5dump shows
+the same as after a run without a kill, and nothing is left over.  After SIGINT the program itself cleans up.
 """
 import argparse
 import os
@@ -51,7 +51,8 @@ def ask_proxy(query):
 
 
 class Place:
-    """A bucket of its own with the files in it; in S3 a bucket named after the process, with a folder for each case."""
+    """A bucket of its own with the files in it; in S3 a bucket named after the process, with a folder for
+    each case."""
 
     def __init__(self, folder, files, name):
         self.files, self.name = files, name
@@ -72,7 +73,7 @@ class Place:
 
     def dump(self):
         preload = {"LD_PRELOAD": os.environ["BKT_PRELOAD"]} if os.environ.get("BKT_PRELOAD") else {}
-        name = self.domain.replace("s3:", "hsds+s3:", 1)  # what starts with s3: goes to ROS3 in HDF5 2.x's tools
+        name = self.domain.replace("s3:", "hsds+s3:", 1)  # names with s3: go to ROS3 in HDF5 2.x's tools
         p = self.run(os.path.join(args.bin, "h5dump"), name, env={"HDF5_VOL_CONNECTOR": "bucket", "H5BUCKET_STATS": "1", **preload})
         if not re.search("h5bucket: GET [1-9]", p.stderr):
             bad(f"{self.name}: h5dump didn't use the connector: {p.stderr}")
@@ -100,7 +101,7 @@ class Place:
 
 
 def kill_in_folder(place, kind, n, how):
-    """True: there is no such PUT."""
+    """True: it has no such PUT."""
     libraries = " ".join(x for x in (os.environ.get("BKT_PRELOAD"), args.shim) if x)
     if how == "interrupt":  # somewhere on the way
         p = subprocess.Popen(place.command(kind), env=dict(base, H5BUCKET_ALLOW=place.allow), stderr=subprocess.PIPE, cwd=place.files)
@@ -125,7 +126,7 @@ def kill_in_s3(place, kind, n, how):
         p.kill()
     _, err = p.communicate(timeout=600)
     ask_proxy("?clear=1")
-    while ask_proxy("")["busy"] != "0":  # what was on its way when it was killed arrives before anybody looks
+    while ask_proxy("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
         time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         bad(f"{place.name}: gave {p.returncode}: {err}")

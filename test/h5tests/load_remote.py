@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""load_remote.py: h5bucket load reads files in place where they are: in S3, behind HTTPS; how many requests that takes.
+"""load_remote.py: h5bucket load reads files in place, in S3 or behind HTTPS; the number of requests.
 
     load_remote.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_STORAGE --forms MAKE_FORMS
 
-A small S3 server (request_counts.py) counts.  What is read is far less than the file, in few requests, however its metadata lie;
-the limits are what was measured with HDF5 1.14.5 and a fifth.  HTTPS is nginx's (../s3/faultproxy.sh); without it that part is
-left out, which is printed.
+A small S3 server (request_counts.py) counts.  The tool reads far less than the file, in few requests,
+wherever the metadata lie.  The limits are the values measured with HDF5 1.14.5 and a fifth more.  HTTPS is
+nginx's (../s3/faultproxy.sh); without it that part is left out, which is printed.
 """
 import json
 import os
@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Remote:
-    """The server, and what it saw of one command."""
+    """The server, and its counts of one command."""
 
     def __init__(self, b):
         self.b = b
@@ -36,7 +36,7 @@ class Remote:
                 request_counts.OBJECTS["data/" + name] = open(os.path.join(b.files, name), "rb").read()
 
     def run(self, *command, env=None, delay=0.0, gate=None):
-        """What Bench.run() gives; seen() is of this command."""
+        """The results of Bench.run(); seen() is of this command."""
         request_counts.Handler.log, request_counts.Handler.sent, request_counts.Handler.delay = [], 0, delay
         request_counts.Handler.gate = gate
         result = self.b.run(*command, env=env)
@@ -47,7 +47,7 @@ class Remote:
         return self.run(self.b.o.tool, "load", *args, env=env, delay=delay, gate=gate)
 
     def load_in_waves(self, *args):
-        """What load() gives, without the output, and how many requests waited on one another."""
+        """The results of load() without the output, and how many requests waited on one another."""
         request_counts.Handler.delay, request_counts.Handler.gate = 0.0, None
         done, waves = request_counts.run((self.b.o.tool, "load", *args), self.b.env, self.server, True, cwd=self.b.files)
         return done.returncode, waves, done.stderr.decode(errors="replace")
@@ -96,7 +96,7 @@ def gathered(b):
         rc, _, err = b.remote.load("--link", "--jobs", jobs, "--extend", "0", *names, b.domain(f"gathered{jobs}.h5"), delay=0.3,
                                    gate=request_counts.Gate(at_once))
         log, _ = b.remote.seen()
-        times = sorted((begin, end) for _, _, begin, end in log)[1:]  # the first file is opened before the others are asked for
+        times = sorted((begin, end) for _, _, begin, end in log)[1:]  # the first file is opened before the others are requested
         together = sum(begin < min(end for _, end in times) for begin, _ in times)
         check(f"12 files, {jobs} ahead: {len(log)} GETs, {together} of them at once", rc == 0 and len(log) == 12 and at_once <= together <= at_once + 1, err)
         got = b.values(f"gathered{jobs}.h5", "/v", "-s", "115,1999", "-c", "1,1", domain=True)
@@ -126,7 +126,8 @@ def external(b):
 
 
 def verified(b, domain, writers):
-    """verify tells of a snapshot that is out of date, broken, wrong or gone, and makes it anew; cp keeps one, mv moves it."""
+    """verify reports a snapshot that is out of date, broken, wrong or gone, and makes it anew; cp keeps one,
+    mv moves it."""
     objects = request_counts.OBJECTS
 
     def verify(name, state, good, *args):
@@ -202,7 +203,7 @@ def snapshots(b):
 
 
 def progress(b):
-    """Where there is no terminal: a plain line each 5 seconds, whole lines only."""
+    """Without a terminal: a plain line each 5 seconds, whole lines only."""
     rc, _, err = b.remote.load("--nodata", "s3://bucket/data/late-old.h5", b.domain("slow.h5"), delay=0.8)
     lines = re.findall(r"^.*slow\.h5: \d+ objects, \d+ chunks, [\d.]+ MB, [\d.]+ MB/s$", b.said, re.M)
     good = rc == 0 and not err and len(lines) >= 1 and "\r" not in b.said and "\033" not in b.said

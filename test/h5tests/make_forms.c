@@ -1,8 +1,9 @@
-/* One file per way in which HDF5 finds a dataset's bytes, for load_forms.py: make_forms FOLDER [late].
+/* One file for each way in which HDF5 finds a dataset's bytes, for load_forms.py: make_forms FOLDER [late].
  *
- * Every kind of chunk index under every version of the superblock that has it, dense and with gaps, filtered and not; files
- * written by other drivers; values that no reference can carry; a dataset of more than 4 GiB.  That a file is what it is meant to
- * be is looked up (version of the superblock, kind of index), so that no form is missed in silence. */
+ * Every kind of chunk index under every version of the superblock that has it, dense and with gaps, filtered
+ * and not; files written by other drivers; values that no reference can carry; a dataset of more than 4 GiB.
+ * The form of each file is checked (version of the superblock, kind of index), so that no form is silently
+ * missed. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +190,7 @@ static void drivers(void)
     OK(H5Pclose(fapl)), OK(H5Pclose(fcpl));
 }
 
-/* ---- what a reference can't carry ---- */
+/* ---- data that a reference can't express ---- */
 
 static void values(void)
 {
@@ -252,7 +253,7 @@ static void thin(void)
 
 /* ---- metadata all over a file ---- */
 
-/* 32 MB of chunks as they would be appended, so that their index lies among them; then groups with small datasets between. */
+/* 32 MB of chunks, appended so that their index lies among them; then groups with small datasets between. */
 static void late(const char *name, bool latest)
 {
     static char   chunk[16384];

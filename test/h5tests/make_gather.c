@@ -33,7 +33,7 @@ static void text(hid_t obj, const char *name, const char *value)
     OK(H5Aclose(attr)), OK(H5Tclose(type)), OK(H5Sclose(space));
 }
 
-/* What H5DSattach_scale() would leave: for each dimension a list of references to its scales. */
+/* The result of H5DSattach_scale(): for each dimension a list of references to its scales. */
 static void scales(hid_t file, hid_t dset, unsigned rank, const char *first, const char *second)
 {
     const char *const names[] = {first, second};
@@ -85,8 +85,8 @@ static void make(const char *name, int k, hsize_t steps, enum oddity odd, hid_t 
     hid_t         time = dataset(file, "time", 1, &steps, H5P_DEFAULT, k * 10), lat = dataset(file, "lat", 1, &lats, H5P_DEFAULT, 50);
     text(time, "CLASS", "DIMENSION_SCALE"), text(lat, "CLASS", "DIMENSION_SCALE");
     text(time, "units", odd == UNITS ? "days since 2020-01-01" : "hours since 2020-01-01");
-    scales(file, lat, 2, "lat", "time"); /* it has one dimension: what is said of a second one means nothing */
-    text(time, "history", name); /* says nothing about what the values mean: the first file's stays */
+    scales(file, lat, 2, "lat", "time"); /* it has one dimension: a second one's index means nothing */
+    text(time, "history", name); /* not part of the values' meaning: the first file's stays */
     char raw[64];
     (void)snprintf(raw, sizeof raw, "%s.bin", name);
     if (odd == EXTERNAL)
@@ -101,7 +101,7 @@ static void make(const char *name, int k, hsize_t steps, enum oddity odd, hid_t 
         static int    plain[2 * LATS * 1000];
         const hsize_t at[3] = {0, 0, 0};
         for (int i = 0; i < 2 * LATS * 1000; i++)
-            plain[i] = k * 100000 + i / 1000 * WIDE + i % 1000; /* what is there anyhow, without the filter */
+            plain[i] = k * 100000 + i / 1000 * WIDE + i % 1000; /* the same attributes, without the filter */
         OK(H5Dwrite_chunk(d, H5P_DEFAULT, 1, at, sizeof plain, plain));
     }
     OK(H5Dclose(d));
@@ -132,7 +132,8 @@ int main(int argc, char **argv)
         const char *name;
         enum oddity form;
     } grown[] = {{"filtered", NONE}, {"unfiltered", UNFILTERED}, {"contiguous", CONTIGUOUS}, {"external", EXTERNAL}};
-    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) /* each as it is first, with twice the steps, and with one more */
+    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) /* each as it is first, with twice the steps,
+                                                                 and with one more */
         for (int n = 0; n < 3; n++) {
             char name[48];
             (void)snprintf(name, sizeof name, "%s%d.h5", grown[i].name, n);

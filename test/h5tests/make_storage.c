@@ -46,7 +46,8 @@ static hid_t chunked(hsize_t chunk, int deflate)
     return dcpl;
 }
 
-/* Contiguous, compact, chunked with and without filters, few chunks and many: what a file's address space may spread. */
+/* Contiguous, compact, chunked with and without filters, few chunks and many: a file's address space may be
+ * spread widely. */
 static void usual(hid_t file)
 {
     hid_t compact = OK(H5Pcreate(H5P_DATASET_CREATE)), a = chunked(700, 0), b = chunked(100, 1), c = chunked(1000, 1);
@@ -119,7 +120,7 @@ static void step(const char *name, int k, hsize_t steps, int lat)
     OK(H5Fclose(file));
 }
 
-/* A virtual dataset of 4 step files, one after the other along dimension 0; `each`: what a file takes there. */
+/* A virtual dataset of 4 step files, one after the other along dimension 0; `each`: a file's part there. */
 static void stacked(hid_t file, const char *name, const char *from, unsigned rank, const hsize_t *dims, hsize_t each, hsize_t skip)
 {
     hid_t   dcpl = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple((int)rank, dims, NULL));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* glibc's own, under names that nobody replaces, or a sanitizer's */
+/* glibc's own functions, under names that no program replaces, or a sanitizer's */
 #if UNDER_ASAN
 #define __libc_malloc   __interceptor_malloc
 #define __libc_calloc   __interceptor_calloc

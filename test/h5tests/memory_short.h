@@ -1,5 +1,5 @@
-/* Memory that runs out for the connector and the libraries that it rests on, and for nobody else.  The program that links this has
- * malloc() and its kin of its own; HDF5's allocations, and the program's, never fail. */
+/* Memory that runs out only for the connector and the libraries that it uses.  The program that links this
+ * has its own malloc() and similar functions.  HDF5's allocations, and the program's, never fail. */
 #ifndef BKT_H5_MEMORY_SHORT_H
 #define BKT_H5_MEMORY_SHORT_H
 

@@ -1,7 +1,9 @@
-"""mistakes.py --plugin FOLDER --tool H5BUCKET --read READ_DATASET --write CRASH_WRITER: what a user does wrong most often.
+"""mistakes.py --plugin FOLDER --tool H5BUCKET --read READ_DATASET --write CRASH_WRITER: the most frequent
+mistakes of users.
 
-A setting that is none, no credentials, a name that is no domain, a place where none can be made: programs that use HDF5, and the
-tool, must say so, also where HDF5 itself was the first to fail.  Nothing of what is there may change.
+An unknown setting, no credentials, a name without a domain, a place that can't hold a domain: programs that
+use HDF5, and the tool, must report the mistake, even if HDF5 itself was the first to fail.  No stored object
+may change.
 """
 import argparse, http.server, os, resource, signal, socket, subprocess, tempfile, threading
 
@@ -46,7 +48,7 @@ def fails(what, argv, env, *words, without=()):
                        errors="replace")
     said = r.stdout + r.stderr
     if "Error detected in HDF5 (2." in said and "HDF5_VOL_CONNECTOR" not in env:
-        words = ()  # HDF5 2.x lets nobody add to its errors while it looks for a connector
+        words = ()  # HDF5 2.x allows no additions to its errors while it looks for a connector
     missing, unwanted = [w for w in words if w not in said], [w for w in without if w in said]
     if r.returncode <= 0 or missing or unwanted:
         problems.append(f"{what}: ended with {r.returncode}, should speak of {missing}, and not of {unwanted}: {said[-4000:]}")
@@ -99,7 +101,7 @@ def config(tmp):
 
 
 def no_room(tmp):
-    """What is left when a program ends is told, once."""
+    """Changes that remain when a program ends are reported once."""
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))

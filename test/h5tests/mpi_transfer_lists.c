@@ -1,6 +1,7 @@
-/* mpiexec -n 2 h5_mpi_transfer_lists: with a domain that every process opens for reading with H5Pset_fapl_mpio, a collective transfer
- * list (H5Pset_dxpl_mpio) reads what HDF5 itself moves, too: through a data transform, out of raw files, virtual datasets and the file
- * behind an external link.  And a domain that is open without MPI takes such a list for writing.  The domains are made by one process. */
+/* mpiexec -n 2 h5_mpi_transfer_lists: every process opens a domain for reading with H5Pset_fapl_mpio.  Then a
+ * collective transfer list (H5Pset_dxpl_mpio) also reads elements that HDF5 itself moves: through a data
+ * transform, out of raw files, virtual datasets and the file behind an external link.  A domain that is open
+ * without MPI takes such a list for writing.  One process makes the domains. */
 #include <mpi.h>
 #include <sys/stat.h>
 

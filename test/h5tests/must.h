@@ -1,4 +1,5 @@
-/* For programs whose calls must all succeed: whoever fails says so, with HDF5's error stack, and ends at once. */
+/* For programs whose calls must all succeed: a failing call is printed with HDF5's error stack, and ends the
+ * program. */
 #ifndef MUST_H
 #define MUST_H
 
@@ -31,7 +32,7 @@ static inline bool sampled(void)
     return s && *s;
 }
 
-/* The same of something that has to be so, with what it is instead. */
+/* The same for a condition that must hold, with the actual value. */
 #define WANT(ok, ...)                                                                                        \
     do {                                                                                                     \
         if (!(ok)) {                                                                                         \

@@ -1,4 +1,4 @@
-/* What programs that must succeed (must.h) do with a file. */
+/* Calls on a file by programs that must succeed (must.h). */
 #ifndef MUST_FILE_H
 #define MUST_FILE_H
 
@@ -16,7 +16,7 @@ static inline void expect_connector(hid_t file)
     WANT(!want || strcmp(name, want) == 0, "the connector is %s", name);
 }
 
-/** Made, where there is none. */
+/** Made, if it is missing. */
 static inline void set_attr(hid_t at, const char *name, int value)
 {
     hid_t s = TRY(H5Screate(H5S_SCALAR));
@@ -27,7 +27,7 @@ static inline void set_attr(hid_t at, const char *name, int value)
     TRY(H5Sclose(s));
 }
 
-/** -1: there is none. */
+/** -1: missing. */
 static inline int get_attr(hid_t at, const char *name)
 {
     int value = -1;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# netcdf.sh SOURCE HDF5_PREFIX FIXTURES PLUGINS H5BUCKET [BASE]: ncdump, built once against our HDF5, prints the same for a
-# domain below BASE (a folder, or s3://bucket/...) and for its twin.  netCDF-C looks into a file before it asks HDF5: what it
-# gets is a pointer file.
+# netcdf.sh SOURCE HDF5_PREFIX FIXTURES PLUGINS H5BUCKET [BASE]: ncdump, built once against our HDF5, prints
+# the same for a domain below BASE (a folder, or s3://bucket/...) and for its twin. netCDF-C looks into a file
+# before it asks HDF5, so it gets a pointer file.
 source=$1 hdf5=$2 fixtures=$3 plugins=$4 h5bucket=$5
 base=${6:-$fixtures/hsopen/home/test_user1/fx}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """programs.py PLUGINS H5BUCKET [s3://BUCKET/FOLDER]: programs that scientists use do with a domain what they do with a file.
 
-Each command runs in a folder of plain files and in one of pointer files to domains.  What it prints must be equal, and what is in the
-files that it made.  Commands that read have HDF5_PLUGIN_PATH alone, and so their output is plain files; those that write have the
-setting `pointers`.  Programs that aren't installed are left out; skipped (77) where none is, or where they use an HDF5 older than 1.14.
+Each command runs in a folder of plain files and in one of pointer files to domains.  Its output must be
+equal, and so must the contents of the files that it made.  Commands that read have HDF5_PLUGIN_PATH alone, so
+their output is plain files; those that write have the setting `pointers`.  Programs that aren't installed are
+left out.  Skipped (77) if no program is installed, or all use an HDF5 older than 1.14.
 """
 import difflib
 import os
@@ -47,7 +48,7 @@ octave-cli --eval "a=magic(3); b='text'; save('-hdf5','out.h5','a','b'); clear a
 h5repack -f GZIP=5 a.nc out.h5
 h5copy -i p.h5 -o out.h5 -s fixed -d fixed
 """
-# what `PROGRAM` names in the commands above
+# the programs that `PROGRAM` stands for in the commands above
 PROGRAM = {
     "xarray-read": """
 import xarray
@@ -114,7 +115,7 @@ def make(folder):
 
 
 def run(command, folder, settings):
-    """What the command prints, and a dump of what it made."""
+    """The command's output, and a dump of the files that it made."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "H5BUCKET_", "HS_"))}
     env.update(settings, PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore")
     command = command.replace("PROGRAM", os.path.abspath(__file__) + " --program")

@@ -1,5 +1,5 @@
-/* Numbers for the random tests: the same from the same seed, everywhere.  Each step of a run has numbers of its own, so that a step
- * that is left out leaves those of the others as they are. */
+/* Numbers for the random tests: the same from the same seed, everywhere.  Each step of a run has numbers of
+ * its own.  So a step that is left out doesn't change the numbers of the others. */
 #ifndef BKT_H5_RANDOM_H
 #define BKT_H5_RANDOM_H
 
@@ -19,7 +19,7 @@ static inline uint64_t rnd_next(struct rnd *r)
     return z ^ (z >> 31);
 }
 
-/** What step @p step of run @p seed draws from. */
+/** The source of numbers for step @p step of run @p seed. */
 static inline struct rnd rnd_of(uint64_t seed, uint64_t step)
 {
     struct rnd r = {seed};

@@ -91,7 +91,7 @@ static void created(struct run *run, const struct dset *d, const char *name)
         rc[i] = a[i] = by_name ? H5Acreate_by_name(run->file[d->file][i], d->name, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
                                : H5Acreate2(d->id[i], name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     }
-    /* of what was never written whole HDF5 says nothing, nor does it of what it converts such values to */
+    /* HDF5 leaves elements undefined that were never written whole, and also the results of converting them */
     if (both(run, "H5Acreate", rc))
         write_values(run, a, type);
     EACH(i)

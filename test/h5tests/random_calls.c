@@ -1,5 +1,5 @@
-/* What the random test of datasets calls, but for reading and writing (random_transfer.c).  Everything that a call needs is drawn before
- * either side does it. */
+/* The calls of the random test of datasets, except reading and writing (random_transfer.c).  Everything that
+ * a call needs is drawn before either side makes it. */
 #include "random_data.h"
 
 #include <inttypes.h>
@@ -46,8 +46,8 @@ static void forget(struct run *run, struct dset *d)
     memset(&run->d[run->n], 0, sizeof *d);
 }
 
-/* Where nothing is stored HDF5 gives 0 without converting it, and where a chunk of zeros is, what it makes of values that are no
- * member's. */
+/* If nothing is stored, HDF5 returns 0 without converting it.  For a chunk of zeros it returns the result of
+ * converting values that are not a member's. */
 static bool lacks_zero(hid_t type)
 {
     char zero[16] = {0}, name[32];
@@ -80,7 +80,7 @@ static void create(struct run *run)
     H5Pget_fill_time(d.dcpl, &when);
     run->d[run->n++] = d;
     if (fill == H5D_FILL_VALUE_DEFAULT && (lacks_zero(d.type) || (H5Pget_layout(d.dcpl) == H5D_CONTIGUOUS && when != H5D_FILL_TIME_ALLOC)))
-        fill = H5D_FILL_VALUE_UNDEFINED; /* of a contiguous one, what the file had there */
+        fill = H5D_FILL_VALUE_UNDEFINED; /* of a contiguous one, the file's earlier bytes there */
     if (!both(run, "H5Dcreate2", rc))
         forget(run, &run->d[run->n - 1]);
     else if (fill == H5D_FILL_VALUE_UNDEFINED || when == H5D_FILL_TIME_NEVER)
@@ -139,15 +139,16 @@ static void copy_one(struct run *run)
     unsigned     opts = 0;
     if (d->rank && H5Pget_layout(d->dcpl) == H5D_CHUNKED)
         H5Pget_chunk_opts(d->dcpl, &opts);
-    /* HDF5 1.14.5 makes wrong copies of chunks that are unfiltered as partial ones, fails for some references, and writes beyond its
-     * buffer where chunks of what has no fixed length are filtered. */
+    /* HDF5 1.14.5 makes wrong copies of chunks that are unfiltered because they are partial.  It fails for
+     * some references, and writes beyond its buffer if chunks of variable-length elements are filtered. */
     if (run->n == DSETS || !*d->name || opts || has_class(d->type, H5T_REFERENCE) || (d->var && H5Pget_nfilters(d->dcpl)))
         return;
     c.file = (int)rnd_below(&run->r, FILES);
     snprintf(c.name, sizeof c.name, "d%u", rnd_below(&run->r, 3 * DSETS));
     note_dset(run, "H5Ocopy", d);
     note_dset(run, "to", &c);
-    H5Dclose(d->id[0]); /* HDF5's own connector doesn't always copy what it has in memory, and writes beyond its buffer */
+    H5Dclose(d->id[0]); /* HDF5's own connector doesn't always copy data that it has in memory, and writes
+                           beyond its buffer */
     EACH(i) { rc[i] = H5Ocopy(run->file[d->file][i], d->name, run->file[c.file][i], c.name, H5P_DEFAULT, H5P_DEFAULT); }
     d->id[0] = H5Dopen2(run->file[d->file][0], d->name, H5P_DEFAULT);
     if (!both(run, "H5Ocopy", rc))
@@ -207,7 +208,8 @@ static void resized(struct dset *d, const hsize_t *dims)
     d->n = n;
 }
 
-/* What HDF5's szip can't make shorter is stored as it is, which HDF5 forgets when it clears what a smaller extent cuts off. */
+/* Chunks that HDF5's szip can't make shorter are stored as they are.  HDF5 forgets that when it clears
+ * elements that a smaller extent cuts off. */
 static bool may_shrink(const struct dset *d, const hsize_t *dims)
 {
     unsigned flags;
@@ -249,7 +251,7 @@ static void set_extent(struct run *run)
         resized(d, dims);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests for information ---- */
 
 static void ask(struct run *run)
 {

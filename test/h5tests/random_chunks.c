@@ -29,7 +29,7 @@ static void chunk_known(struct dset *d, const hsize_t *at)
         edge     = edge || count[i] < d->chunk[i];
     }
     H5Sselect_hyperslab(s, H5S_SELECT_SET, at, NULL, count, NULL);
-    if (edge && !d->known) { /* what lies outside shows when the dataset grows */
+    if (edge && !d->known) { /* elements outside show when the dataset grows */
         all_unknown(d);
         memset(d->known, 1, d->n);
     }
@@ -37,8 +37,8 @@ static void chunk_known(struct dset *d, const hsize_t *at)
     H5Sclose(s);
 }
 
-/* HDF5 forgets the filter mask that it is given here (1.14.5: not one filtered chunk that was written so can be read), so that what
- * is written is what its filters made, or there are none. */
+/* HDF5 forgets the filter mask that it gets here (1.14.5 can't read any filtered chunk that was written so).
+ * So the written bytes are the output of its filters, or no filter is used. */
 static void write_chunk(struct run *run)
 {
     struct dset *d = any_dset(run);
@@ -59,7 +59,7 @@ static void write_chunk(struct run *run)
     free(buf);
 }
 
-/* What HDF5 made of a chunk goes into another one. */
+/* The bytes that HDF5 made of a chunk go into another one. */
 static void move_chunk(struct run *run)
 {
     struct dset *d = any_dset(run);
@@ -109,8 +109,9 @@ static void read_chunk(struct run *run)
     free(buf[1]);
 }
 
-/* Which chunks there are: in a domain, all that share a chunk object with one that was written.  Of what has no fixed length the objects
- * are shown.  Where room for them is made at once, or with the first, HDF5 has them all. */
+/* The existing chunks: in a domain, all that share a chunk object with a written one.  For variable-length
+ * elements the chunk objects are shown.  If room for all is allocated at once, or with the first, HDF5 has
+ * them all. */
 static void ask_chunks(struct run *run)
 {
     struct dset     *d    = any_dset(run);

@@ -1,5 +1,5 @@
-/* What the files of the random test of datasets (test_random_data.c) share.  Side 0 is a file of HDF5's own, side 1 a domain; both
- * get the same calls, with the same types, dataspaces and property lists. */
+/* Shared by the files of the random test of datasets (test_random_data.c).  Side 0 is a file of HDF5's own,
+ * side 1 a domain; both get the same calls, with the same types, dataspaces and property lists. */
 #ifndef BKT_H5_RANDOM_DATA_H
 #define BKT_H5_RANDOM_DATA_H
 
@@ -27,19 +27,19 @@ struct dset {
     int         rank;
     hsize_t     dims[RANK], max[RANK], chunk[RANK];
     size_t      n, limit;  /* elements now, and at most */
-    bool        exact;     /* its filters keep the bits that a type does not use, or there are none of either */
+    bool        exact;     /* its filters keep the bits that a type does not use, or it has no filter */
     bool        small;     /* its values have to be small: HDF5 1.14.5 can't decode its scaleoffset of all bits */
     bool        var;       /* values lie outside of the elements */
     bool        once;      /* sequences of sequences: HDF5 crashes when it writes over them */
     bool        full;      /* each element was written */
-    /* Elements that were never written are not what HDF5 says something about (no fill value, or never written): a byte for each
-     * element, 1 where it was written.  NULL: all are something. */
+    /* HDF5 leaves elements undefined that were never written (no fill value, or never filled): a byte for
+     * each element, 1 where it was written.  NULL: all are defined. */
     unsigned char *known;
 };
 
 /* A virtual dataset of one dimension and VIRTUAL elements */
 struct virt {
-    char    name[16]; /* "": there is none */
+    char    name[16]; /* "": no name */
     int     file;
     hid_t   type;
     hsize_t n; /* elements up to the last that has a source */
@@ -59,7 +59,7 @@ struct run {
     int         n;
     struct virt v[VIRTUALS];
     unsigned    n_virtual;
-    char        text[4096];               /* the calls of this step, for whoever looks for the reason */
+    char        text[4096];               /* the calls of this step, for a search for the reason */
     bool        differs;
 };
 
@@ -93,7 +93,7 @@ struct selection {
     hid_t  fspace, mspace; /* what they mean */
     size_t n, mem_n;      /* elements selected; elements of the memory's extent */
     bool   moved;         /* H5Soffset_simple() */
-    bool   ok;            /* what HDF5 has no reason to refuse */
+    bool   ok;            /* a call that HDF5 has no reason to refuse */
 };
 void random_selection(struct run *run, const struct dset *d, struct selection *s);
 void one_hyperslab(struct run *run, const struct dset *d, hid_t s, H5S_seloper_t op);
@@ -140,13 +140,13 @@ void write_some(struct run *run);
 void write_several(struct run *run);
 /** Everything of one dataset, compared. */
 void compare_whole(struct run *run, struct dset *d);
-/** Which elements HDF5 says something about (struct dset, known). */
+/** The elements that HDF5 defines (struct dset, known). */
 void now_known(struct dset *d, hid_t fspace, size_t n);
 void all_unknown(struct dset *d);
 
 /* ---- random_chunks.c ---- */
 
-/** A chunk is written or read as it is stored, or asked for. */
+/** A chunk is written or read as it is stored, or information about it is requested. */
 void chunk_call(struct run *run);
 
 /* ---- random_attrs.c ---- */

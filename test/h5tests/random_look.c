@@ -1,5 +1,5 @@
-/* Random calls on datasets: what another process sees once the files are flushed.  HDF5's are copied for it, since theirs can't be
- * opened while they are written. */
+/* Random calls on datasets: the contents that another process sees once the files are flushed.  HDF5's files
+ * are copied for it, since they can't be opened while they are written. */
 #include <inttypes.h>
 
 #include "compare_write.h"
@@ -36,7 +36,7 @@ void look(struct run *run)
         EACH(i)
         {
             rc[i] = H5Fflush(run->file[f][i], H5F_SCOPE_GLOBAL);
-            if (run->twice[f][i] >= 0) /* HDF5 leaves out what was opened there */
+            if (run->twice[f][i] >= 0) /* HDF5 leaves out objects opened there */
                 H5Fflush(run->twice[f][i], H5F_SCOPE_GLOBAL);
         }
         if (!both(run, "H5Fflush", rc))

@@ -231,7 +231,7 @@ static size_t parts(hid_t array)
     return n;
 }
 
-/* What a conversion leaves in the bytes of a long double that it does not use is nobody's. */
+/* The bytes of a long double that it does not use have no defined value after a conversion. */
 static bool same_float(hid_t type, const unsigned char *a, const unsigned char *b, size_t size)
 {
     unsigned char c[2][32];
@@ -308,7 +308,8 @@ hid_t random_space(const struct dset *d)
 
 /* ---- property lists ---- */
 
-/* HDF5 can't decode its szip of odd numbers, nor of bytes that another filter has made fewer or more (they end in what was in memory). */
+/* HDF5 can't decode its szip of odd numbers of bytes, nor of bytes whose number another filter has changed
+ * (they end in stray memory). */
 static bool szip_works(hid_t type, unsigned used)
 {
     H5T_class_t cls = H5Tget_class(type);
@@ -378,7 +379,8 @@ hid_t random_dcpl(struct run *run, struct dset *d)
         note(run, "layout %d ", H5Pget_layout(p));
     }
     way = rnd_below(r, 100);
-    if (way < 45 && !d->var) { /* HDF5 can't read those of variable length in a file opened read-only, nor copy them into another */
+    if (way < 45 && !d->var) { /* HDF5 can't read those of variable length in a file opened read-only, nor
+                                  copy them into another */
         unsigned char *v = calloc(1, H5Tget_size(d->type));
         random_values(run, d, d->type, v, 1);
         H5Pset_fill_value(p, d->type, v);
@@ -403,7 +405,8 @@ hid_t random_dcpl(struct run *run, struct dset *d)
         H5Pget_alloc_time(p, &t);
         note(run, "alloc time %d ", t);
     }
-    if (d->var && H5Pget_layout(p) == H5D_CONTIGUOUS) { /* HDF5 frees what is there when it writes, whatever that is */
+    if (d->var && H5Pget_layout(p) == H5D_CONTIGUOUS) { /* HDF5 frees the existing pointer when it writes,
+                                                           whatever it is */
         H5Pset_fill_time(p, H5D_FILL_TIME_ALLOC);
         H5Pset_alloc_time(p, H5D_ALLOC_TIME_EARLY);
     }
@@ -472,12 +475,13 @@ hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
     H5T_class_t cls = H5Tget_class(type);
     if (rnd_chance(r, 8)) {
         static const int ways[] = {H5T_CONV_UNHANDLED, H5T_CONV_HANDLED, H5T_CONV_ABORT};
-        const int       *way    = &ways[rnd_below(r, reads ? 3 : 2)]; /* of what it writes until then HDF5 keeps a part */
+        const int       *way    = &ways[rnd_below(r, reads ? 3 : 2)]; /* of bytes written until then HDF5
+                                                                         keeps a part */
         H5Pset_type_conv_cb(p, on_conv, (void *)(uintptr_t)way);
         note(run, "with a callback that says %d ", *way);
     }
-    /* HDF5 transforms what it reads, but not the fill values of what was never stored.  What becomes of an integer that is too
-     * large afterwards is up to the compiler. */
+    /* HDF5 transforms the elements that it reads, but not the fill values of chunks that were never stored.
+     * The result for an integer that is too large afterwards depends on the compiler. */
     if (rnd_chance(r, 6) && (cls == H5T_FLOAT || (cls == H5T_INTEGER && d->small)) && (!reads || d->full) && is_native(type)) {
         static const char *const text[] = {"x+1", "2*x", "x/3", "(x+5)*2", "1.5*x"};
         const char              *t      = RND_OF(r, text);

@@ -1,11 +1,11 @@
-/* Reading and writing of the random test of datasets, and of which elements HDF5 says something. */
+/* Reading and writing in the random test of datasets, and the elements that HDF5 defines. */
 #include "random_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which elements HDF5 says something about ---- */
+/* ---- the elements that HDF5 defines ---- */
 
 static herr_t ones(const void **src, size_t *size, void *arg)
 {
@@ -37,7 +37,8 @@ static herr_t give(const void **src, size_t *size, void *arg)
     return 0;
 }
 
-/* For each element of the memory: 0 is not selected, 1 gets something, 2 gets what HDF5 says nothing about. */
+/* For each element of the memory: 0 is not selected, 1 gets a defined value, 2 gets a value that HDF5 leaves
+ * undefined. */
 static unsigned char *what_comes(const struct dset *d, const struct selection *s)
 {
     unsigned char *got = calloc(1, s->mem_n + 1), *of = malloc(s->n + 1);
@@ -65,7 +66,8 @@ struct read {
 static void read_begin(struct run *run, struct read *x)
 {
     x->type = random_mem_type(run, x->d->type);
-    if (H5Tget_class(x->d->type) == H5T_STRING && !x->d->full) { /* where nothing is stored HDF5 gives zeros without converting them */
+    if (H5Tget_class(x->d->type) == H5T_STRING && !x->d->full) { /* if nothing is stored, HDF5 returns zeros
+                                                                    without converting them */
         H5Tclose(x->type);
         x->type = H5Tcopy(x->d->type);
     }
@@ -80,7 +82,8 @@ static void read_begin(struct run *run, struct read *x)
     }
 }
 
-/* Whether the results of reading it are to be the same: HDF5 also fails where it comes by what it says nothing about. */
+/* Whether the results of reading it must be the same: HDF5 also fails if it meets values that it leaves
+ * undefined. */
 static bool both_read(struct run *run, const char *call, const long long rc[SIDES], const struct read *x, size_t n)
 {
     bool defined = true;
@@ -168,7 +171,8 @@ void compare_whole(struct run *run, struct dset *d)
         compare_attributes(run, d);
 }
 
-/* In one file: HDF5's own connector refuses others (and crashes).  Nor can it read a chunked one twice in a call. */
+/* In one file: HDF5's own connector refuses several files (and crashes).  Nor can it read a chunked dataset
+ * twice in a call. */
 static unsigned several(struct run *run, struct dset **d)
 {
     unsigned n = 0, taken = 0, want = rnd_in(&run->r, 1, 4);
@@ -237,7 +241,7 @@ static void write_begin(struct run *run, struct write *x)
     random_values(run, x->d, x->type, x->buf, n);
 }
 
-/* Of a compound that was never written whole HDF5 says nothing about the rest. */
+/* HDF5 leaves the rest of a compound undefined that was never written whole. */
 static void written(const struct write *x)
 {
     if (H5Tget_class(x->d->type) == H5T_COMPOUND && H5Tget_nmembers(x->type) < H5Tget_nmembers(x->d->type))
@@ -267,7 +271,7 @@ void write_some(struct run *run)
         return;
     note_dset(run, "H5Dwrite", x.d);
     write_begin(run, &x);
-    if (is_nested(x.d->type) && H5Sget_select_type(x.s.fspace) == H5S_SEL_POINTS) { /* the same one twice */
+    if (is_nested(x.d->type) && H5Sget_select_type(x.s.fspace) == H5S_SEL_POINTS) { /* the same dataset twice */
         write_end(&x);
         return;
     }
@@ -305,7 +309,8 @@ void write_several(struct run *run)
     }
     for (unsigned k = 0; k < n; k++)
         fit = fit && x[k].s.ok && !(is_nested(x[k].d->type) && H5Sget_select_type(x[k].s.fspace) == H5S_SEL_POINTS);
-    /* For references among several HDF5 takes what another dataset's conversion left for what they are written over. */
+    /* If references are among several datasets, HDF5 mistakes the leftovers of another dataset's conversion
+     * for the references that they are written over. */
     for (unsigned k = 0; k < n; k++)
         fit = fit && (n == 1 || !has_class(x[k].d->type, H5T_REFERENCE));
     EACH(i) { rc[i] = fit ? H5Dwrite_multi(n, ids[i], types, mem, file, H5P_DEFAULT, bufs) : -1; }

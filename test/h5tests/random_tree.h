@@ -1,4 +1,4 @@
-/* What the parts of test_random_tree.c share: one side of the comparison, HDF5's own files or domains. */
+/* Shared by the parts of test_random_tree.c: one side of the comparison, HDF5's own files or domains. */
 #ifndef BKT_H5_RANDOM_TREE_H
 #define BKT_H5_RANDOM_TREE_H
 
@@ -12,21 +12,23 @@ struct side {
     uint64_t    seed;
     bool        rw;
     hid_t       fapl;
-    hid_t       at; /* references lead from there, and to what is in its file */
+    hid_t       at; /* references lead from there, and to objects in its file */
     hid_t       file[FILES]; /* a.h5 twice, b.h5, n.h5: the last one is a plain file on both sides */
     hid_t       obj[OBJECTS];
     int         added[OBJECTS]; /* references that H5Oincr_refcount() added */
-    bool        by_path[OBJECTS]; /* so it was opened; of what is opened otherwise HDF5 finds some name when it is asked for */
+    bool        by_path[OBJECTS]; /* so it was opened; for objects opened otherwise HDF5 looks for some name
+                                     when a caller asks */
     bool        intact[OBJECTS];  /* and it has that path still: nothing was unlinked or moved since */
     hid_t       attr[ATTRS];
     bool        stale[ATTRS];     /* it may have been deleted */
     H5R_ref_t   ref[REFS];
     bool        has_ref[REFS];
-    bool       *native_says;      /* in this call, what HDF5's side found out, for both (random_tree_avoid.c) */
+    bool       *native_says;      /* in this call: found out on HDF5's side, for both (random_tree_avoid.c) */
     unsigned    asked;            /* how many of them */
     bool        broken;           /* HDF5's own file can't be walked any more */
-    bool        pointers;         /* a type was committed whose values have such, maybe */
-    bool        unlinked;         /* something was: what referred to it may find another object in its place, in HDF5's files */
+    bool        pointers;         /* a type was committed whose values may have such */
+    bool        unlinked;         /* something was deleted: references to it may find another object in its
+                                     place, in HDF5's files */
 };
 
 /* How something was opened */
@@ -42,11 +44,11 @@ extern const struct tree_op file_ops[], link_ops[], walk_ops[], object_ops[], at
 
 /* ---- drawn from r; both sides draw the same ---- */
 
-/** One component of a name; mostly of few, so that names meet. */
+/** One component of a name; mostly one of few, so that names meet. */
 const char *some_name(struct rnd *r);
 /** A path of one to three of them; one of four static buffers. */
 const char *some_path(struct rnd *r);
-/** A file or an object that is open; said as "at f0" or "at o3". */
+/** A file or an object that is open; printed as "at f0" or "at o3". */
 hid_t some_loc(struct side *s, struct rnd *r);
 /** Place in s->obj that is free or was made so. */
 unsigned free_slot(struct side *s, struct rnd *r);
@@ -54,7 +56,8 @@ unsigned free_slot(struct side *s, struct rnd *r);
 int some_object(struct side *s, struct rnd *r);
 /** A link creation list for a link of that name; H5Pclose(). */
 hid_t some_lcpl(struct rnd *r, const char *path);
-/** Names of other characters are UTF-8 in a domain, whatever the list said; so the test says so, or leaves the call out. */
+/** Names with other characters are UTF-8 in a domain, whatever the list has; so the test sets UTF-8, or
+ *  leaves the call out. */
 bool  is_ascii(const char *name);
 H5_index_t      some_index(struct rnd *r, hid_t loc, const char *path, bool attrs);
 H5_iter_order_t some_order(struct rnd *r);
@@ -63,49 +66,53 @@ hid_t some_type(struct side *s, struct rnd *r, hid_t loc);
 /** All values of an attribute or a dataset. */
 void write_values(struct side *s, struct rnd *r, hid_t of, hid_t type, hid_t space);
 
-/* ---- what is left out: random_tree_avoid.c ---- */
+/* ---- calls that are left out: random_tree_avoid.c ---- */
 
-/** Whether they lie in one; false if that can't be told. */
+/** Whether they lie in one; false if that can't be found out. */
 bool same_file(hid_t a, hid_t b);
-/** They lie in one file, which was opened twice.  HDF5 takes a committed type of the other handle for one of another file, and
- *  H5Lcreate_hard() refuses. */
+/** They lie in one file, which was opened twice.  HDF5 treats a committed type of the other handle as one of
+ *  another file, and H5Lcreate_hard() refuses. */
 bool other_handle(struct side *s, hid_t a, hid_t b);
 /** There is a soft or external link on the way.  H5Ocopy() looks whether the name exists, and stumbles. */
 bool through_link(struct side *s, hid_t loc, const char *path);
-/** The path itself is one.  H5Ldelete_by_idx(), H5Lget_info_by_idx() and their kin don't follow it. */
+/** The path itself is one.  H5Ldelete_by_idx(), H5Lget_info_by_idx() and similar calls don't follow it. */
 bool is_link(struct side *s, hid_t loc, const char *path);
-/** After a link was made: where something holds itself now, links aren't counted from then on.  HDF5 counts those of groups that
- *  nothing leads to any more, too. */
+/** After a link was made: once a group holds itself, links aren't counted any more.  HDF5 also counts those
+ *  of groups that nothing leads to. */
 void linked_now(struct side *s, hid_t loc, const char *path);
-/** In a file that is open for reading HDF5 refuses a new link once it has changed the group in memory, and then can't close the file. */
+/** If a file is open for reading, HDF5 refuses a new link only after it has changed the group in memory.
+ *  Then it can't close the file. */
 bool may_link(const struct side *s);
-/** What HDF5 fails to do with its own files: links that lead into the copy while it is made.  @p rc counts on HDF5's side. */
+/** A copy that HDF5 fails to make in its own files: links lead into the copy while it is made.  @p rc counts
+ *  on HDF5's side. */
 bool fails_natively(struct side *s, herr_t rc);
-/** After H5Ocopy() that followed links, and when the file is opened again: where these led into what was copied HDF5 may have a file
- *  that it can't walk.  The run ends. */
+/** After H5Ocopy() that followed links, and when the file is opened again: if these led into the copied
+ *  object, HDF5 may have a file that it can't walk.  The run ends. */
 void walkable(struct side *s, hid_t loc);
 /** Before the second handle of a file is closed: values of an open attribute stay with the handle that read them last, and HDF5
  *  crashes. */
 void values_dropped(struct side *s);
-/** HDF5 knows how @p loc is called.  H5Lmove() to somewhere below what has no name crashes. */
+/** HDF5 knows a name of @p loc.  H5Lmove() to a place below an object without a name crashes. */
 bool has_path(const struct side *s, hid_t loc);
-/** After something was unlinked or moved.  References are dropped: in HDF5's files they find what comes to lie where it was. */
+/** After an unlink or a move.  References are dropped: in HDF5's files they find the object that comes to lie
+ *  there. */
 void names_changed(struct side *s);
-/** Something in the file of @p at is what a value refers to: the object itself, or in HDF5's files one that lies there now. */
+/** A value refers to an object in the file of @p at: the object itself, or in HDF5's files one that lies
+ *  there now. */
 bool refers_to_something(struct side *s, hid_t at, hid_t type, const void *ref);
 
 /* ---- said ---- */
 
 /** "fails" or "succeeds"; true for the latter. */
 bool gave(struct side *s, const char *call, long long result);
-/** Kept in a slot, or closed, and said what it is. */
+/** Kept in a slot, or closed, and its kind printed. */
 void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id, enum opened how);
-/** Opened by a path from there: what has no path that leads to it gives none. */
+/** Opened by a path from there: an object that no path leads to returns none. */
 enum opened opened_at(const struct side *s, hid_t loc);
-/* Lines in which a file and a domain may differ: HDF5 has lost the name of what was moved, */
+/* Lines in which a file and a domain may differ: HDF5 has lost the name of a moved object, */
 #define HAS_NAME " has a name that leads there "
 #define NO_NAME  " has none that leads there"
-/* or a value that refers to what is gone finds another object in its place. */
+/* or a value that refers to a deleted object finds another one in its place. */
 #define HAS_REF "what may be gone by now is a thing of type "
 #define NO_REF  "what may be gone by now is "
 void say_value(struct side *s, hid_t type, const unsigned char *p);

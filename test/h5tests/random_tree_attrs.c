@@ -209,7 +209,7 @@ void say_value(struct side *s, hid_t type, const unsigned char *p)
     }
 }
 
-/* All of an attribute or a dataset.  Of the many that some attributes have, numbers all, in one line. */
+/* All of an attribute or a dataset.  Some attributes have many elements; numbers print them all, in one line. */
 static void say_values(struct side *s, hid_t of, hid_t type, hid_t space)
 {
     hid_t          mem  = H5Tcopy(type);
@@ -334,7 +334,8 @@ static void opened(struct side *s, struct rnd *r)
     H5_iter_order_t order = some_order(r);
     hsize_t         n     = rnd_below(r, 4);
     say(s->o, "'%s' '%s' '%s' %d %d %llu", path, name, in, index, order, (unsigned long long)n);
-    /* What was opened from another object HDF5 takes for an attribute of that one: if it has such a one, that is written, and read. */
+    /* HDF5 mistakes an attribute that was opened from another object for one of that object.  If the object
+     * has such an attribute, that is written, and read. */
     unsigned way   = rnd_below(r, 3);
     bool     twins = way == 1 && H5Aexists(loc, name) > 0;
     switch (way) {
@@ -368,7 +369,7 @@ static void used(struct side *s, struct rnd *r)
     say(s->o, "%zd '%s'", n, name);
     if (gave(s, "H5Aget_info", H5Aget_info(a, &info)))
         say(s->o, "set %d size %llu", info.cset, (unsigned long long)info.data_size);
-    if (rnd_chance(r, 30) && s->rw && !s->stale[slot]) /* HDF5 refuses, and what is read is changed all the same */
+    if (rnd_chance(r, 30) && s->rw && !s->stale[slot]) /* HDF5 refuses, and the buffer is changed all the same */
         write_attribute(s, r, a);
     say_attribute(s, a);
     if (rnd_chance(r, 50)) {

@@ -1,5 +1,5 @@
-/* Random calls on the tree: what HDF5 1.14.5 does with its own files alone, a bug or a limit of theirs, so that such a call is left out
- * on both sides.  HDF5's side goes first, and what it finds out counts for both. */
+/* Random calls on the tree: behaviours of HDF5 1.14.5 with its own files alone, a bug or a limit.  Such a
+ * call is left out on both sides.  HDF5's side goes first, and its findings count for both. */
 #include "random_tree.h"
 
 static bool both_say(struct side *s, bool is)
@@ -68,7 +68,7 @@ static herr_t leads_to(hid_t g, const char *name, const H5L_info2_t *l, void *ar
     return l->type == H5L_TYPE_HARD && H5Otoken_cmp(g, &l->u.token, &want->token, &cmp) >= 0 && cmp == 0;
 }
 
-/* What was moved below itself isn't found where it went. */
+/* An object that was moved below itself isn't found at its new place. */
 void linked_now(struct side *s, hid_t loc, const char *path)
 {
     H5O_info2_t info;
@@ -127,7 +127,7 @@ struct meant {
     const void *ref;
 };
 
-/* Opening what is gone would leave it in HDF5's cache, where something else may have to be put. */
+/* Opening a deleted object would leave it in HDF5's cache, where another object may have to be put. */
 static herr_t is_meant(hid_t start, const char *name, const H5O_info2_t *info, void *arg)
 {
     const struct meant *m   = arg;

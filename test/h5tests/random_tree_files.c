@@ -1,4 +1,4 @@
-/* Random calls on the tree: files, and what is drawn for all of them. */
+/* Random calls on the tree: files, and the random choices for all of them. */
 #include "random_tree.h"
 
 /* ---- names, places, lists ---- */
@@ -85,7 +85,7 @@ bool is_ascii(const char *name)
 hid_t some_lcpl(struct rnd *r, const char *path)
 {
     hid_t p = H5Pcreate(H5P_LINK_CREATE);
-    if (rnd_chance(r, 50) && is_ascii(path)) /* groups on the way would be said to be ASCII */
+    if (rnd_chance(r, 50) && is_ascii(path)) /* groups on the way would be marked as ASCII */
         H5Pset_create_intermediate_group(p, 1);
     if (rnd_chance(r, 30) || !is_ascii(path))
         H5Pset_char_encoding(p, H5T_CSET_UTF8);
@@ -120,7 +120,7 @@ H5_index_t some_index(struct rnd *r, hid_t loc, const char *path, bool attrs)
 
 H5_iter_order_t some_order(struct rnd *r) { return rnd_chance(r, 60) ? H5_ITER_INC : H5_ITER_DEC; }
 
-/* ---- what was given ---- */
+/* ---- the lists of open files ---- */
 
 bool gave(struct side *s, const char *call, long long result)
 {

@@ -201,7 +201,7 @@ const struct tree_op link_ops[] = {
 struct walk {
     struct side *s;
     unsigned     left;    /* calls until it stops */
-    int          give;    /* what it returns then */
+    int          give;    /* its return value then */
     bool         deletes; /* each link that it sees */
     unsigned     calls;
 };
@@ -308,7 +308,7 @@ void say_links(struct side *s, hid_t file)
     ended(s, "visiting links", H5Lvisit2(file, H5_INDEX_NAME, H5_ITER_INC, on_link, &w));
 }
 
-/* H5_ITER_NATIVE is whatever the storage has: only how many. */
+/* H5_ITER_NATIVE is the order of the storage: only the number is compared. */
 static void native_order(struct side *s, struct rnd *r)
 {
     hid_t    loc = some_loc(s, r);

@@ -15,7 +15,7 @@ void keep_object(struct side *s, struct rnd *r, const char *call, hid_t id, enum
     }
     unsigned slot = free_slot(s, r);
     s->obj[slot]     = id;
-    s->by_path[slot] = how != BY_SEARCH; /* what has no name gets one with its first link */
+    s->by_path[slot] = how != BY_SEARCH; /* an object without a name gets one with its first link */
     s->intact[slot]  = how == BY_PATH;
     say(s->o, "kept as o%u", slot);
 }
@@ -261,7 +261,7 @@ static void copied(struct side *s, struct rnd *r)
         with |= rnd_chance(r, 20) ? flags[i] : 0;
     if (s->pointers && !same_file(from, to)) /* HDF5 finds such types different, always */
         with &= ~(unsigned)H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG;
-    if (s->unlinked) /* to what isn't there any more: in HDF5's files it may be still */
+    if (s->unlinked) /* to a deleted object: in HDF5's files it may still exist */
         with &= ~(unsigned)H5O_COPY_EXPAND_REFERENCE_FLAG;
     H5Ovisit_by_name3(from, a, H5_INDEX_NAME, H5_ITER_INC, count_op, &in_it, H5O_INFO_BASIC, H5P_DEFAULT);
     H5Pset_copy_object(p, with);
@@ -277,7 +277,7 @@ static void copied(struct side *s, struct rnd *r)
         else if (follows && s->o->ours)
             rc = H5Ocopy(from, a, to, b, p, lcpl);
         gave(s, "H5Ocopy", rc);
-        /* HDF5 counts links to types wrong, and to what several references lead to */
+        /* HDF5 counts links to types wrong, and links to targets of several references */
         s->o->uncounted |= (with & (H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG)) != 0;
         if (follows)
             walkable(s, to);
@@ -326,7 +326,7 @@ static void plist(struct side *s, struct rnd *r)
 
 /* ---- names ---- */
 
-/* What was moved HDF5 calls by the path that was given, "//a" too. */
+/* HDF5 gives a moved object the name by which it was moved, "//a" too. */
 static void one_slash(char *name)
 {
     char *to = name;
@@ -336,7 +336,8 @@ static void one_slash(char *name)
     *to = 0;
 }
 
-/* Of what was moved or deleted HDF5 may say the name that it had: where only its name doesn't lead there, that is no difference. */
+/* HDF5 may return the earlier name of a moved or deleted object: if only that name doesn't lead there, it is
+ * not a difference. */
 void say_name(struct side *s, const char *what, hid_t id, bool exact)
 {
     char    name[3 * PATH_ROOM] = "";
@@ -360,7 +361,7 @@ static void named(struct side *s, struct rnd *r)
     if (slot < 0)
         return;
     bool by_path = s->by_path[slot], type = H5Iget_type(s->obj[slot]) == H5I_DATATYPE;
-    say_name(s, "it", s->obj[slot], by_path && (s->intact[slot] || !type)); /* of types it may forget what was moved */
+    say_name(s, "it", s->obj[slot], by_path && (s->intact[slot] || !type)); /* for types it may forget the move */
     if (rnd_chance(r, 20) && s->intact[slot])
         say(s->o, "its length %zd", H5Iget_name(s->obj[slot], name, 3));
 }

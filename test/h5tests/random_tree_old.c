@@ -85,7 +85,8 @@ static void attributes(struct side *s, struct rnd *r)
     unsigned    at   = rnd_below(r, 2), i = rnd_below(r, 3);
     int         n    = H5Aget_num_attrs(loc);
     say(s->o, "'%s' %d attributes", name, n < 0 ? -1 : n);
-    /* without an order of creation they come in that of HDF5's messages, which takes places that became free first */
+    /* without an order of creation they come in the order of HDF5's messages, which use the places that
+     * became free first */
     if (!attributes_ordered(loc))
         return;
     gave(s, "H5Aiterate1", H5Aiterate1(loc, &at, on_attr, s->o));

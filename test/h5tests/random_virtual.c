@@ -1,4 +1,5 @@
-/* Random calls on datasets: virtual ones over them, whose sources go on changing, and what another process sees. */
+/* Random calls on datasets: virtual ones over them, whose sources go on changing, and the contents that
+ * another process sees. */
 #include "random_data.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 
 /* ---- virtual datasets ---- */
 
-/* Of one dimension: each source's part lies in it one after the other, with gaps of the fill value. */
+/* Of one dimension: the sources' parts lie in it one after the other, with gaps of the fill value. */
 static void map_source(struct run *run, struct virt *v, const struct dset *d, hid_t dcpl)
 {
     hid_t   from = random_space(d), to;
@@ -88,8 +89,8 @@ static bool is_as_mapped(const struct virt *v, int k, const struct dset *d)
     return may_be_source(d);
 }
 
-/* Whether all sources that are there are what they were, and HDF5 says something about all their elements.  Where they have become
- * smaller HDF5 crashes. */
+/* Whether all existing sources are unchanged, and HDF5 defines all their elements.  If sources have become
+ * smaller, HDF5 crashes. */
 static bool is_known(const struct run *run, const struct virt *v)
 {
     for (int k = 0; k < v->n_src; k++)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# refusals.sh PROGRAM [s3]: run it on a copy of the sample bucket, in a folder and behind a web server, or in a bucket of its own, by S3
-# and as anyone reads it; then not one byte of the copy may have changed, nor has an object been stored anew.
+# refusals.sh PROGRAM [s3]: run it on a copy of the sample bucket, in a folder and behind a web server, or
+# with s3 in a bucket of its own, by S3 and anonymously.  Afterwards not one byte of the copy may have
+# changed, and no object may have been stored anew.
 program=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""h5repack of HDF5's own test files: into a domain as into a file, told from h5dump's output.
+"""h5repack of HDF5's own test files: into a domain as into a file, compared by h5dump's output.
 
     repack_files.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--bucket URI] [--only FILE] [--show]
 
-The files are those of config/hdf5-tests.sh; domains are made in folders, or below URI.  What may differ is listed in repack_exceptions.txt, a reason beside each; a line
-there that nothing needs any more fails.
+The files are those of config/hdf5-tests.sh; domains are made in folders, or below URI.  repack_exceptions.txt
+lists allowed differences, a reason beside each; an unused line there fails.
 """
 import argparse
 import difflib
@@ -46,7 +46,7 @@ class Repack:
 
     def one(self, path, work):
         self.folder = os.path.dirname(path)
-        """'' or what is wrong"""
+        """'' or the fault"""
         stores = (work, f"{self.args.bucket}/{os.path.basename(work)}" if self.args.bucket else work)
         length = max(map(len, stores)) + 10  # h5dump breaks lines where long names end: both are as long
         plain, domain = (f"{store}/{what * (length - len(store))}/x.h5" for store, what in zip(stores, "pd"))

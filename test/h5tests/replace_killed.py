@@ -4,9 +4,10 @@ of the folder.
 
     replace_killed.py --bin DIR --plugin DIR --tool H5BUCKET --make MAKE_GATHER --shim LIBRARY [--only KIND]
 
-Afterwards the domain is the old one or the new one, verify finds nothing but orphans, and verify --repair leaves just the keys that
-the old or the new domain has.  Objects of version 1 that no domain leads to nobody finds, as they lie scattered in the bucket: they
-may be left, and so may load's journal, which the next load ends.
+Afterwards the domain is the old one or the new one, verify finds nothing but orphans, and verify --repair
+leaves just the keys that the old or the new domain has.  Objects of version 1 that no domain leads to can't
+be found, as they lie scattered in the bucket.  They may be left over, and so may load's journal, which the
+next load ends.
 """
 import argparse
 import os
@@ -24,9 +25,10 @@ parser = argparse.ArgumentParser()
 for option in ("bin", "plugin", "tool", "make", "shim", "only"):
     parser.add_argument("--" + option, required=option != "only")
 args = parser.parse_args()
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder goes
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # for the removal of the folder
 
-# What replaces d.h5, which was made in a version of the schema, and what in it tells which of the two it is
+# The programs that replace d.h5, made in a version of the schema, and the member that distinguishes the two
+# domains
 KINDS = {"cp": (["cp", "--force", "b/other.h5", "b/d.h5"], "v2"), "cp-v1": (["cp", "--force", "b/other.h5", "b/d.h5"], "v1"),
          "trunc-v1": (["load", "--force", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v1"),
          "trunc-by-v1": (["load", "--force", "--set", "schema=v1", "run1.h5", "b/d.h5"], "v2")}  # others: h5_crash_replace_*

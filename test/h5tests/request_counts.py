@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""request_counts.py: how many requests reading takes, counted by the server, exactly.
+"""request_counts.py: the number of requests for reading, counted by the server, exactly.
 
     request_counts.py --bin DIR --plugin DIR --tool H5BUCKET --read PROGRAM --pattern PROGRAM
 
-A small S3 server (GET, HEAD and list of one public bucket) counts what it is asked, and how many requests wait on one another's
-answers (waves.py).  The domains are made here.  What the connector itself counts (H5BUCKET_STATS) must agree with the server.
-Standard library only.
+A small S3 server (GET, HEAD and list of one public bucket) counts its requests, and how many requests wait on
+one another's answers (waves.py).  The domains are made here.  The connector's own counts (H5BUCKET_STATS)
+must agree with the server's.  Standard library only.
 """
 import argparse
 import array
@@ -29,7 +29,7 @@ OBJECTS = {}
 CHUNKS, GROUPS = 256, 1000
 STEP_CHUNKS = 64  # of 256 KiB
 TILES, TILE, TINY, VARIABLES, ROWS = 8, 256, 400, 60, 300  # of the domains read by --pattern
-# Where requests are counted none is sent again because a busy machine let it wait.
+# While requests are counted, none is sent again because of a busy machine.
 PATIENT = {"H5BUCKET_HEDGE": "0", "H5BUCKET_CONNECT_MS": "600000", "H5BUCKET_STALL_MS": "600000", "H5BUCKET_DEADLINE_MS": "1200000"}
 
 
@@ -88,7 +88,7 @@ class Domain:
 
 
 def make_pattern_domains():
-    """What bench/h5read.c reads: references into one file, many small things, a large chunk table."""
+    """The data that bench/h5read.c reads: references into one file, many small things, a large chunk table."""
     number = {"class": "H5T_FLOAT", "base": "H5T_IEEE_F32LE"}
     put("data/field.bin", array.array("f", range(TILES * TILES * TILE * TILE)).tobytes())
     field, size = Domain("field.h5", 5), TILE * TILE * 4
@@ -225,7 +225,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve(self):
         begin = time.monotonic()
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))  # what stays unread would be the connection's next request
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))  # unread bytes would be the connection's next request
         if self.gate:
             self.gate.wait()
         if self.waves:
@@ -239,9 +239,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         key = self.path.partition("?")[0].removeprefix("/bucket/")
         body = OBJECTS.get(key)
-        if self.command == "DELETE":  # what is deleted here is asked for again by the next scenario
+        if self.command == "DELETE":  # objects deleted here are requested again by the next scenario
             body = b""
-        ended = time.monotonic()  # before the answer leaves: what the client asks next is counted as later
+        ended = time.monotonic()  # before the answer leaves: the client's next request is counted as later
         with self.lock:
             self.log.append((self.command, key, begin, ended))
         if body is None:
@@ -289,7 +289,8 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
                 self.change.notify_all()
 
     def settle(self):
-        """All that a program asked for which has ended is counted: nothing of it is left to be taken for the next one's."""
+        """All requests of a program that has ended are counted: none is left over for the next program's
+        count."""
         with socket.create_connection(self.server_address) as last:  # is accepted after the program's connections
             with self.change:
                 self.change.wait_for(lambda: self.newest == last.getsockname())
@@ -363,8 +364,9 @@ class Tests:
         self.check(len(log) == 4, f"cold open and first value: {len(log)} GETs, 4 wanted")
         self.check(Handler.sent <= 131072, f"cold open and first value: {Handler.sent} bytes")
         print("       " + " ".join(entry[1] for entry in log))
-        # The root's id comes from the domain, a member's from the root group: domain, root, dataset; the chunk waits for
-        # the dataset's layout.  With ids that tell their domain nothing more can be asked at once, so 4 is the floor here.
+        # The root's id comes from the domain, a member's from the root group: domain, root, dataset; the
+        # chunk waits for the dataset's layout.  With ids that contain their domain no more can be requested
+        # at once, so 4 is the minimum.
         self.check(self.waves == 4, f"cold open and first value: {self.waves} wait on one another")
         # A domain of our own writing names the root's members where they are few.
         log, _ = self.run(self.args.read, "s3://bucket/own.h5", "x", "first", in_waves=True)
@@ -388,7 +390,7 @@ class Tests:
         self.check(len(rows) == len(once) and text == text1, f"read one element after another: {len(rows) - len(once)} more GETs")
 
     def count_chunks(self):
-        """A plain web server has no lists: each chunk object is asked for, many at once."""
+        """A plain web server has no lists: each chunk object is requested, many at once."""
         log, text = self.run(self.args.read, f"http://127.0.0.1:{self.server.server_address[1]}/bucket/many.h5", "x", "chunks", in_waves=True)
         heads = [entry for entry in log if entry[0] == "HEAD"]
         self.check(len(heads) == CHUNKS and int(text, 16) == CHUNKS, f"chunks are counted without a list: {len(heads)} HEADs, {int(text, 16)} found")
@@ -481,7 +483,7 @@ class Tests:
             self.check(self.waves <= 5, f"64 points at once: {self.waves} wait on one another, at most 5")
 
     def steps(self):
-        """Slabs one after another: what is read ahead is what is read then, once, and nothing else."""
+        """Slabs one after another: the bytes read ahead are the bytes that the program reads then, once each."""
         log = self.pattern("steps.h5", "x", "slabs", "1024", "20", in_waves=True)
         self.only_gets(log, "slabs one after another")
         self.check(len(log) == 3 + STEP_CHUNKS, f"slabs one after another: {len(log)} GETs, {3 + STEP_CHUNKS} wanted")

@@ -1,6 +1,6 @@
-/* Several processes make the same things in one domain at the same time, without MPI: what is equal is one
- * thing in the end, with what each wrote to it; of what differs one stays, and the others are told until they
- * give theirs up.
+/* Several processes make the same things in one domain at the same time, without MPI: equal things are one
+ * thing in the end, with the data of each process.  If things differ, one stays; the flushes of the other
+ * processes fail until they give theirs up.
  *
  *   same_made PROCESSES
  *
@@ -112,7 +112,7 @@ static void make_equal(hid_t f, int p)
     for (int i = p * 10; i < (p + 1) * 10; i++)
         put(rows, H5T_NATIVE_INT, (hsize_t)i, &i);
     TRY(H5Fflush(f, H5F_SCOPE_GLOBAL));
-    int late = -p - 1; /* what stood for ours is written to as well */
+    int late = -p - 1; /* objects that stood for ours are written to as well */
     put(d, H5T_NATIVE_INT, n + (hsize_t)p, &late);
     put_attr(d, text, p);
     TRY(H5Dclose(rows));
@@ -221,8 +221,8 @@ static bool fails_naming(herr_t got, const char *what)
     return true;
 }
 
-/* Who comes later can't flush or close before it has given its things up; those with an odd number delete
- * them, others just end. */
+/* Later processes can't flush or close before they have given their things up; those with an odd number
+ * delete them, others just end. */
 static int make_different(hid_t f, int p)
 {
     hsize_t n = (hsize_t)p + 1;

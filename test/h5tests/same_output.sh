@@ -1,7 +1,7 @@
 #!/bin/sh
-# same_output.sh DOMAIN TWIN PLUGINS PROGRAM [ARGUMENT...]: run a program that was never made for the connector on a
-# native file and on a domain (FILE in the arguments stands for the name); it must print the same.  The domain's run
-# must have made requests, and the same run without the plugin must fail.
+# same_output.sh DOMAIN TWIN PLUGINS PROGRAM [ARGUMENT...]: run a program that was never made for the
+# connector on a native file and on a domain (FILE in the arguments means the name); it must print the same.
+# The domain's run must have made requests, and the same run without the plugin must fail.
 domain=$1 twin=$2 plugins=$3
 shift 3
 work=$(mktemp -d) || exit 1
