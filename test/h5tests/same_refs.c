@@ -1,11 +1,11 @@
-/* References to what another process has made as well: in the end they lead to the one thing that there is,
- * wherever they stand and whenever they were written.
+/* References to objects that another process has made as well: in the end they lead to the one remaining
+ * object, wherever they stand and whenever they were written.
  *
  *   same_refs
  *
  * Another process makes a dataset and a group while this one has the file open; then this one makes equal
- * ones, and references to them.  $BKT_TOOL: h5bucket, which verifies the domain.  The connector is "bucket".
- */
+ * ones, and references to them.  $BKT_TOOL: h5bucket, which verifies the domain.  The connector is
+ * "bucket". */
 #include <ftw.h>
 #include <hdf5.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static hid_t extent(hsize_t n)
     return TRY(H5Screate_simple(1, &n, NULL));
 }
 
-/* ---- what both make ---- */
+/* ---- the objects that both make ---- */
 
 static hid_t make_x(hid_t at, const char *as)
 {
@@ -125,7 +125,7 @@ static void put_all(hid_t f, hid_t x, hid_t g, hobj_ref_t *ref)
     TRY(H5Tclose(a));
 }
 
-/* ---- the check, by who opens the file anew ---- */
+/* ---- the check, by a program that opens the file anew ---- */
 
 static bool is_one(hid_t f, hid_t obj, const char *path)
 {
@@ -217,7 +217,7 @@ static void check(int when)
 
 /* ---- a chunk that can't be read for a while ---- */
 
-static char chunk[300], wanted[100]; /* its file; what is in the name of that */
+static char chunk[300], wanted[100]; /* its file; the part of a name by which that is known */
 static struct kept {
     char bytes[4096];
     size_t n;
@@ -298,7 +298,7 @@ static void other_process(int go, int when)
     exit(0);
 }
 
-/* What they lead to has no link yet. */
+/* Their targets have no link yet. */
 static void refer_early(hid_t f, hid_t *x, hid_t *g, hobj_ref_t *ref)
 {
     *x = make_x(f, NULL);

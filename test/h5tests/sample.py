@@ -20,5 +20,5 @@ def step(one_in):
 
 
 def note():
-    """What is printed with the result."""
+    """The text that is printed with the result."""
     return " (a sample: ./check --all takes all)" if sampled() else ""

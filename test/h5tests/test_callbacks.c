@@ -1,6 +1,7 @@
-/* Every callback and every operation that HDF5 has for a connector, by a call of HDF5's that brings it there: on a new domain, where
- * it must be seen to arrive, and on a new file of HDF5's own, with the same outcome.  check_callbacks.py holds the table against
- * HDF5's header; HDF5's optional operations are test_capabilities.c's. */
+/* Every callback and every operation that HDF5 has for a connector, each by a call of HDF5's that reaches it:
+ * on a new domain, where it must be seen to arrive, and on a new file of HDF5's own, with the same outcome.
+ * check_callbacks.py compares the table with HDF5's header; test_capabilities.c has HDF5's optional
+ * operations. */
 #include "callbacks_calls.h"
 #include "callbacks_seen.h"
 
@@ -9,7 +10,7 @@ static const struct row {
     enum seen_kind  kind;
     size_t          which;
     void (*call)(const struct things *t, struct out *o);
-    const char *absent; /* why the connector has no such callback: the call gives what it gives without */
+    const char *absent; /* why the connector has no such callback: the call works without it */
 } rows[] = {
 #define MEMBER(m, call)      {#m, SEEN_MEMBER, offsetof(H5VL_class_t, m), call, NULL}
 #define NONE(m, call, why)   {#m, SEEN_MEMBER, offsetof(H5VL_class_t, m), call, why}

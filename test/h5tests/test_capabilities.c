@@ -1,4 +1,4 @@
-/* What the connector says it can do is what it does: its capability flags, and H5VLquery_optional() for each optional operation
+/* The connector's claims are true: its capability flags, and H5VLquery_optional() for each optional operation
  * of HDF5's own. */
 #include <H5VLconnector.h>
 #include <H5VLnative.h>
@@ -470,7 +470,7 @@ static hid_t follow(const char *name, hid_t group, const void *data, size_t n, h
     (void)name, (void)data, (void)n, (void)lapl, (void)dxpl;
     return H5Gopen2(group, "/", H5P_DEFAULT);
 }
-/* Made, asked about, deleted; following one is what can't be, and says so. */
+/* Made, asked about, deleted; following one is an error with a clear message. */
 static bool user_links(const struct things *t, const struct out *o)
 {
     const H5L_class_t cls = {.version = H5L_LINK_CLASS_T_VERS, .id = (H5L_type_t)77, .comment = "test", .trav_func = follow};

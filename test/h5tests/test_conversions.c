@@ -129,7 +129,7 @@ static void partial(void **state)
     ok(bkt_conv_store(&c, NULL, parts, N, &old, NULL, &made, H5P_DEFAULT, &err), &err, "store parts");
     cut(t, &made.bytes, slices);
     ok(bkt_convert_values(NULL, t, full, slices, N, full, out, H5P_DEFAULT, &err), &err, "read");
-    for (int i = 0; i < N; i++) { /* what was written, in the file's type */
+    for (int i = 0; i < N; i++) { /* the written elements, in the file's type */
         int   n = parts[i].n;
         float x = parts[i].x;
         assert_true(H5Tconvert(H5T_NATIVE_INT, H5T_STD_I32LE, 1, &n, NULL, H5P_DEFAULT) >= 0);
@@ -232,7 +232,7 @@ static const struct {
              {"compact", dcpl_compact, true}, {"orders", dcpl_orders, true},   {"external", dcpl_external, false},
              {"virtual", dcpl_virtual, false}};
 
-/* What HDF5's own connector gives back for a dataset that was created with the list. */
+/* The creation list that HDF5's own connector returns for a dataset that was created with the list. */
 static hid_t as_native(hid_t dcpl, hid_t space)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -344,7 +344,7 @@ static void group_lists(void **state)
         assert_true(H5Pequal(list, back) > 0);
         assert_int_equal(o->cpl.len > 0, i >= 2);
         H5Pclose(back);
-        if (i == 3) { /* what H5Gget_create_plist() gives for the root group */
+        if (i == 3) { /* the list that H5Gget_create_plist() returns for the root group */
             ok(bkt_convert_object_ocpl(o, H5P_GROUP_CREATE, &back, &err), &err, "as a group's");
             hid_t is = H5Pget_class(back);
             assert_true(H5Pequal(is, H5P_GROUP_CREATE) > 0);

@@ -1,5 +1,5 @@
-/* One wrong bit of what was stored, on the way or where it lies, through HDF5's API: never a wrong value.  In a bucket, whose server
- * is a scripted one on this machine, and in a folder. */
+/* One wrong bit in stored data, on the way or in the store, through HDF5's API: never a wrong value.  The
+ * store is a bucket, whose server is a scripted one on this machine, or a folder. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -192,7 +192,7 @@ static void in_a_folder(void)
     CHECK(system(cmd) == 0, "%s", cmd);
 }
 
-/* The first chunk of what is packed, as another program stores it: 1,000 bytes longer, and no sum. */
+/* The first packed chunk, as another program stores it: 1,000 bytes longer, and without a sum. */
 static bool replace_chunk(void)
 {
     for (size_t i = 0; i < 64; i++) {
@@ -214,7 +214,8 @@ static bool replace_chunk(void)
     return false;
 }
 
-/* H5Dread_chunk() has no argument for the room that the program has: it is what the program was told. */
+/* H5Dread_chunk() has no argument for the size of the program's buffer: that is the size which the program
+ * got before. */
 static void a_chunk_that_grows(void)
 {
     hsize_t  at = 0, size = 0, again = 0;

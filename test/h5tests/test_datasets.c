@@ -329,7 +329,8 @@ static void helpers(hid_t file, struct out *o)
     H5Dclose(d);
 }
 
-/* Chunks, raw: only what both sides must agree on (not addresses, nor stored sizes of filtered chunks). */
+/* Chunks, raw: only values on which both sides must agree (not addresses, nor stored sizes of filtered
+ * chunks). */
 static void chunks(hid_t file, struct out *o)
 {
     hid_t   d = open_one(file, o, "/d2_edge"), dcpl = H5Dget_create_plist(d);

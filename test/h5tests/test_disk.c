@@ -1,5 +1,5 @@
-/* A domain in a folder whose disk is full, or that the program may not write to: HDF5's call fails and says why, what was written
- * stays in memory until the same call succeeds, and what may not be changed isn't. */
+/* A domain in a folder whose disk is full, or that the program may not write to.  HDF5's call fails with the
+ * reason.  Written data stay in memory until the same call succeeds, and protected files don't change. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -153,7 +153,7 @@ static void a_full_disk(void)
     full_and_not("full.h5", fill_disk, empty_disk, "No space left");
 }
 
-/* ---- a folder of somebody else's ---- */
+/* ---- a folder of another user ---- */
 
 static bool somebody_else(void)
 {
@@ -176,7 +176,7 @@ static void only_to_be_read(void)
     FAILS(H5Fdelete(in_dir("theirs.h5"), H5P_DEFAULT), "read-only");
 }
 
-/* The scratch folder may be written to, and what the objects lie in may not. */
+/* The scratch folder may be written to, but not the folder of the objects. */
 static void objects_to_be_read(void)
 {
     if (!somebody_else())
@@ -187,7 +187,7 @@ static void objects_to_be_read(void)
     FAILS(H5Fcreate(in_dir("mine.h5"), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), "can't be written to: Permission denied");
 }
 
-/* Only what lies deeper may not be written to: that is found out by writing. */
+/* Only deeper folders may not be written to: the first PUT finds that out. */
 static void partly_to_be_read(void)
 {
     if (!somebody_else())
@@ -240,7 +240,7 @@ static void in_child(void (*run)(void))
         check_failures = 0;
         run();
         (void)fflush(NULL);
-        _exit(check_failures != 0); /* what is left unstored isn't tried once more */
+        _exit(check_failures != 0); /* unstored changes aren't tried once more */
     }
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }

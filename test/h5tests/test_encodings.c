@@ -1,4 +1,4 @@
-/* What HDF5 encodes, taken apart by our own code and made again by HDF5's public calls: it must be the very
+/* HDF5's encodings, parsed by our own code and made again by HDF5's public calls: the result must be the very
  * same. */
 #include <hdf5.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static void check_type(hid_t type, const char *name)
     H5Tclose(made);
 }
 
-/* HDF5 refuses some combinations, and what it was before stays then. */
+/* HDF5 refuses some combinations, and keeps the earlier value then. */
 static hid_t random_number(void)
 {
     hid_t bases[] = {H5T_STD_I8LE,   H5T_STD_U64BE,  H5T_STD_B16LE, H5T_IEEE_F32LE,
@@ -276,7 +276,7 @@ static void check_list(hid_t list, hid_t cls, const char *name)
     if (made < 0)
         return;
     CHECK(H5Pequal(list, made) > 0, "%s: another list", name);
-    encode_list(made, &again); /* what was set comes first, be it to HDF5's default */
+    encode_list(made, &again); /* values set come first, even HDF5's default */
     CHECK(code.len == again.len, "%s: another encoding, of %zu bytes and %zu", name, code.len, again.len);
     H5Pclose(made);
 }
@@ -432,7 +432,8 @@ static void lists(void)
     }
 }
 
-/* A root group's list is what the file was created with, and a program may ask for it as a group's. */
+/* The list of a root group is the one that the file was created with, and a program may ask for it as a
+ * group's list. */
 static void file_as_group(void)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf code = {0};

@@ -1,5 +1,6 @@
-/* What fails, and what the application hears: our message is the innermost entry of HDF5's error stack, with automatic
- * printing off as well as on.  What HDF5 answers with "no" and not with an error stays quiet.  What may not be written is test_refusals.c's. */
+/* Failures, as the application sees them: our message is the innermost entry of HDF5's error stack, with
+ * automatic printing off as well as on.  HDF5's answers "no" that aren't errors print nothing.  Refused
+ * writes are in test_refusals.c. */
 #include <unistd.h>
 
 #include "compare.h"
@@ -100,7 +101,7 @@ static void printed(void)
     text[fread(text, 1, sizeof text - 1, keep)] = 0;
     fclose(keep);
     CHECK(g < 0 && strstr(text, "nowhere_at_all") != NULL, "printed: %s", text);
-    /* and what is no error prints nothing: asked of every name that fails to open */
+    /* HDF5 asks the connector about every name that fails to open: see not_ours() */
     H5Eclear2(H5E_DEFAULT);
     H5Fclose(f);
 }
@@ -123,7 +124,7 @@ static herr_t fails_at_once(hid_t group, const char *name, const H5L_info2_t *in
     return H5Gopen2(group, "missing", H5P_DEFAULT) < 0 ? -1 : 0;
 }
 
-/* What went wrong in the program's own callback is still there when the iteration has failed. */
+/* The errors of the program's own callback are still there when the iteration has failed. */
 static void callbacks(void)
 {
     hid_t file = open_domain("groups.h5");

@@ -48,7 +48,7 @@ static int is_ours(hid_t f)
     return H5VLget_connector_name(f, name, sizeof name) > 0 && strcmp(name, "bucket") == 0;
 }
 
-/* HDF5 2.2 takes what it found by HDF5_PLUGIN_PATH alone for its own, and can't go on with it. */
+/* HDF5 2.2 treats a file found by HDF5_PLUGIN_PATH alone as its own, and can't use it. */
 static void choose_connector(const char *name)
 {
     (void)fflush(stdout);

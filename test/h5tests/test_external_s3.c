@@ -1,5 +1,6 @@
-/* Datasets with external files in S3, beside the domain or elsewhere in its bucket: they are read there and not written; what leads
- * out of the bucket is refused; and where none of the files is there the domain holds the elements.  HDF5 has nothing to compare with. */
+/* Datasets with external files in S3, beside the domain or elsewhere in its bucket: they are read there and
+ * not written.  Names that lead out of the bucket are refused.  If none of the files exists, the domain holds
+ * the elements.  HDF5 has nothing to compare with. */
 #include "compare_write.h"
 
 #define N 100
@@ -66,10 +67,10 @@ static void expect_list(hid_t d, const char *const raw[3], int n)
     H5Pclose(dcpl);
 }
 
-/* A file that ends before what is read of it, and then doesn't: an object that deflate makes short or long. */
+/* A file that ends before the last byte read, and then doesn't: an object that deflate makes short or long. */
 static void what_grows(hid_t f)
 {
-    enum { LONG = 1000000, HALF = LONG / 2 }; /* farther apart than what comes along with a small read */
+    enum { LONG = 1000000, HALF = LONG / 2 }; /* farther apart than the neighbourhood of a small read */
     static unsigned char v[LONG], got[HALF];
     const hsize_t        n = LONG, half = HALF;
     char                 key[100], raw[120];

@@ -1,6 +1,7 @@
-/* Our filter pipeline against HDF5's: native HDF5 writes chunks through its filters, we decode the bytes it stored with
- * the client data it recorded, and both must give the same.  Where HDF5 finds plugins for third-party filters
- * (HDF5_PLUGIN_PATH) these are compared too, once by our decoder and once through the plugin's own function. */
+/* Our filter pipeline against HDF5's: native HDF5 writes chunks through its filters.  We decode the bytes
+ * that it stored with the client data that it recorded, and both must give the same.  If HDF5 finds plugins
+ * for third-party filters (HDF5_PLUGIN_PATH), these are compared too, once by our decoder and once through
+ * the plugin's own function. */
 #include <hdf5.h>
 #include <H5PLextern.h>
 #include <dirent.h>
@@ -139,7 +140,8 @@ static void fill(void *buf, enum type t, size_t size)
         free(wide);
         return;
     }
-    for (size_t i = 0; i < ELEMS * size; i++) /* the bits outside precision get lost: HDF5's reading tells */
+    for (size_t i = 0; i < ELEMS * size; i++) /* the bits outside precision get lost: compared with HDF5's
+                                                 reading */
         p[i] = (unsigned char)(rnd() >> 9);
 }
 
@@ -179,7 +181,8 @@ static const struct cs cases[] = {
     {"scaleoffset+shuffle+deflate", {SO_INT, SHUFFLE, DEFLATE}, I8, U64BE, 1, false},
 };
 
-/* Some filters refuse some types when the dataset is created; that is no failure, but must not hide a case. */
+/* Some filters refuse some types when the dataset is created.  That is not a failure, but must not hide a
+ * case. */
 static bool hdf5_can(const struct cs *c, enum type t)
 {
     bool szip = false;
@@ -235,7 +238,7 @@ static void read_pipeline(hid_t dset, struct bkt_pipeline *p)
     H5Pclose(dcpl);
 }
 
-/* Whether there is but one right result: compressors differ between versions, scaling floats loses digits. */
+/* Whether there is only one right result: compressors differ between versions, scaling floats loses digits. */
 static bool is_exact(const struct bkt_pipeline *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
@@ -254,7 +257,8 @@ static bool is_lossless(const struct bkt_pipeline *p)
     return true;
 }
 
-/* The chunk encoded by us: HDF5's own bytes where there is but one result, and read by HDF5 as what it was before. */
+/* The chunk encoded by us: it equals HDF5's own bytes if there is only one right result, and HDF5 reads the
+ * original elements from it. */
 static void compare_encoded(const char *what, hid_t dset, const struct bkt_pipeline *p, const hsize_t *at, hid_t mem, hid_t space,
                             const unsigned char *bytes, size_t stored, uint32_t mask, const unsigned char *elems, size_t n,
                             const unsigned char *want, size_t n_want)
@@ -316,7 +320,7 @@ static void compare(const char *what, hid_t dset, bkt_filter_fn *fn)
         H5Dread_chunk(dset, H5P_DEFAULT, at, &mask_read, bytes);
         int rc = bkt_pipeline_decode(&p, mask_read, bytes, stored, ours, n, &err);
         CHECK(rc == BKT_OK, "%s, chunk %d: %d %s", what, (int)i, rc, err.n ? err.frame[0].msg : "");
-        /* HDF5 shows what lies inside the dataset: compare that part, row by row */
+        /* HDF5 shows the part inside the dataset: compare that part, row by row */
         hsize_t part[2] = {dims[0] - at[0] < chunk[0] ? dims[0] - at[0] : chunk[0],
                            dims[1] - at[1] < chunk[1] ? dims[1] - at[1] : chunk[1]};
         hid_t   mem = H5Screate_simple(2, part, NULL);
@@ -399,8 +403,8 @@ static void test_masks(hid_t file)
     H5Tclose(type);
 }
 
-/* Values over the whole range of their type, which scaleoffset stores unpacked.  HDF5 1.14.5 writes such chunks but
- * refuses to read them, so what was written is the judge. */
+/* Values over the whole range of their type, which scaleoffset stores unpacked.  HDF5 1.14.5 writes such
+ * chunks but refuses to read them, so they are compared with the written elements. */
 static void test_full_range(hid_t file, enum type t)
 {
     hid_t   type = make_type(t), dcpl = H5Pcreate(H5P_DATASET_CREATE);
@@ -455,7 +459,7 @@ static const struct {
     {"zstd", 32015, 1, {3}},
 };
 
-/* The plugin's own function, as vol finds it: the library in HDF5_PLUGIN_PATH that says it is for this id.  HDF5 has
+/* The plugin's own function, found as vol finds it: the library in HDF5_PLUGIN_PATH for this id.  HDF5 has
  * loaded it already, so it stays loaded. */
 static bkt_filter_fn *plugin_of(int id)
 {

@@ -1,5 +1,5 @@
-/* Life and death: nothing leaks over many opens, H5close and a new start, fork, the plugin loaded and unloaded, two files
- * at once, a program that exits with everything open. */
+/* Lifetimes: many opens leak nothing.  H5close and a new start, fork, the plugin loaded and unloaded, two
+ * files at once, a program that exits with everything open. */
 #include <sys/wait.h>
 #include <unistd.h>
 

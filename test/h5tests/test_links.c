@@ -10,7 +10,7 @@ static herr_t one_link(hid_t group, const char *name, const H5L_info2_t *info, v
 {
     struct seen *s = op_data;
     (void)group;
-    /* the schema doesn't say how an ASCII name is encoded */
+    /* the schema doesn't store how an ASCII name is encoded */
     say(s->o, "link '%s' type %d", name, info->type);
     for (const char *p = name; *p; p++)
         if (*p & 0x80 && info->cset != H5T_CSET_UTF8)
@@ -141,7 +141,7 @@ static void absent(hid_t file, struct out *o)
     for (size_t i = 0; i < COUNT(links); i++) {
         say(o, "%s: link %d", links[i], H5Lexists(file, links[i], H5P_DEFAULT));
         H5Eclear2(H5E_DEFAULT);
-        /* natively an error where a link on the way is missing: what counts is that it is no object */
+        /* natively an error if a link on the way is missing: it only has to be not an object */
         say(o, "object %d", H5Oexists_by_name(file, links[i], H5P_DEFAULT) > 0);
         H5Eclear2(H5E_DEFAULT);
     }
@@ -158,7 +158,7 @@ static void external(hid_t file, struct out *o)
     }
 }
 
-/* External links between domains: what they lead to must be what the target domain itself has. */
+/* External links between domains: their targets must be those that the target domain itself has. */
 static void external_between_domains(void)
 {
     static const struct {
@@ -193,7 +193,7 @@ static void write_text(const char *dir, const char *name, const char *text)
         fclose(f);
 }
 
-/* What a domain's author wrote does not make us talk to a host that nobody named. */
+/* A domain's content does not make us contact a host that neither the name nor `allow` names. */
 static void external_links_to_other_stores_are_refused(void)
 {
     static const char *const links[] = {"host", "bucket"};

@@ -1,4 +1,4 @@
-/* A program that appends rows while others read.  H5Fstart_swmr_write() stores what there is, as HDF5's own
+/* A program that appends rows while others read.  H5Fstart_swmr_write() stores all changes, as HDF5's own
  * does; a flushed row sends one small object.
  *
  *   h5_logger              all of it, on a file of HDF5's, on a domain in a folder, on a scripted server
@@ -94,7 +94,7 @@ static void swmr(const char *name, hid_t fapl)
     TRY(H5Fclose(f));
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 static struct fake_s3 fake = {.kind = FAKE_QUOTED};
 static unsigned n_puts, chunks;

@@ -1,7 +1,9 @@
-/* Memory that runs out under a program: at the n-th allocation of the connector and its libraries, for one n after the other (every
- * one of the first forty, a sample of the others), by itself and with all that follow for a while.  No call crashes or hangs; one
- * that fails says why; one that succeeded has been carried out; what was read is right; and with memory again the file is flushed
- * and closed, and all that succeeded is there.  Each n has a process of its own, so that what is done once is met, too.
+/* Memory that runs out under a program: at the n-th allocation of the connector and its libraries, for one n
+ * after the other (every one of the first forty, a sample of the others).  The n-th allocation fails by
+ * itself, or with all that follow for a while.  No call crashes or hangs.  A failing call gives the reason; a
+ * successful call has been carried out; values read are right.  With memory again the file is flushed and
+ * closed, and the results of all successful calls are there.  Each n has a process of its own, so that work
+ * which is done only once is tested, too.
  *
  *   h5_memory         in a folder, and on a scripted S3 server
  *   h5_memory N MORE [s3]   one of them */
@@ -183,7 +185,7 @@ static void change(struct done *w, hid_t text)
     close_id(g, H5Gclose);
 }
 
-/* ---- what must be there then ---- */
+/* ---- the contents that must be there then ---- */
 
 static bool look_at_data(hid_t f, const struct done *w)
 {
@@ -234,8 +236,8 @@ static void all_there(const char *name, const struct done *w, hid_t text)
     CHECK(SAY(H5Fclose(f)) >= 0, "closing");
 }
 
-/* What was on its way to the store when memory ran out may end only now: that is told by the next flush, and tried again by the one
- * after it. */
+/* Requests that were on their way when memory ran out may end only now.  The next flush reports their
+ * failure, and the one after it tries them again. */
 static bool flushes(hid_t f)
 {
     return SAY(H5Fflush(f, H5F_SCOPE_GLOBAL)) >= 0 || (strstr(why, "memory") && SAY(H5Fflush(f, H5F_SCOPE_GLOBAL)) >= 0);
@@ -300,7 +302,7 @@ static void reading(hid_t text, const char *name)
     all_there(name, &all, text);
 }
 
-/* ---- deleting what is open, failing at each allocation of that ---- */
+/* ---- deleting an open object, failing at each allocation ---- */
 
 static void deleting(hid_t text, const char *name)
 {
@@ -327,8 +329,8 @@ static void deleting(hid_t text, const char *name)
 
 /* ---- one process for each ---- */
 
-/* Libcurl 7.88 divides by zero when memory failed while it took note of a socket, and it comes to that socket again.  engine.c closes
- * the connections that it can know of; what remains is libcurl's. */
+/* Libcurl 7.88 divides by zero if memory failed while it recorded a socket, and it comes to that socket
+ * again. engine.c closes the connections that it knows of; the rest is libcurl's. */
 static void divided(int sig, siginfo_t *info, void *arg)
 {
     (void)sig, (void)arg;
@@ -344,7 +346,7 @@ static void child(void (*session)(hid_t text, const char *name), const char *nam
     struct sigaction on_fpe = {.sa_sigaction = divided, .sa_flags = SA_SIGINFO};
     failures                = 0;
     (void)sigaction(SIGFPE, &on_fpe, NULL);
-    (void)alarm(300); /* what hangs is seen */
+    (void)alarm(300); /* a hanging call is noticed */
     /* OpenSSL 3.5 waits for itself for ever when memory fails in the first call of it; that is OpenSSL's. */
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

@@ -28,7 +28,8 @@ static void say_name(struct out *o, const char *what, hid_t id)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* What was open before, in both files, and what is opened through the mount; while it is mounted, and afterwards. */
+/* Objects opened before, in both files, and objects opened through the mount; while it is mounted, and
+ * afterwards. */
 static void names(hid_t file, struct out *o)
 {
     enum { N = 8 };

@@ -38,7 +38,7 @@ static void make_kinds(void)
     }
 }
 
-/* Bits anywhere, numbers near one another, and integers as floats have them: fractions, halves, ends of what fits. */
+/* Bits anywhere, numbers near one another, and floats near integers: fractions, halves, ends of the range. */
 static uint64_t some_bits(int kind, size_t size)
 {
     uint64_t bits = noise() >> (noise() % 64), out;
@@ -102,8 +102,8 @@ static void one_pair(int from, int to, const struct bkt_recast_step *s)
     }
 }
 
-/* Which pairs must not need HDF5: without this the test would be content with none.  What the machine does with values that C
- * says nothing about (NaN as an integer) may differ from HDF5's answer elsewhere than on x86. */
+/* Pairs that must not need HDF5: without this list the test would pass with none.  The machine's result for
+ * values that C leaves undefined (NaN as an integer) may differ from HDF5's, except on x86. */
 static bool expected(int from, int to)
 {
     bool swaps = kinds[from].swapped || kinds[to].swapped || from % 2 != to % 2;

@@ -11,7 +11,7 @@ struct names {
 
 static void say_info(struct out *o, const H5O_info2_t *info)
 {
-    /* natively the count of a committed type includes what uses it */
+    /* natively the count of a committed type includes its users */
     say(o, "type %d rc %u attributes %llu", info->type, info->type == H5O_TYPE_NAMED_DATATYPE ? 0 : info->rc,
         (unsigned long long)info->num_attrs);
 }

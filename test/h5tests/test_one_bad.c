@@ -1,6 +1,6 @@
 /* One thing can't be stored: a chunk that can't be read before it is written in part, an object or a chunk
- * that the server refuses, a chunk whose filter fails.  All else is stored, the failure names it, and it
- * stays in memory until another flush stores it. The server is a scripted one on this machine. */
+ * that the server refuses, a chunk whose filter fails.  All else is stored.  The failure names the thing, and
+ * it stays in memory until another flush stores it.  The server is a scripted one on this machine. */
 #include <hdf5.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -66,7 +66,7 @@ static struct fake_object *chunk_object(const char *part, int chunk)
     return NULL;
 }
 
-/* ---- what is made ---- */
+/* ---- the objects ---- */
 
 static size_t fails_for_one(unsigned flags, size_t cd_n, const unsigned *cd, size_t n, size_t *room,
                             void **buf)
@@ -143,7 +143,7 @@ static void make(void)
     TRY(H5Fclose(f));
 }
 
-/* Changes of all kinds; @p step tells them from those of before. */
+/* Changes of all kinds; @p step distinguishes them from earlier ones. */
 static void change_all(hid_t f, int step)
 {
     const char *names[] = {"first", "deflated", "last"};
@@ -170,7 +170,7 @@ static void change_all(hid_t f, int step)
     }
 }
 
-/* ---- what another program finds ---- */
+/* ---- the contents that another program finds ---- */
 
 static hid_t look(void)
 {
@@ -191,7 +191,7 @@ static hid_t look(void)
 
 enum { NOT_CHUNKS = 1, NOT_ATTRS = 2, NOT_LENGTH = 4, NOT_ALL = 8 };
 
-/* All of that step is there, but for what is said of one dataset. */
+/* All of that step is there, except one dataset as described. */
 static void expect(int step, const char *except, unsigned what)
 {
     const char *names[] = {"first", "deflated", "last"};
@@ -229,7 +229,7 @@ static void expect(int step, const char *except, unsigned what)
 
 /* ---- the cases ---- */
 
-/* Of the dataset the values and the extent wait, of all others nothing. */
+/* The values and the extent of the dataset wait, and nothing of all others. */
 static void undecodable(int step)
 {
     char part[60];
@@ -244,13 +244,13 @@ static void undecodable(int step)
     FAILS(H5Fflush(f, H5F_SCOPE_GLOBAL), "chunk 0 of /deflated");
     CHECK(value_at(f, "first", 5) == step, "the file goes on");
     hid_t d = TRY(H5Dopen2(f, "deflated", H5P_DEFAULT));
-    put(d, 0, CHUNK, step); /* all of the chunk: what is stored doesn't matter any more */
+    put(d, 0, CHUNK, step); /* all of the chunk: its stored version doesn't matter any more */
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     expect(step, NULL, 0);
 }
 
-/* A refused object; @p tail: of its key, behind what is the dataset's own. */
+/* A refused object; @p tail: of its key, behind the dataset's own part. */
 static void refusing(int step, const char *tail, const char *words, unsigned what)
 {
     char part[60];

@@ -1,5 +1,6 @@
-/* A server that goes away, or refuses, while a program writes and reads: HDF5's call fails and says why, what was written stays in
- * memory, and when the server is there again the same call succeeds.  The server is a scripted one on this machine. */
+/* A server that goes away, or refuses, while a program writes and reads.  HDF5's call fails with the reason,
+ * and written data stay in memory.  When the server is there again, the same call succeeds.  The server is a
+ * scripted one on this machine. */
 #include <hdf5.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,7 +38,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     }
 }
 
-/* ---- what is written and read ---- */
+/* ---- the data ---- */
 
 static void put(hid_t d, int base)
 {
@@ -83,7 +84,7 @@ static void all_there(const char *name, int base)
     TRY(H5Fclose(f));
 }
 
-/* The server goes while there are changes of every kind; @p words: what the program is told. */
+/* The server goes while there are changes of every kind; @p words: of the program's error. */
 static void writing(enum weather bad, const char *name, int base, const char *words)
 {
     int   first = 0, last = 0;

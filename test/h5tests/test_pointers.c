@@ -1,5 +1,6 @@
-/* What programs rely on that look at their files besides: the file that they made is there under its name (setting `pointers`), can be
- * renamed, and the reason why one can't be opened or made is an errno.  Files that are to be nowhere, in memory alone, stay HDF5's. */
+/* Needs of programs that also look at their files: the file that they made exists under its name (setting
+ * `pointers`), it can be renamed, and the reason why a file can't be opened or made is an errno.  Files that
+ * are never stored, in memory alone, stay HDF5's. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,7 +114,7 @@ static void user_blocks(const struct out *o)
     CHECK(system(command) == 0, "who opened the file for writing left the user block where it was");
     snprintf(command, sizeof command, "%s/bucket%s", folder, in("u.mat"));
     CHECK(user_block(plain, command, H5F_ACC_RDONLY) == 0, "a domain by its own name has bytes that a program could read");
-    /* made anew it is blank, as a file's is, and without one there is none */
+    /* made anew it is blank, as a file's is, and without one it is absent */
     f = H5Fcreate(in("u.mat"), H5F_ACC_TRUNC, list, fapl);
     CHECK(f >= 0 && H5Fclose(f) >= 0, "u.mat isn't replaced: %s", error_text());
     snprintf(command, sizeof command, "test \"$(head -c 2048 '%s' | tr -d '\\000' | wc -c)\" = 0", in("u.mat"));
@@ -125,7 +126,7 @@ static void user_blocks(const struct out *o)
     H5Pclose(fapl);
 }
 
-/* h5py makes a file in mode "a" where it is told that there is none. */
+/* h5py makes a file in mode "a" if opening reports that it is missing. */
 static void reasons(const struct out *o)
 {
     hid_t fapl = new_fapl(o);

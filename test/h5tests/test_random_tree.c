@@ -1,12 +1,13 @@
-/* Random calls on the tree of groups, links, attributes, types and references, each on HDF5's own files and on domains: what it
- * gives must be the same, and so must be all that is there at the end.
+/* Random calls on the tree of groups, links, attributes, types and references, each on HDF5's own files and
+ * on domains.  The results must be the same, and so must the whole content at the end.
  *
  *   h5_random_tree [--seed LIST] [--steps M] [--without LIST] [--shrink] [--show] [--errors] [--here]
  *
- * A list is as in "1-20,31". On a difference it prints the seed, the step and its call; --shrink looks for a few steps that are enough for it, and prints them.
- * Each seed has a process of its own, so that a crash is told too; --here runs the first one in this, for a debugger.  --errors prints
- * HDF5's error stack of each call that fails.
- * $BKT_TOOL is h5bucket, $BKT_CHECK_SCHEMA check_schema.py: what they find in the domains afterwards is a difference too. */
+ * A list is as in "1-20,31".  On a difference it prints the seed, the step and its call; --shrink looks for a
+ * few steps that are enough for it, and prints them.  Each seed has a process of its own, so that a crash is
+ * reported, too.  --here runs the first seed in this process, for a debugger.  --errors prints HDF5's error
+ * stack of each call that fails.  $BKT_TOOL is h5bucket, $BKT_CHECK_SCHEMA check_schema.py: their findings in
+ * the domains count as differences, too. */
 #include "random_tree.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@
 
 enum { MAX_STEPS = 2000 };
 
-/* Written by the child that runs a seed, read by the one who began it. */
+/* Written by the child that runs a seed, read by its parent. */
 struct progress {
     unsigned step;
     bool     differs, ours;
@@ -194,7 +195,7 @@ static void run_seed(const struct out *none)
     compare_write_end();
 }
 
-/* In a process of its own: what crashes is told like a difference. */
+/* In a process of its own: a crash is reported like a difference. */
 static bool run(uint64_t seed, bool quiet)
 {
     (void)fflush(NULL);
@@ -292,7 +293,7 @@ static unsigned run_seeds(const char *list, bool shrinks)
     return failed;
 }
 
-static char  folder[4096]; /* what each seed's process makes lies in it, and what a crash leaves */
+static char  folder[4096]; /* holds the files of each seed's process, also after a crash */
 static pid_t made_by;
 
 static void at_exit(void)

@@ -1,5 +1,5 @@
-/* What may not be changed is not changed, and the program hears why: a file opened read-only, a domain whose ACL says no
- * (setting user), a store that takes no writes, a dataset whose data lie in somebody's HDF5 files.
+/* Protected data are not changed, and the program gets the reason: a file opened read-only, a domain whose
+ * ACL says no (setting user), a store that takes no writes, a dataset whose data lie in foreign HDF5 files.
  *
  *   h5_refusals [BASE]    BASE: where a web server shows the copy of the sample bucket that $BKT_REFUSALS is, in a folder or in S3
  * refusals.sh runs it, and sees to it that not one byte of the copy has changed. */
@@ -14,7 +14,7 @@ static const char *name_of(const char *leaf)
     return name;
 }
 
-static const char *refused_with; /* what every message must speak of: one of these, with '|' between them */
+static const char *refused_with; /* every message must have one of these words, with '|' between them */
 
 static bool speaks_of(const char *line, const char *words)
 {
@@ -174,7 +174,7 @@ static void not_opened(const char *info, const char *words)
     H5Pclose(fapl);
 }
 
-/* H5Dset_extent and H5Dwrite_chunk, where the dataset has what they need: else HDF5 itself says so. */
+/* H5Dset_extent and H5Dwrite_chunk, if the dataset allows them: else HDF5 itself refuses. */
 static unsigned change_shape(hid_t d, hid_t space, const char *buf)
 {
     hsize_t  dims[H5S_MAX_RANK] = {0}, chunk[H5S_MAX_RANK], zero[H5S_MAX_RANK] = {0};

@@ -1,5 +1,6 @@
-/* Answers that aren't S3's, through HDF5's API: what was written counts as stored only when it is, and a chunk that isn't there reads as
- * fill values only when the server says so itself.  The server is a scripted one on this machine. */
+/* Answers that aren't S3's, through HDF5's API: written data count as stored only when they are, and a
+ * missing chunk reads as fill values only if the server itself reports it missing.  The server is a scripted
+ * one on this machine. */
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,7 +112,7 @@ static void chunks_are_read(void)
                                                 .body = "<Error><Code>NoSuchKey</Code></Error>"}, NULL);
 }
 
-/* One chunk object is deleted by an answer with an error inside: it is gone, or the program is told. */
+/* One chunk object is deleted by an answer with an error inside: it is gone, or the program gets an error. */
 static void deleting(void)
 {
     hid_t f = TRY(H5Fopen(NAME, H5F_ACC_RDWR, H5P_DEFAULT)), d = new_dataset(f, "gone");

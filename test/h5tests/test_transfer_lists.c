@@ -1,15 +1,17 @@
-/* A program's transfer list with collective access (H5Pset_dxpl_mpio), where HDF5 itself moves the elements in a file of ours or in one
- * that no MPI driver opened: data transforms, raw files, sources of virtual datasets, files behind external links.
+/* A program's transfer list with collective access (H5Pset_dxpl_mpio), if HDF5 itself moves the elements in a
+ * file of ours or in one that no MPI driver opened: data transforms, raw files, sources of virtual datasets,
+ * files behind external links.
  *
- * An HDF5 without MPI takes such a list.  So this program has its own H5Dread() and H5Dwrite(), which stand before HDF5's also for the
- * plugin, and refuse what an HDF5 with MPI refuses: a collective list for a file that was opened without MPI. */
+ * An HDF5 without MPI takes such a list.  So this program has its own H5Dread() and H5Dwrite(), which replace
+ * HDF5's for the plugin, too.  They refuse the same as an HDF5 with MPI: a collective list for a file that
+ * was opened without MPI. */
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include "compare_write.h"
 
 #define N 64
-#define MODE "io_xfer_mode" /* HDF5's name of what H5Pset_dxpl_mpio() sets */
+#define MODE "io_xfer_mode" /* HDF5's name of the property that H5Pset_dxpl_mpio() sets */
 
 static unsigned depth, refused, inner; /* inner: calls that the connector made */
 
@@ -69,7 +71,8 @@ static void expect(const int *got, int factor, int plus, const char *what)
         }
 }
 
-/* Written and read back with collective lists; the connector makes calls of its own, none of them refused. */
+/* Written and read back with collective lists.  The connector makes calls of its own, and none of them is
+ * refused. */
 static void move(hid_t dset, const char *what, hid_t to, hid_t from, int factor, int plus)
 {
     int values[N], got[N] = {0};

@@ -1,4 +1,4 @@
-/* A program that uses OpenSSL itself goes on when HDF5 has unloaded the connector, which used TLS before. */
+/* A program that uses OpenSSL itself can go on after HDF5 has unloaded the connector, which used TLS before. */
 #include <hdf5.h>
 #include <openssl/ssl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Chunks are compressed by the workers, while the program goes on.  The compressors' own entries, which our program has under the same
- * names, tell which thread calls them. */
+/* Workers compress chunks while the program goes on.  Our program has functions with the names of the
+ * compressors' own, which record the calling thread. */
 #include "compare.h"
 
 #include <dlfcn.h>
@@ -93,7 +93,7 @@ static void write_part(hid_t d, unsigned first, unsigned n_chunks)
     H5Sclose(s);
 }
 
-/* While the program computes, or whatever it does outside HDF5. */
+/* While the program computes, or does anything else outside HDF5. */
 static void chunk_by_chunk(hid_t f, const char *name, unsigned level)
 {
     hid_t d = make(f, name, level);

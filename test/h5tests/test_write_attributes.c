@@ -71,7 +71,7 @@ static void created(hid_t f, struct out *o)
     close_every(obj);
 }
 
-/* As HDF5 has it: names stand in alphabetic order, or in that of creation where it is tracked. */
+/* As HDF5 has it: names come in alphabetic order, or in that of creation if it is tracked. */
 static void list(hid_t obj, struct out *o, const char *what, H5_index_t idx)
 {
     say(o, "%s", what);
@@ -268,7 +268,7 @@ static herr_t delete_all(hid_t obj, const char *name, const H5A_info_t *info, vo
     return H5Adelete(obj, name) < 0 ? -1 : 1;
 }
 
-/* HDF5 lets one that is deleted be used on, but for writing (where it keeps the value in memory all the same). */
+/* HDF5 lets a deleted attribute be used on, but not written (it keeps the value in memory all the same). */
 static void say_open(struct out *o, const char *what, hid_t a)
 {
     int        v        = -7;
@@ -314,7 +314,7 @@ static void deleted_while_open(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-/* ---- what names were said to be ---- */
+/* ---- character sets of names ---- */
 
 static const char *const said_names[] = {"plain", "gr\xc3\xbc\xc3\x9f", "latin \xfc"};
 
@@ -348,8 +348,9 @@ static void said_sets(hid_t f, struct out *o)
             say_sets(g, said_names[i], o);
         }
         H5Lcreate_external("x", "/", g, "\xc3\xa4", lcpl, H5P_DEFAULT);
-        H5Lmove(g, "\xc3\xa4", g, "\xc3\xb6", H5P_DEFAULT, H5P_DEFAULT); /* the list's counts, not what was */
-        H5Arename(g, said_names[0], "\xc3\xb6");                         /* and here what was */
+        H5Lmove(g, "\xc3\xa4", g, "\xc3\xb6", H5P_DEFAULT, H5P_DEFAULT); /* the list's counts, not the former
+                                                                            one */
+        H5Arename(g, said_names[0], "\xc3\xb6");                         /* and here the former one */
         say_sets(g, "\xc3\xb6", o);
         H5Arename(g, said_names[1], said_names[0]);
         say_sets(g, said_names[0], o);
@@ -566,7 +567,8 @@ static void replaced_in_child(const char *name, hid_t fapl)
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the other writer ends with %#x", (unsigned)status);
 }
 
-/* Who has an attribute open that somebody else has deleted doesn't get another one of that name which we delete. */
+/* A program that has an attribute open which another writer has deleted doesn't get another one of that name
+ * which we delete. */
 static void replaced_by_others(const struct out *o)
 {
     const char *name = new_name(o, "replaced.h5");

@@ -1,5 +1,5 @@
-/* Calls of HDF5's API that programs make besides the usual ones: property lists that tune HDF5's own files, close degrees with ids
- * left open, references to what was deleted, what a file tells of itself, SWMR. */
+/* Calls of HDF5's API that programs make besides the usual ones: property lists that tune HDF5's own files,
+ * close degrees with ids left open, references to deleted objects, information about a file, SWMR. */
 #include "compare_write.h"
 #include "put_one.h"
 
@@ -43,7 +43,8 @@ static void say_old_ref(struct out *o, hid_t f, H5R_type_t kind, const void *r)
         H5Oclose(id);
     say_result(o, "H5Rget_obj_type2", H5Rget_obj_type2(f, kind, r, &type));
     ssize_t n = H5Rget_name(f, kind, r, name, sizeof name);
-    if (kind == H5R_OBJECT || n > 0) /* a stored region of what is deleted is a null reference here, of which HDF5 asks no name */
+    if (kind == H5R_OBJECT || n > 0) /* a stored region of a deleted object is a null reference here, and HDF5
+                                        asks for no name of that */
         say(o, "type %d name %zd %s", type, n < 0 ? -1 : n, n > 0 ? name : "");
     if (kind == H5R_DATASET_REGION && type >= 0) { /* else ours still has the selection, which HDF5 keeps with the dataset */
         id = H5Rget_region(f, kind, r);
@@ -162,7 +163,7 @@ static void write_unfilled(hid_t f, struct out *o)
                 memset(v, 0x55, sizeof v);
                 if (d >= 0) {
                     say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-                    /* where nothing fills it HDF5 gives what lay in the file or in the buffer; here it is zeros */
+                    /* bytes that nothing fills come from the file or the buffer in HDF5; here they are zeros */
                     bool known = undefined == 0 && t != 1;
                     say_bytes(o, "never written", v, known ? sizeof v : 0);
                     if (chunked == 1) {
@@ -242,7 +243,7 @@ static void write_asking(hid_t f, struct out *o)
     say_result(o, "H5Fget_mdc_image_info", H5Fget_mdc_image_info(f, &addr, &size));
     say_result(o, "H5Fclear_elink_file_cache", H5Fclear_elink_file_cache(f));
     say_result(o, "H5Fset_libver_bounds", H5Fset_libver_bounds(f, H5F_LIBVER_V110, H5F_LIBVER_LATEST));
-    for (int i = 0; i < 2; i++) { /* told by the other id, too */
+    for (int i = 0; i < 2; i++) { /* returned by the other id, too */
         H5F_libver_t low = H5F_LIBVER_ERROR, high = H5F_LIBVER_ERROR;
         hid_t        id = i ? H5Freopen(f) : H5Iget_file_id(f), fapl = H5Fget_access_plist(id);
         H5Pget_libver_bounds(fapl, &low, &high);
@@ -305,7 +306,7 @@ static void write_degrees(hid_t f, struct out *o)
 
 /* ---- lists that tune HDF5's own files ---- */
 
-/* Of a domain that is opened by its own name there is no user block that a program could copy (h5repack). */
+/* A domain that is opened by its own name has no user block that a program could copy (h5repack). */
 static void say_fcpl(struct out *o, hid_t f, bool again)
 {
     hid_t    p = H5Fget_create_plist(f);
@@ -422,7 +423,7 @@ static void write_tuned(hid_t f, struct out *o)
 
 /* ---- SWMR, refreshing, opening twice ---- */
 
-/* A reader beside the writer, with a memory of its own: what was flushed is there after H5Drefresh(). */
+/* A reader beside the writer, with a memory of its own: flushed data are there after H5Drefresh(). */
 static void read_beside(const char *name)
 {
     hsize_t n = 4, more = 8, chunk = 4, max = H5S_UNLIMITED, dims = 0;
@@ -494,7 +495,7 @@ static void write_swmr(hid_t f, struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* ---- deleting what could have more chunks than there are numbers for ---- */
+/* ---- deleting a dataset with more possible chunks than there are numbers ---- */
 
 /* Chunk objects of schema v1 lie flat in the bucket's folder. */
 static int v1_chunks(const struct out *o)

@@ -14,7 +14,7 @@ static void number(hid_t at, const char *name, int v)
     int     all[6] = {v, v + 1, v + 2, v + 3, v + 4, v + 5};
     hid_t   s = H5Screate_simple(1, &n, NULL), d = H5Dcreate2(at, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all);
-    H5Oset_comment(d, name); /* what it is known by where it has another name */
+    H5Oset_comment(d, name); /* its name on the other side, if that is another one */
     H5Sclose(s);
     H5Dclose(d);
 }
@@ -27,7 +27,7 @@ static void attribute(hid_t at, const char *name, hid_t type, int v)
     H5Sclose(s);
 }
 
-/* ---- references of each kind, to what is copied and to what isn't ---- */
+/* ---- references of each kind, to copied objects and to others ---- */
 
 static void old_references(hid_t f, hid_t g)
 {
@@ -120,7 +120,7 @@ static hid_t make_source(struct out *o, bool new_kind)
     return f;
 }
 
-/* ---- what references lead to ---- */
+/* ---- the targets of references ---- */
 
 static void say_target(hid_t obj, struct out *o)
 {
@@ -416,7 +416,7 @@ static void within(hid_t f, struct out *o)
     H5Gclose(g);
     H5Tclose(t);
     rename_pointed(f, o);
-    /* what leads to an object has another number in each file */
+    /* references have other numbers in each file */
     for (size_t i = 0; i < COUNT(flags); i++) {
         char name[32];
         static const char *const sets[] = {"objects", "regions"};
@@ -457,7 +457,7 @@ static void add_member(hid_t g, const char *name)
     H5Sclose(s);
 }
 
-/* What was removed leaves gaps in the numbers, in the copy as well; at the end, too. */
+/* Removed members leave gaps in the numbers, in the copy as well; at the end, too. */
 static void numbers(hid_t f, struct out *o)
 {
     static const char *const names[] = {"m", "z", "b", "aa", "k", "c"}, *const gone[] = {"z", "aa", "c"};
@@ -487,7 +487,7 @@ static void numbers_stored(hid_t f, struct out *o)
     say_numbers(f, o, "copy");
 }
 
-/* Groups on the way to a copy: like those on the way to a link; none where there is no copy. */
+/* Groups on the way to a copy: like those on the way to a link; without a copy, no groups. */
 static void on_the_way(hid_t f, struct out *o)
 {
     unsigned order = 99;
@@ -515,7 +515,7 @@ static void on_the_way(hid_t f, struct out *o)
     H5Pclose(lcpl);
 }
 
-/* What references of a group's attributes lead to is copied with its members, once; and so is what they are themselves. */
+/* A group's attributes may refer to its members, or to the group itself: each target is copied once. */
 static void of_members(hid_t f, struct out *o)
 {
     static const char *const to[] = {"g/m", "g", "g/sub"};
@@ -549,7 +549,7 @@ static void of_members(hid_t f, struct out *o)
     H5Pclose(list);
     H5Sclose(s);
     H5Gclose(g);
-    o->uncounted = true; /* HDF5 counts what references led to once more */
+    o->uncounted = true; /* HDF5 counts targets of references once more */
 }
 
 /* A soft link to the group that a copy is made in leads nowhere until the copy is there. */
@@ -575,7 +575,7 @@ static herr_t count_link(hid_t group, const char *name, const H5L_info2_t *info,
     return 0;
 }
 
-/* Groups within groups, more of them than the stack would hold if each took its share of it. */
+/* Groups within groups, more of them than the stack would hold if each took some of it. */
 static void deep(const struct out *o)
 {
     enum { LEVELS = 1800 };

@@ -363,8 +363,9 @@ static void anonymous(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-/* Before anything was written, and after some was.  What nothing fills has no value: HDF5 gives what lay in the file or the buffer.
- * Whether space is allocated is not compared: a domain stores nothing that isn't written, however early. */
+/* Before anything was written, and after some was.  Elements that nothing fills have no value: HDF5 returns
+ * the bytes of the file or the buffer.  Whether space is allocated is not compared: a domain stores only
+ * written chunks, however early the allocation time. */
 static void say_filled(struct out *o, hid_t d, const char *when, bool known, unsigned first, unsigned n)
 {
     unsigned char v[6] = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55};
@@ -372,7 +373,7 @@ static void say_filled(struct out *o, hid_t d, const char *when, bool known, uns
     say_bytes(o, "values", v + (known ? 0 : first), known ? sizeof v : n);
 }
 
-/* Fill value: none said, one set, none at all. */
+/* Fill value: undefined, set, default. */
 static void time_pair(hid_t f, struct out *o, H5D_layout_t layout, int fill, H5D_fill_time_t ft, H5D_alloc_time_t at)
 {
     const hsize_t       dims[] = {6}, max[] = {H5S_UNLIMITED}, chunk[] = {4}, two[] = {2}, from[] = {3};
@@ -413,7 +414,7 @@ static void times(hid_t f, struct out *o)
                     time_pair(f, o, (H5D_layout_t)layout, fill, (H5D_fill_time_t)ft, (H5D_alloc_time_t)at);
 }
 
-/* Memory with a border of what was there before; more elements than are converted at a time. */
+/* Memory with a border of earlier values; more elements than are converted at a time. */
 #define TALL 300
 #define WIDE 211
 

@@ -1,5 +1,5 @@
-/* Following external links: what the link access list says of it (prefix, access flags, file access list, callback), and where HDF5
- * looks for the file.  The cases are the behaviours of HDF5's own test/links.c. */
+/* Following external links: the link access list (prefix, access flags, file access list, callback), and the
+ * places where HDF5 looks for the file.  The cases are the behaviours of HDF5's own test/links.c. */
 #include "compare_write.h"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ static const char *in_folder(const struct out *o, const char *dir, const char *l
     return new_name(o, both);
 }
 
-/* A file with one group, whose name tells which file it is. */
+/* A file with one group, whose name identifies the file. */
 static void make_target(const struct out *o, const char *name, const char *mark)
 {
     hid_t fapl = new_fapl(o), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -90,7 +90,7 @@ static void callbacks_here(hid_t f, struct out *o)
     if (id >= 0)
         H5Oclose(id);
     say_result(o, "to nowhere", H5Oopen(f, "absent", lapl));
-    say(o, "exists %d", H5Lexists(f, "deep", lapl)); /* the link itself: nobody is asked */
+    say(o, "exists %d", H5Lexists(f, "deep", lapl)); /* the link itself: no callback */
     say(o, "exists %d", H5Lexists(g, "link/called", lapl));
     H5O_info2_t info;
     say_result(o, "information", H5Oget_info_by_name3(f, "deep", &info, H5O_INFO_BASIC, lapl));
@@ -194,7 +194,7 @@ static void prefixes(hid_t f, struct out *o)
     drop_target(o, in_folder(o, "pb", "only.h5"));
 }
 
-/* What only a folder of this machine has: a working folder, symbolic links, other file drivers. */
+/* Features of folders on this machine only: a working folder, symbolic links, other file drivers. */
 static void local_places(hid_t f, struct out *o)
 {
     char here[4096];
@@ -230,7 +230,7 @@ static void local_places(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
-/* A family of plain HDF5 files behind a link: only the program's list says so. */
+/* A family of plain HDF5 files behind a link: only the program's list opens it. */
 static void other_driver(hid_t f, struct out *o)
 {
     hid_t family = fapl_native(), gapl = H5Pcreate(H5P_GROUP_ACCESS);

@@ -1,4 +1,5 @@
-/* Datasets that grow and shrink: what comes back, what is refused, and what there is where nothing was written. */
+/* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
+ * written. */
 #include "compare_write.h"
 
 static hid_t chunked(int rank, const hsize_t *chunk)
@@ -22,7 +23,7 @@ static void extents(hid_t f, struct out *o)
     say_result(o, "growing", H5Dset_extent(d, more));
     H5Fflush(f, H5F_SCOPE_LOCAL);
     say_result(o, "shrinking", H5Dset_extent(d, less));
-    say_result(o, "growing again", H5Dset_extent(d, again)); /* what was cut off is the fill value now */
+    say_result(o, "growing again", H5Dset_extent(d, again)); /* cut-off elements have the fill value now */
     say_result(o, "beyond the maximum", H5Dset_extent(d, far));
     hid_t s2 = H5Dget_space(d);
     say_space(o, s2);
@@ -72,7 +73,7 @@ static void say_read(struct out *o, hid_t f, const char *name)
     H5Dclose(d);
 }
 
-/* To what is left, and back; with chunks that are stored by then, or only in memory. */
+/* To the remaining part, and back; with chunks that are stored by then, or only in memory. */
 static void shrink_and_grow(hid_t f, struct out *o, const char *name, hid_t dcpl, hsize_t left, bool flushed, bool written)
 {
     int     v[20] = {1, 2, 3};

@@ -1,5 +1,6 @@
-/* Datasets with external files: which lists HDF5 takes, what it tells of them, their elements, and the bytes of the raw files.  The
- * cases are the behaviours of HDF5's own test/external.c.  For domains in S3 see test_external_s3.c. */
+/* Datasets with external files: the lists that HDF5 takes, the information that it returns, their elements,
+ * and the bytes of the raw files.  The cases are the behaviours of HDF5's own test/external.c.
+ * test_external_s3.c has domains in S3. */
 #include "compare_write.h"
 
 #include <sys/wait.h>
@@ -29,7 +30,8 @@ static const struct {
     {"overflow", N, N, {{"o1.raw", 0, (hsize_t)-1 - 100}, {"o2.raw", 0, 4 * N}}},
 };
 
-static char cwd[64]; /* names count from there, and no variable of the environment names a prefix; "" beside the file */
+static char cwd[64]; /* names count from there, and no variable of the environment names a prefix; "" beside
+                        the file */
 
 static hid_t origin(void)
 {
@@ -64,7 +66,7 @@ static void clear_raw(void)
     CHECK(!*cwd || system("rm -rf ./* && mkdir sub") == 0, "the working folder can't be cleared");
 }
 
-/* Before it grows: HDF5 goes on telling the size that it was created with. */
+/* Before it grows: HDF5 keeps returning the size that it was created with. */
 static void say_storage(struct out *o, hid_t d)
 {
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
@@ -339,7 +341,7 @@ static void write_prefixed(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
-/* When space is to be there and when it is to be filled: HDF5 leaves raw files alone until something is written. */
+/* The times of allocation and of filling: HDF5 leaves raw files alone until something is written. */
 static void time_pair(hid_t f, struct out *o, int fill, H5D_fill_time_t ft, H5D_alloc_time_t at)
 {
     const hsize_t n = 6, from = 3, two = 2;
@@ -443,6 +445,6 @@ int main(void)
         return run_in_cwd();
     if (child < 0 || waitpid(child, &status, 0) != child)
         return 1;
-    (void)setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}", 1); /* for what opens datasets without our list */
+    (void)setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}", 1); /* for programs that open datasets without our list */
     return compare_write_main(cases, COUNT(cases)) || !WIFEXITED(status) || WEXITSTATUS(status);
 }

@@ -1,4 +1,5 @@
-/* Files: how they are created and opened, when what was written is in the store, and what becomes of it when it can't be.
+/* Files: how they are created and opened, when written data are in the store, and what becomes of data that
+ * can't be stored.
  *
  *   h5_write_files          all of it, in a temporary folder or in $BKT_H5_WRITE
  *   h5_write_files leave NAME | exit NAME | h5close NAME    writes a domain and ends without closing it */
@@ -38,7 +39,7 @@ static void put_number(hid_t file, const char *name, int v)
         H5Dclose(d);
 }
 
-/* What the store has, and not what this process remembers: other settings make another domain of it. */
+/* The store's content, and not this process's memory: other settings make it another domain. */
 static int stored_number(const struct out *o, const char *leaf, const char *name)
 {
     hid_t fapl = fapl_ours("max_object=255M"), f = H5Fopen(new_name(o, leaf), H5F_ACC_RDONLY, fapl);
@@ -62,7 +63,7 @@ static void modes(hid_t f, struct out *o)
     H5Fget_intent(g, &intent);
     say(o, "intent %u", intent);
     say_result(o, "creating what is open", H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
-    if (o->ours) /* HDF5 lets one delete an open file; what is open then is in nobody's store */
+    if (o->ours) /* HDF5 allows deleting an open file; then an open one is in no store */
         CHECK(H5Fdelete(name, fapl) < 0, "an open domain is deleted");
     H5Eclear2(H5E_DEFAULT);
     say_result(o, "closing", H5Fclose(g));
@@ -128,7 +129,7 @@ static void degrees(hid_t f, struct out *o)
     }
 }
 
-/* Which close degrees may meet on one file, and what each handle says of its own. */
+/* The close degrees that may meet on one file, and the information that each handle returns. */
 static void degrees_meet(hid_t f, struct out *o)
 {
     static const H5F_close_degree_t kinds[] = {H5F_CLOSE_DEFAULT, H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG};
@@ -176,7 +177,7 @@ static void count_objects(hid_t f, const char *what, struct out *o)
     }
 }
 
-/* What a file and its objects say of themselves. */
+/* Information about a file and its objects. */
 static void questions(hid_t f, struct out *o)
 {
     hid_t fapl = new_fapl(o), d = write_number(f, "n", 1), s = H5Screate(H5S_SCALAR), t = H5Tcopy(H5T_STD_I16BE);
@@ -243,7 +244,7 @@ static void say_cache(hid_t file, const char *name, hid_t dapl, struct out *o)
     H5Dclose(d);
 }
 
-/* Programs set the chunk cache and ask what they got; ours is sized by other settings. */
+/* Programs set the chunk cache and ask for its size; ours is sized by other settings. */
 static void cache_sizes(hid_t f, struct out *o)
 {
     hsize_t n = 10, chunk = 5;
@@ -304,7 +305,7 @@ static const struct write_case cases[] = {
     {"writing through external links", links_to_other_files, NULL},
 };
 
-/* ---- what only a domain has to show ---- */
+/* ---- features of domains only ---- */
 
 static void flushing(const struct out *o)
 {
@@ -341,7 +342,8 @@ static void flushing(const struct out *o)
     H5Pclose(alt);
 }
 
-/* The bucket's object tree is put out of the way: what can't be stored is told by flush and close, kept, and stored later. */
+/* The bucket's object tree is moved away: flush and close report changes that can't be stored; these are
+ * kept, and stored later. */
 static void failing(const struct out *o)
 {
     const char *schema = getenv("H5BUCKET_SCHEMA");
@@ -403,8 +405,9 @@ static void ending(const struct out *o)
     }
 }
 
-/* Where a domain and a file of HDF5's differ (DESIGN.md, "A write"): writing beside a handle that reads, deleting what is open.
- * Says what native does too: the day it does something else, ours can be thought over. */
+/* Where a domain and a file of HDF5's differ (DESIGN.md, "A write"): writing beside an open handle that
+ * reads, deleting an open file.  Checks native HDF5, too: if it ever changes, our behaviour can be
+ * reconsidered. */
 static void open_twice(const struct out *o, bool ours)
 {
     struct out side = {.ours = ours};
@@ -473,7 +476,7 @@ static void open_through_link(const struct out *o, bool ours)
     H5Pclose(fapl);
 }
 
-/* With settings that only say how fast it goes it is the same file: changes are seen before they are stored. */
+/* With settings that only affect speed it is the same file: changes are seen before they are stored. */
 static void open_faster(const struct out *o)
 {
     hid_t fapl = new_fapl(o), fast = fapl_ours("connections=7;chunk_cache=3M;read_ahead=0");

@@ -1,5 +1,6 @@
-/* Filters of the program's own (H5Zregister): the connector calls them as HDF5 does, on the program's thread, where they may call
- * HDF5.  How a chunk is stored tells whether they were called, and as often as for HDF5's own file. */
+/* Filters of the program's own (H5Zregister): the connector calls them as HDF5 does, on the program's thread,
+ * where they may call HDF5.  A chunk's stored form shows whether they were called, as often as for HDF5's own
+ * file. */
 #include "compare_write.h"
 
 #include <pthread.h>
@@ -97,7 +98,7 @@ static hid_t turned(const hsize_t *chunk, unsigned flags, bool deflated)
     return p;
 }
 
-/* @param bytes  also what they are stored as, which is not HDF5's deflate's where we deflate */
+/* @param bytes  their stored forms are compared as well, which differ from HDF5's if we deflate */
 static void say_chunks(struct out *o, hid_t d, bool bytes)
 {
     hsize_t n = 0;
@@ -164,7 +165,7 @@ static void change(hid_t f, struct out *o, const char *name, bool deflated)
     write_box(o, d, 0, 0, 4 * chunk[0], 3 * chunk[1], 1); /* whole chunks */
     say_values(o, d, "all");
     say_result(o, "flushing", H5Fflush(f, H5F_SCOPE_LOCAL));
-    write_box(o, d, 10, 10, 100, 300, 1000000); /* parts of them, over what is stored */
+    write_box(o, d, 10, 10, 100, 300, 1000000); /* parts of them, over stored chunks */
     say_values(o, d, "with a box");
     say_result(o, "shrinking", H5Dset_extent(d, less));
     say_result(o, "growing", H5Dset_extent(d, more));
@@ -225,7 +226,7 @@ static void garbage(hid_t f, struct out *o)
     H5Dclose(d);
 }
 
-/* A checksum that is wrong, and one that isn't asked for. */
+/* A checksum that is wrong, and one that isn't checked. */
 static void corrupt(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {2 * chunk[0], chunk[1]}, at[] = {0, 0};
@@ -259,7 +260,7 @@ static void corrupt(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-/* More than is kept, twice: whole chunks pass the cache, others are put over what is stored. */
+/* More than the cache keeps, twice: whole chunks pass the cache, others are put over stored ones. */
 static void many(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {32 * chunk[0], 8 * chunk[1]};
@@ -281,10 +282,10 @@ static const struct write_case cases[] = {
     {"more than is kept in memory", many, NULL},
 };
 
-/* ---- what native has nothing to compare with ---- */
+/* ---- cases without a native counterpart ---- */
 
-/* What can't be encoded stays in memory and is stored when it can.  The filter complains of each chunk, of which there are more than HDF5's
- * error stack has places; ours is there all the same. */
+/* A chunk that can't be encoded stays in memory and is stored when it can.  The filter reports an error for
+ * each chunk, and HDF5's error stack has fewer places; our message is there all the same. */
 static void refuses(hid_t f)
 {
     hid_t      d = make(f, "refused", H5Z_FLAG_MANDATORY, false);
@@ -318,7 +319,7 @@ static void registered_late(const char *name)
     hid_t fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = H5Dopen2(f, "refused", H5P_DEFAULT),
           m = H5Screate(H5S_SCALAR);
     int   one = 0;
-    FAILS(H5Zunregister(ID), "still using it"); /* HDF5 asks us for the filters of what is open */
+    FAILS(H5Zunregister(ID), "still using it"); /* HDF5 asks us for the filters of open datasets */
     H5Dclose(d);
     CHECK(H5Zunregister(ID) >= 0, "%s", error_text());
     d       = H5Dopen2(f, "refused", H5P_DEFAULT);
@@ -357,7 +358,7 @@ static void write_one(hid_t d, hsize_t row, hsize_t col, int v)
     H5Sclose(s);
 }
 
-/* What is kept of a dataset outlives its being open, and so whatever its filter was then. */
+/* Chunks are kept after a dataset is closed, and so is the filter that it had then. */
 static void registered_anew(const char *name)
 {
     static unsigned char raw[CHUNK * sizeof(int) + 8];

@@ -1,5 +1,5 @@
-/* Extents far beyond what is stored: corners 20 GB apart, 2^62 elements, dimensions that no file can have.  What can't be stored is
- * refused before anything of the file is spoiled by it. */
+/* Extents far beyond the stored chunks: corners 20 GB apart, 2^62 elements, dimensions that no file can have.
+ * A dataset that can't be stored is refused before it spoils the file. */
 #include "compare_write.h"
 
 #define SIDE 70000
@@ -77,7 +77,7 @@ static void changed_extent(hid_t f)
     H5Dclose(d);
 }
 
-/* Grown far: who asks which chunks there are, or makes it smaller, goes through those that are stored. */
+/* Grown far: a call that lists chunks, or makes the dataset smaller, goes through the stored ones only. */
 static void grown_far(hid_t f)
 {
     static const struct huge few = {"grown far", 2, {4, 64}, {H5S_UNLIMITED, H5S_UNLIMITED}, {1024, 1024}, 0};
@@ -95,7 +95,8 @@ static void grown_far(hid_t f)
     H5Dclose(d);
 }
 
-/* More chunks than are asked for at once where no list finds them (version 1), fewer than make a list of the whole bucket worth it. */
+/* More chunks than are requested at once if no list finds them (version 1), fewer than make a list of the
+ * whole bucket worth it. */
 static void some_thousand(hid_t f)
 {
     static const struct huge some = {"some thousand", 1, {(hsize_t)5000 << 21}, {(hsize_t)5000 << 21}, {1 << 21}, 1};
@@ -110,7 +111,7 @@ static void some_thousand(hid_t f)
     H5Dclose(d);
 }
 
-/* Asked for in a domain that was opened anew: nothing is known of what was written. */
+/* Requested in a domain that was opened anew: no record of the written chunks is left. */
 static void some_thousand_stored(hid_t f)
 {
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
@@ -169,7 +170,7 @@ static void far_corners(const struct out *o)
     some_thousand_stored(f);
     H5Fclose(f);
     const char *schema = getenv("H5BUCKET_SCHEMA");
-    if (!schema || strcmp(schema, "v1") != 0) /* there each chunk that could be there is asked for */
+    if (!schema || strcmp(schema, "v1") != 0) /* there each chunk that may exist is requested */
         H5Fdelete(new_name(o, "huge.h5"), fapl);
     H5Pclose(fapl);
 }

@@ -1,4 +1,4 @@
-/* What is as large, as many or as odd as HDF5 allows, and calls at the edge of what they take. */
+/* The largest, most and oddest that HDF5 allows, and calls at the limits of their arguments. */
 #include "compare_write.h"
 
 static void put_int(hid_t at, const char *name, hid_t space, int v)
@@ -189,7 +189,7 @@ static void odd_names(hid_t f, struct out *o)
     for (size_t i = 0; i < COUNT(names); i++) {
         hid_t g = H5Gcreate2(f, names[i], lcpl, H5P_DEFAULT, H5P_DEFAULT);
         say_result(o, names[i], g);
-        if (!strpbrk(names[i], "\xc3\xf0")) /* HDF5 says of its name what it was told, the connector what it is */
+        if (!strpbrk(names[i], "\xc3\xf0")) /* HDF5 returns its name as given, the connector as it is */
             put_int(g, names[i], s, (int)i);
         H5Gclose(g);
     }
@@ -332,7 +332,7 @@ static void say_plain(const char *name, struct out *o)
     H5Pclose(fapl);
 }
 
-/* What is only in memory (H5Pset_fapl_core without a backing store) doesn't reach the file. */
+/* A file in memory only (H5Pset_fapl_core without a backing store) doesn't reach the disk. */
 static void plain_in_memory(hid_t unused, struct out *o)
 {
     unsigned char v[64];
@@ -421,7 +421,7 @@ static void from_plain(hid_t f, struct out *o)
     remove(name);
 }
 
-/* ---- a program that changes what it goes through ---- */
+/* ---- a program that changes the group that it iterates over ---- */
 
 struct going {
     const char *name;
@@ -466,7 +466,8 @@ static void shrinking(const struct out *o)
     H5Pclose(go.fapl);
 }
 
-/* A committed type that isn't any more what values of it were stored as: they are shown as what they are. */
+/* A committed type that differs by now from the type of values stored with it: they are shown as they were
+ * stored. */
 static void another_type(const struct out *o)
 {
     char        command[4096];

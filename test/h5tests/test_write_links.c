@@ -37,7 +37,7 @@ static void groups(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-/* What H5Gget_info says, and the number of each link. */
+/* The result of H5Gget_info, and the number of each link. */
 static void numbers(hid_t g, struct out *o)
 {
     H5G_info_t info = {0};
@@ -85,7 +85,7 @@ static void creation_order(hid_t f, struct out *o)
             H5Ldelete_by_idx(g, ".", H5_INDEX_CRT_ORDER, H5_ITER_DEC, 0, H5P_DEFAULT);
         }
     }
-    H5Ldelete(g, "s", H5P_DEFAULT); /* the last one: what is next counts on */
+    H5Ldelete(g, "s", H5P_DEFAULT); /* the last one: the next number counts on */
     H5Gclose(g);
     H5Pclose(gcpl);
 }
@@ -282,7 +282,7 @@ static void on_the_way(hid_t f, struct out *o)
 
 static void no_comment(hid_t f, struct out *o) { say_result(o, "no comment, where there is none", H5Oset_comment(f, NULL)); }
 
-/* HDF5 looks at all open datatypes, whoever's they are, when a link of a file of its own goes. */
+/* HDF5 looks at all open datatypes, of any connector, when a link in a file of its own is deleted. */
 static void beside_a_file(hid_t f, struct out *o)
 {
     hid_t t = H5Tcopy(H5T_STD_I32LE), fapl = fapl_native();
@@ -296,7 +296,7 @@ static void beside_a_file(hid_t f, struct out *o)
     H5Tclose(t);
 }
 
-/* HDF5 looks at all open attributes, whoever's they are, when one of a file of its own is opened. */
+/* HDF5 looks at all open attributes, of any connector, when one in a file of its own is opened. */
 static void attributes_of_a_file(hid_t f, struct out *o)
 {
     hid_t fapl = new_fapl(o), s = H5Screate(H5S_SCALAR);
@@ -322,7 +322,8 @@ static void attributes_of_a_file(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-/* Groups are made on the way, in the very group that holds what is moved or copied, when its links may be put in order. */
+/* Groups are made on the way, in the very group that holds the moved or copied object, when its links may be
+ * put in order. */
 static void beside(hid_t f, struct out *o)
 {
     hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), fapl = new_fapl(o);

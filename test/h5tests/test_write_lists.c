@@ -1,5 +1,5 @@
-/* Property lists that objects are created with come back as HDF5's own files give them back; calls with an event set do
- * what the calls without one do. */
+/* Creation property lists of objects come back as HDF5's own files return them; calls with an event set do
+ * the same as calls without one. */
 #include "compare_write.h"
 
 #define N 12
@@ -135,7 +135,7 @@ static void datasets_stored(hid_t f, struct out *o)
             continue;
         hid_t d = H5Dopen2(f, lists[i].what, H5P_DEFAULT), back = H5Dget_create_plist(d), p = H5Pcreate(H5P_DATASET_CREATE);
         lists[i].set(p);
-        if (H5Pget_nfilters(p) > 0) { /* say_file() tells of them; here they have names, or haven't */
+        if (H5Pget_nfilters(p) > 0) { /* say_file() prints them; here they have names, or haven't */
             H5Premove_filter(p, H5Z_FILTER_ALL);
             H5Premove_filter(back, H5Z_FILTER_ALL);
         }

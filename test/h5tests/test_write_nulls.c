@@ -1,5 +1,5 @@
-/* Variable-length strings that are NULL, empty, or were never written, and sequences of no elements: what HDF5's own files give back
- * for each, in datasets, attributes and fill values, by itself and inside other types. */
+/* Variable-length strings that are NULL, empty, or were never written, and sequences of no elements: compared
+ * with HDF5's own files, in datasets, attributes and fill values, alone and inside other types. */
 #include "compare_write.h"
 
 #define CHUNKED 1
@@ -46,7 +46,7 @@ static void put(hid_t d, hid_t type, hsize_t from, hsize_t n, const void *v, str
     H5Sclose(f);
 }
 
-/* HDF5 1.14.5 crashes when it is asked for the size of what fill values are part of. */
+/* HDF5 1.14.5 crashes if it is asked for the size of elements that include fill values. */
 static void say_strings(hid_t file, const char *name, bool size, struct out *o)
 {
     hid_t    d = H5Dopen2(file, name, H5P_DEFAULT), t = string_type(), s = H5Dget_space(d);
@@ -95,7 +95,7 @@ static void strings(hid_t file, struct out *o)
     H5Tclose(t);
 }
 
-/* A second program: over some of what is stored, and larger, and smaller. */
+/* A second program writes over some of the stored elements, and larger, and smaller ones. */
 static void strings_again(hid_t file, struct out *o)
 {
     hid_t t = string_type();
@@ -273,7 +273,7 @@ static void rows(hid_t file, struct out *o)
     put(d, t, 1, 3, r, o);
     say_result(o, "attribute", H5Awrite(a, t, &r[0]));
     say_result(o, "flush", H5Fflush(file, H5F_SCOPE_LOCAL));
-    /* one field of some rows: the others keep what they have */
+    /* one field of some rows: the others keep their values */
     hid_t some = H5Tcreate(H5T_COMPOUND, sizeof(int));
     int   n[3] = {7, 8, 9};
     H5Tinsert(some, "n", 0, H5T_NATIVE_INT);

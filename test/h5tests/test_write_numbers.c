@@ -1,4 +1,5 @@
-/* Numbers of one type read and written as another: what our own conversions, on workers, make of chunks, against HDF5. */
+/* Numbers of one type read and written as another: the results of our own conversions, on workers, against
+ * HDF5. */
 #include <math.h>
 
 #include "compare_write.h"
@@ -56,8 +57,8 @@ static void say_reads(struct out *o, const char *what, hid_t d, hid_t type, hid_
     H5Sclose(space);
 }
 
-/* HDF5 rounds what comes behind a denormal number of another byte order otherwise than it does elsewhere, so it matters where its
- * pieces begin: there are none then. */
+/* HDF5 rounds a number behind a denormal one of another byte order differently from elsewhere, so the borders
+ * of its pieces matter.  So data of the other order have no such numbers. */
 static bool is_tiny(double v) { return v != 0 && fabs(v) < 1e-37; }
 
 /* Half of the chunks aren't stored, and some were compressed. */

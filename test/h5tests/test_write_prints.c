@@ -1,5 +1,6 @@
-/* With automatic printing on, a call that fails prints what went wrong once, and one that succeeds prints nothing, as in HDF5: in a
- * domain, and in a plain file that the connector passes on to HDF5, whose own calls fail inside ours. */
+/* With automatic printing on, a failing call prints its errors once, and a successful one prints nothing, as
+ * in HDF5: in a domain, and in a plain file that the connector passes on to HDF5, whose own calls fail inside
+ * ours. */
 #include "compare_write.h"
 
 static unsigned prints;
@@ -38,7 +39,7 @@ static herr_t old_op(hid_t group, const char *name, void *arg)
     (void)group, (void)name, (void)arg;
     return -1;
 }
-/* What a callback's own calls print is not lost. */
+/* Errors that a callback's own calls print are not lost. */
 static herr_t asks(hid_t group, const char *name, const H5L_info2_t *info, void *arg)
 {
     (void)name, (void)info, (void)arg;

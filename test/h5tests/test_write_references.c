@@ -350,7 +350,7 @@ static void outside_stored(hid_t f, struct out *o)
     free(list.p);
     H5Aclose(a);
     H5Tclose(v);
-    /* once it is gone they still tell where they led */
+    /* after that they still return where they led */
     say_result(o, "deleting the other file", H5Fdelete(new_name(o, "other.h5"), fapl));
     H5Pclose(fapl);
     d = H5Dopen2(f, "all", H5P_DEFAULT);
@@ -363,8 +363,8 @@ static void outside_stored(hid_t f, struct out *o)
     H5Dclose(d);
 }
 
-/* A domain's references into a plain file: followed where the domain is a folder of this machine; one in S3 can't make us open a
- * local file [I2].  Moved to another dataset they stay what they are. */
+/* A domain's references into a plain file: followed if the domain is a folder of this machine.  A domain in
+ * S3 can't make us open a local file [I2].  Moved to another dataset, they stay as they are. */
 static void into_plain(const struct out *o)
 {
     const struct out twin = {.ours = false};
@@ -405,7 +405,7 @@ static void into_plain(const struct out *o)
     H5Sclose(sel);
 }
 
-/* ---- what rests on references ---- */
+/* ---- features that need references ---- */
 
 static void scales(hid_t f, struct out *o)
 {
@@ -448,7 +448,7 @@ static void scales_stored(hid_t f, struct out *o)
     H5Dclose(sy);
 }
 
-/* What references lead to is deleted: they stay what they are, lead nowhere, and can be written again. */
+/* The targets of references are deleted: the references stay, lead nowhere, and can be written again. */
 static void follow_lost(hid_t f, struct out *o)
 {
     hobj_ref_t      objects[2] = {7, 7};

@@ -1,5 +1,5 @@
-/* Calls of HDF5's that no other test makes: the rest of the old forms, of the asynchronous ones, of what lists and files can be
- * asked to do. */
+/* Calls of HDF5's that no other test makes: the rest of the old forms and of the asynchronous ones, and
+ * queries of lists and files. */
 #include "compare_write.h"
 #include "put_one.h"
 
@@ -167,7 +167,7 @@ static int one_chunk(const hsize_t *at, unsigned mask, haddr_t addr, hsize_t siz
     return --v->left == 0;
 }
 
-/* Of 64 KiB, so that each is stored by itself, and what is stored has the size that HDF5 tells. */
+/* Of 64 KiB, so that each is stored by itself, and its stored size is the one that HDF5 returns. */
 static void chunks(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {384, 256}, chunk[] = {128, 128}, start[] = {130, 0}, count[] = {200, 100};
@@ -226,7 +226,7 @@ static void memory(hid_t f, struct out *o)
     say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, w));
     say_result(o, "H5Dgather", H5Dgather(m, w, H5T_NATIVE_INT, sizeof bytes, bytes, take, o));
     H5Dclose(d);
-    /* what a read allocated */
+    /* memory that a read allocated */
     hvl_t  in[8] = {{0, NULL}}, back[8] = {{0, NULL}};
     hsize_t need = 0;
     for (int i = 0; i < 8; i++)
@@ -287,7 +287,7 @@ static void combined(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
-/* ---- what lists ask for ---- */
+/* ---- queries of lists ---- */
 
 /* A chain of 20 soft links: more than are followed by default, and fewer than H5Pset_nlinks() may allow. */
 static void many_links(hid_t f, struct out *o)
@@ -355,7 +355,7 @@ static void flush_callbacks(hid_t f, struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* ---- zeros that are no value of the type, or look different in memory ---- */
+/* ---- zeros that are not a value of the type, or look different in memory ---- */
 
 static hid_t some_enum(hid_t base)
 {
@@ -401,8 +401,8 @@ static void say_read(struct out *o, const char *what, hid_t d, hid_t mem, hsize_
     H5Sclose(space);
 }
 
-/* HDF5 2.x doesn't convert the zeros of a chunk that isn't there, whatever else was written; 1.14 and we don't as long as nothing was.
- * So of a dataset in chunks of 2 only the one that was written is compared. */
+/* HDF5 2.x doesn't convert the zeros of a missing chunk, whatever else was written; 1.14 and the connector
+ * don't as long as nothing was.  So of a dataset in chunks of 2 only the written chunk is compared. */
 static void say_written(struct out *o, const char *what, hid_t d, hid_t mem, hsize_t from, hsize_t n, bool chunked)
 {
     bool only_there = H5_VERS_MAJOR >= 2 && chunked;
@@ -457,7 +457,7 @@ static void zeros_again(hid_t f, struct out *o)
     H5Tclose(wide);
 }
 
-/* ---- datasets of several files in one call, which HDF5 refuses of its own ---- */
+/* ---- datasets of several files in one call, which HDF5 refuses for its own files ---- */
 
 enum { FILES = 3, EACH = 10 };
 

@@ -1,5 +1,6 @@
-/* Domains that HSDS wrote, changed and made larger: the same calls on a copy of each sample domain and of its native twin, and then the
- * same objects, extents, values and attributes in both, also after they are opened again.
+/* Domains that HSDS wrote are changed and made larger.  The same calls are made on a copy of each sample
+ * domain and of its native twin.  Then both have the same objects, extents, values and attributes, also after
+ * they are opened again.
  *
  * $BKT_TOOL is h5bucket, which copies the domains as HSDS stored them, and verifies them at the end. */
 #include "compare_write.h"
@@ -29,7 +30,7 @@ static void find_objects(hid_t f)
     CHECK(H5Ovisit3(f, H5_INDEX_NAME, H5_ITER_INC, add_object, NULL, H5O_INFO_BASIC) >= 0, "%s", error_text());
 }
 
-/* ---- everything in it, but for what HSDS keeps in another way: exact types, and which numbers it tracks ---- */
+/* ---- everything in it, except what HSDS keeps in another way: exact types, and tracked numbers ---- */
 
 static bool is_plain(hid_t t) { return H5Tget_class(t) == H5T_INTEGER || H5Tget_class(t) == H5T_FLOAT || H5Tget_class(t) == H5T_ENUM; }
 
@@ -91,7 +92,7 @@ static void say_all(hid_t f, struct out *o)
 
 /* ---- the changes ---- */
 
-/* One after the other is written anew, renamed, deleted and made anew; another comes besides. */
+/* One after the other is written anew, renamed, deleted and made anew; then another is added. */
 static void change_attributes(hid_t id, struct out *o)
 {
     H5O_info2_t info;
@@ -154,7 +155,7 @@ static void change_strings(hid_t d, hid_t t, hid_t s, struct out *o)
     free(v);
 }
 
-/* Where a dimension may grow it does, and some get smaller and grow again. */
+/* A dimension that may grow does so, and some get smaller and grow again. */
 static void change_extent(hid_t d, bool shrinks, struct out *o)
 {
     hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK], more[H5S_MAX_RANK], less[H5S_MAX_RANK];

@@ -1,5 +1,5 @@
-/* What is behind the NUL of a string that ends with one is stored as zeros, whichever way the string comes in.  Padded strings keep
- * their bytes.  HDF5 itself keeps both, so nothing is compared with a native file here. */
+/* Bytes behind the NUL of a string that ends with one are stored as zeros, whichever way the string comes in.
+ * Padded strings keep their bytes.  HDF5 itself keeps both, so no native file is compared here. */
 #include "compare_write.h"
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ static hid_t text(size_t size, H5T_str_t pad)
 
 static hid_t row(hsize_t n) { return H5Screate_simple(1, &n, NULL); }
 
-/* ---- what is stored ---- */
+/* ---- stored bytes ---- */
 
 static size_t file_bytes(const struct out *o, const char *key, char *to, size_t room)
 {
@@ -170,7 +170,7 @@ static void sequences(hid_t f)
     H5Dclose(d), H5Tclose(t), H5Tclose(term), H5Sclose(space);
 }
 
-/* What a program encoded itself is stored as it is. */
+/* Chunks that a program encoded itself are stored as they are. */
 static void raw_chunks(const struct out *o, hid_t f)
 {
     hid_t   term = text(SIZE, H5T_STR_NULLTERM), space = row(N), list = H5Pcreate(H5P_DATASET_CREATE);

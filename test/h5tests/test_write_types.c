@@ -224,7 +224,7 @@ static void numbers(hid_t f, struct out *o)
     H5Sclose(space);
 }
 
-/* A committed type counts what is of it, and stays as long as something is. */
+/* A committed type counts its users, and stays as long as it has some. */
 static void say_uses(hid_t f, const char *name, struct out *o)
 {
     H5O_info2_t info = {0};

@@ -193,7 +193,7 @@ static void read_numbered(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
-/* What is written goes to the sources; where an element has none, nothing is. */
+/* Written elements go to the sources; elements without a source are not stored. */
 static void write_through(hid_t f, struct out *o)
 {
     write_fixed(f, o);
@@ -242,7 +242,7 @@ static void read_nested(hid_t f, struct out *o)
     say_dataset(f, "v0", H5P_DEFAULT, o);
 }
 
-/* ---- what HDF5's own test/vds.c looks at besides ---- */
+/* ---- further cases of HDF5's own test/vds.c ---- */
 
 static hid_t select_in(int rank, const hsize_t *dims, const hsize_t *start, const hsize_t *stride, const hsize_t *count,
                        const hsize_t *block)
@@ -297,8 +297,9 @@ static void read_shapes(hid_t f, struct out *o)
     say_dataset(f, "joined", H5P_DEFAULT, o);
 }
 
-/* A source that is smaller than what is mapped of it, one that was made later, one that grows, and one that ends before it.  What a
- * source doesn't reach is the virtual dataset's fill value; HDF5 1.14 reads the source's own there, which is why both are 0. */
+/* A source that is smaller than its mapped part, one that was made later, one that grows, and one that ends
+ * before it.  Elements beyond a source's end have the virtual dataset's fill value.  HDF5 1.14 reads the
+ * source's own there, so both are 0. */
 static void write_later(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {4, 10}, ten[] = {10}, twenty[] = {20}, six[] = {6}, end[] = {H5S_UNLIMITED}, zero[] = {0, 0};
@@ -324,7 +325,7 @@ static void write_later(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
-/* Lists: given again for another dataset, with what opening asked for; a copy of the dataset. */
+/* Lists: used again for another dataset, with the properties of opening; a copy of the dataset. */
 static void write_lists(hid_t f, struct out *o)
 {
     write_fixed(f, o);
@@ -360,7 +361,8 @@ static void read_lists(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
-/* Where sources are looked for: HDF5_VDS_PREFIX, several folders with colons between them, comes before the access list's. */
+/* The places of sources: HDF5_VDS_PREFIX, several folders with colons between them, comes before the access
+ * list's. */
 static void write_prefixes(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {10};
@@ -417,8 +419,8 @@ static void read_prefixes(hid_t f, struct out *o)
     look_for(f, o, a, NULL);
 }
 
-/* HDF5 1.14.5 crashes where a mapping without end leads to its own dataset, and that may be what somebody else has stored: here it
- * is the connector alone that is asked, and leaves nothing to compare. */
+/* HDF5 1.14.5 crashes if a mapping without end leads to its own dataset, and another writer may have stored
+ * such a mapping.  Here the connector is called alone, without a comparison. */
 static void write_itself(hid_t f, struct out *o)
 {
     hsize_t dims[1] = {10}, max[1] = {H5S_UNLIMITED}, start[1] = {0}, end[1] = {H5S_UNLIMITED}, one[1] = {1};

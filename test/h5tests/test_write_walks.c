@@ -1,5 +1,5 @@
-/* Other forms of calls: those of HDF5's 1.6 and 1.8 API, iterations that stop and go on, transfer lists, single chunks, asynchronous
- * ones. */
+/* Other forms of calls: those of HDF5's 1.6 and 1.8 API, iterations that stop and go on, transfer lists,
+ * single chunks, asynchronous ones. */
 #include "compare_write.h"
 #include "put_one.h"
 
@@ -170,7 +170,8 @@ static void walk_all(hid_t f, struct out *o)
                         continue;
                     hid_t id = H5Gopen2(f, groups[g], H5P_DEFAULT);
                     say(o, "%s index %d order %d stop %d", groups[g], index, order, stop);
-                    if (order == 2) { /* H5_ITER_NATIVE is whatever the storage has; how many is all that can be said */
+                    if (order == 2) { /* H5_ITER_NATIVE is the order of the storage: only the number can be
+                                         compared */
                         H5Gclose(id);
                         continue;
                     }
@@ -277,7 +278,7 @@ static void write_transfers(hid_t f, struct out *o)
     memset(w, 0, sizeof w);
     say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, x, w));
     say_bytes(o, "values", w, sizeof w);
-    /* a selection in the list: HDF5's own code only gets it out (which crashes where there is none) */
+    /* a selection in the list: HDF5's own code only reads it from there (and crashes without one) */
     say_result(o, "selection", H5Pset_dataset_io_hyperslab_selection(x, 1, H5S_SELECT_SET, &start, &stride, &count, &one));
     if (o->ours) {
         CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_BLOCK, H5S_PLIST, x, w) < 0 && strstr(error_text(), "H5S_PLIST"), "H5S_PLIST is read");

@@ -1,4 +1,4 @@
-/* One datatype of every kind that HDF5 has, with values for it, for the tests of what comes back. */
+/* One datatype of every kind that HDF5 has, with values for it, for tests of round trips. */
 #ifndef BKT_TYPE_ZOO_H
 #define BKT_TYPE_ZOO_H
 
@@ -8,7 +8,7 @@
 struct zoo_type {
     const char *name;
     hid_t (*make)(void);
-    bool exact; /* the schema's keys say all of it: HDF5's encoding must not be stored beside them */
+    bool exact; /* the schema's keys express it wholly: HDF5's encoding must not be stored beside them */
 };
 extern const struct zoo_type zoo[];
 extern const size_t          zoo_size;

@@ -1,8 +1,8 @@
-"""waves.py: how many requests wait on one another, found out without a clock.
+"""waves.py: the number of requests that wait on one another, found out without a clock.
 
-A server's answers leave in waves: all that are held back, once the client waits for nothing but answers.  Then what one wave's
-requests have in common is that none of them needed another's answer, and the number of waves is the length of the longest chain.
-A busy machine makes this slower and changes nothing.  Linux only (/proc).
+A server's answers leave in waves: all held answers leave once the client waits for nothing else.  So no
+request of a wave needed the answer to another one, and the number of waves is the length of the longest
+chain.  A busy machine makes this slower and changes nothing.  Linux only (/proc).
 """
 import os
 import threading
@@ -62,7 +62,7 @@ class Waves:
                 self.change.wait()
 
     def look(self):
-        """What there is to compare while all is still; None: something moves."""
+        """The values that are compared while all is still; None: something moves."""
         client, own = threads_of(self.process.pid), threads_of(os.getpid(), threading.get_native_id())
         return None if client is None or own is None or not self.held or under_way(self.port) else (client, own, self.held)
 
@@ -76,7 +76,7 @@ class Waves:
                     self.change.notify_all()
             before = now
             time.sleep(0.005)
-        with self.change:  # what a client that has ended asked for is nobody's any more
+        with self.change:  # requests of a client that has ended belong to no later client
             self.over = True
             self.change.notify_all()
 

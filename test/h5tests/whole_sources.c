@@ -75,7 +75,8 @@ static void make(const char *dir)
     TRY(H5Fclose(f));
 }
 
-/* A whole source has no extent of its own in a file: what HDF5 makes up for it isn't the mapping's. */
+/* A whole source has no extent of its own in a file: the extent that HDF5 makes up for it isn't the
+ * mapping's. */
 static void print_space(const char *what, hid_t s)
 {
     hsize_t from[2], to[2];

@@ -92,7 +92,7 @@ static int deflate(hid_t file, long n)
     return chunks(file, n);
 }
 
-/* In MiB, since the program began: getrusage() tells also what the one was that started it. */
+/* In MiB, since the program began: getrusage() also counts the memory of the process that started it. */
 static long most_memory(void)
 {
     char  line[200];
@@ -106,7 +106,7 @@ static long most_memory(void)
     return kib / 1024;
 }
 
-/* n chunks of 1 MiB, one after the other; says how much memory that took at most, in MiB */
+/* n chunks of 1 MiB, one after the other; prints the most memory that took, in MiB */
 static int bulk(hid_t file, long n)
 {
     const hsize_t step = 4 * CHUNK;
@@ -180,7 +180,8 @@ static int append(hid_t file, long n)
     return 0;
 }
 
-/* n groups made, stored and deleted again by one who may not delete: one flush fails, those after it don't. */
+/* n groups made, stored and deleted again by a user who may not delete: one flush fails, those after it
+ * don't. */
 static int refused(hid_t file, long n)
 {
     char name[32];
