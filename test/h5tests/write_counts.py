@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""write_counts.py: how many requests writing takes, counted by the server, exactly.
+"""write_counts.py: the number of requests for writing, counted by the server, exactly.
 
     write_counts.py --plugin DIR --write PROGRAM
 
-A small S3 server (GET, HEAD, PUT with conditions, DELETE, list of one bucket) counts what it is asked.  Standard library only.
+A small S3 server (GET, HEAD, PUT with conditions, DELETE, list of one bucket) counts its requests.  Standard
+library only.
 """
 import argparse
 import collections
@@ -158,7 +159,7 @@ class Tests:
         return log
 
     def objects_once(self, way, n, puts):
-        """A new domain: each object is stored once, and nothing is asked for that can't be there."""
+        """A new domain: each object is stored once, and no object is requested that can't exist."""
         log = self.run(way, n)
         keys = collections.Counter(entry[1] for entry in log if entry[0] == "PUT")
         twice = [key for key, times in keys.items() if times > 1]
@@ -182,7 +183,7 @@ class Tests:
         self.check(held and first < held[0], f"{way}: no chunk had to be answered before that")
 
     def bounded(self, way, mib):
-        """Data written in pieces stay in memory as far as the settings let them, and no PUT is made but those of the chunks."""
+        """Data written in pieces stay in memory as far as the settings allow, and only the chunks are PUT."""
         log = self.run(way, mib, H5BUCKET_WRITE_CACHE="16M", H5BUCKET_IN_FLIGHT="16M")
         memory = int(self.said or 0)
         puts = [entry for entry in log if entry[0] == "PUT"]
@@ -204,7 +205,8 @@ class Tests:
         self.check(not gets, f"append: no chunk is read back ({len(gets)})")
 
     def refused(self, n):
-        """A store that lets nothing be deleted: each object is tried once, one flush says so, and the work goes on."""
+        """A store that refuses to delete: each object is tried once, one flush reports that, and the work
+        goes on."""
         global REFUSE
         REFUSE = True
         log = self.run("refused", n)
@@ -215,9 +217,9 @@ class Tests:
         self.check(any(b'"after"' in body for key, body in OBJECTS.items() if key.endswith("/.group.json")), "refused: what came after is stored")
 
     def emptied(self, n):
-        """A group with n datasets goes: they are looked at side by side, listed side by side, and deleted with one request.
-        Two lists before that tell that nobody else has changed a group, and so none is read for that; one tells that HSDS keeps nothing
-        that it made of the objects."""
+        """A group with n datasets is removed: they are examined side by side, listed side by side, and
+        deleted with one request.  Two lists before that show that no other writer has changed a group, so no
+        group is read for that.  One list shows that HSDS keeps no derived objects."""
         self.run("filled", n)
         there = {key.replace("filled.h5", "emptied.h5"): body for key, body in OBJECTS.items()}
         GATES[:] = [("GET", r"\.dataset\.json$", threading.Barrier(n)), ("LIST", "/d/", threading.Barrier(n))]
@@ -238,8 +240,9 @@ class Tests:
         self.check(len(heads) == n and set(heads.values()) == {1}, f"external: {sum(heads.values())} HEADs, {n} wanted")
 
     def deep(self, n):
-        """Groups and folders that are missing on the way: what is above is looked for at once, groups are stored at once, and folders one
-        after the other, so that a writer who is killed leaves none without those above it."""
+        """Groups and folders that are missing on the way: the folders above are looked for at once, and
+        groups are stored at once.  Folders are stored one after the other, so that a killed writer leaves
+        none without those above it."""
         GATES[:] = [("GET", r"\.domain\.json$|^$", threading.Barrier(5)), ("PUT", r"\.group\.json$", threading.Barrier(n + 1))]
         log = self.run("f1/f2/f3/deep", n)
         GATES.clear()
@@ -250,7 +253,8 @@ class Tests:
         self.check(docs == [f"{path}/.domain.json" for path in ("f1", "f1/f2", "f1/f2/f3", "f1/f2/f3/deep.h5")], f"deep: stored as {docs}")
 
     def below(self, n):
-        """No domain is made over keys that are no domain's, as in a directory: they would come to lie below one."""
+        """No domain is made over keys that belong to no domain, as in a directory: they would come to lie
+        below one."""
         for key, free in (("groups.h5/data/x", False), ("groups.h5/sub.h5/.domain.json", False), ("groups.h5/", True),
                           ("groups.h5/.h5bucket-load", True), ("groups.h5x/data", True)):
             done = self.start("groups", n, {key: b"{}"})
@@ -269,7 +273,7 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tests = Tests(args, server)
-    # beside what is said here: the root group and .domain.json
+    # besides those in the table: the root group and .domain.json
     tests.objects_once("groups", 10000, 10000 + 2)
     tests.objects_once("attributes", 10000, 2)
     tests.objects_once("datasets", 200, 200 + 200 + 2)

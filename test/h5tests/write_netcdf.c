@@ -88,7 +88,8 @@ static void create(const char *name)
     TRY(nc_close(nc));
 }
 
-/* netCDF-C opens for writing only what keeps the order in which its links were made, from the root on. */
+/* netCDF-C opens a file for writing only if it keeps the order in which its links were made, from the root
+ * on. */
 static void append(const char *name)
 {
     int          nc, w;

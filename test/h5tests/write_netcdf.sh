@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 unset HDF5_VOL_CONNECTOR HDF5_PLUGIN_PATH
 mkdir "$work/bucket" "$work/native" "$work/ours"
 "$work/write" "$work/native/file.nc" || exit 1
-# netCDF-C takes names with a scheme for its own kinds of remote files, so a bucket is named beside the path
+# netCDF-C treats names with a scheme as its own kinds of remote files, so a bucket is named beside the path
 case $base in
     s3://*) path=${base#s3://}/netcdf$$.nc domain=s3://$path name=${path#*/}; export H5BUCKET_BUCKET="${path%%/*}";;
     *) domain=$work/bucket/netcdf.nc name=$domain;;
@@ -20,7 +20,7 @@ HDF5_PLUGIN_PATH=$plugins HDF5_VOL_CONNECTOR=bucket H5BUCKET_STATS=1 env ${BKT_P
 unset H5BUCKET_BUCKET
 grep -q 'h5bucket: .*PUT [1-9]' "$work/err" || { echo "the connector was not asked:"; cat "$work/err"; exit 1; }
 "$h5bucket" pointer "$domain" "$work/ours/file.nc" || exit 1
-# a domain has no superblock, of whatever version
+# a domain has no superblock of any version
 same_dump() {
     "$here/same_output.sh" "$work/ours/file.nc" "$work/native/file.nc" "$plugins" \
         sh -c '"$0" -s "$1" > "$2" && grep -v _SuperblockVersion "$2"' "$netcdf/bin/ncdump" FILE "$work/dump"

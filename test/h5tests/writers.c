@@ -27,7 +27,7 @@ static int failures;
         }                                                                                                    \
     } while (0)
 
-/* What process @p p does as its change @p i; what there has to be after it. */
+/* The change @p i of process @p p, and its result. */
 struct kind {
     const char *name;
     void (*prepare)(hid_t f);

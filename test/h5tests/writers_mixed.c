@@ -1,4 +1,5 @@
-/* Many processes make, change, move, copy and delete what is theirs in objects that they share, in random order, and nothing is lost.
+/* Many processes make, change, move, copy and delete members of their own in objects that they share, in
+ * random order, and nothing is lost.
  *
  *   writers_mixed PROCESSES STEPS SEED           in all objects is, at the end, what the last of each process's changes left there
  *   writers_mixed PROCESSES STEPS SEED SHIM      every other process is killed at one of its PUTs and DELETEs by SHIM (kill_at_put.c): what
@@ -39,7 +40,7 @@ static struct {
     hid_t file, here, there, attrs, values, rows, texts, grown, chunks, text;
 } at;
 
-/* ---- what a process does with slot i of a kind: from the value `old` to `to`; 0: there is nothing ---- */
+/* ---- the actions of a process on slot i of a kind: from the value `old` to `to`; 0: no value ---- */
 
 static const char *name_of(const char *kind, int p, int i)
 {
@@ -86,7 +87,7 @@ static bool is_link(int p, int i, int v)
     return !v || (H5Lget_info2(group_of(v), name, &info, H5P_DEFAULT) >= 0 && info.type == (v % 3 ? H5L_TYPE_HARD : H5L_TYPE_SOFT));
 }
 
-/* Groups with a dataset in each: made, copied, written to, deleted with what is in them. */
+/* Groups with a dataset in each: made, copied, written to, deleted with their contents. */
 static void set_group(int p, int i, int old, int to)
 {
     const char *name = name_of("group", p, i), *copy = name_of("copy", p, i);
@@ -284,7 +285,7 @@ static bool is_grown(int p, int i, int v)
     return get(at.grown, place(p, i), H5T_NATIVE_INT, &got, 1) ? got == v : !v;
 }
 
-/* Small chunks, of which objects hold several, as the program encoded them: without the filters. */
+/* Small chunks, several in an object, as the program encoded them: without the filters. */
 static void set_chunk(int p, int i, int old, int to)
 {
     hsize_t where = place(p, i) * CHUNK;
@@ -325,7 +326,7 @@ static uint64_t next_random(uint64_t *s)
     return z ^ (z >> 31);
 }
 
-/* Step n of process p; the same each time, so that it needs no record of what it did. */
+/* Step n of process p: the same each time, so that it needs no record of its actions. */
 static void step(struct state *st, int p, int n, bool do_it)
 {
     uint64_t s = seed * 1000003 + (uint64_t)p * 1000 * 1000 + (uint64_t)n, x = next_random(&s);
@@ -427,7 +428,7 @@ static void prepare(const char *name)
     TRY(H5Fclose(f));
 }
 
-/* How many there are in all: nothing is there that nobody has made, and nothing twice. */
+/* The total number: every object was made by a process, and exists once. */
 static void check_totals(const struct state *all)
 {
     H5G_info_t  here, there;
@@ -480,7 +481,7 @@ static int check_all(const char *name, bool killed)
 
 /* ---- the processes ---- */
 
-/* It is killed at a PUT or DELETE of its own, in its first session or in its last. */
+/* It is killed at one of its PUTs or DELETEs, in its first session or in its last. */
 static void kill_later(const char *shim, int p)
 {
     const char *before = getenv("BKT_PRELOAD");

@@ -1,4 +1,4 @@
-/* For tests that are programs: a check that says what was wanted and goes on. */
+/* For tests that are programs: a check that prints the expected value and goes on. */
 #ifndef BKT_TEST_CHECK_H
 #define BKT_TEST_CHECK_H
 
@@ -50,7 +50,7 @@ static inline struct bkt_stats stats_since(void)
     return d;
 }
 
-/** Bytes that tell their own place. */
+/** Bytes that encode their own offset. */
 static inline unsigned char *pattern(size_t n)
 {
     unsigned char *p = malloc(n ? n : 1);

@@ -181,7 +181,7 @@ static void upload(struct fake_s3 *f, const struct seen *r, struct answer *a, co
 
 /* ---- requests ---- */
 
-/* What is wrong with S3's own header for a sum; 0: nothing, or there is none. */
+/* The fault in S3's own header for a sum; 0: no fault, or no header. */
 static int wrong_sum(struct fake_s3 *f, const struct seen *r, const void *body, const char **code)
 {
     char           want[40];

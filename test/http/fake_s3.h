@@ -10,16 +10,16 @@ enum fake_kind {
     FAKE_REFUSES, /* 501 to any condition */
     FAKE_DEAF,    /* ignores conditions */
     FAKE_HALF,    /* ignores If-Match */
-    FAKE_DENIES,  /* as HTTP says, but 403 for PUTs below .h5bucket/ */
+    FAKE_DENIES,  /* as in HTTP, but 403 for PUTs below .h5bucket/ */
 };
 
-/** What happens to one PUT (or POST) of an object; scratch objects of a probe are left alone. */
+/** The fate of one PUT (or POST) of an object; scratch objects of a probe are left alone. */
 struct fake_fault {
     unsigned    nth;       /* the how many-th, from 1; 0: none */
     unsigned    times;     /* 0 is 1 */
     bool        carry_out; /* it is done before it goes wrong */
     int         status;    /* of the answer; 0: the connection is reset instead */
-    bool        overtaken; /* another writer puts "other" there, behind what was carried out */
+    bool        overtaken; /* another writer puts "other" there, after the request was carried out */
     const char *part;      /* only of requests whose target contains this; NULL: any */
     const char *body;      /* of the answer, with status; NULL: an error document */
 };
@@ -29,7 +29,7 @@ struct fake_odd {
     const char *method;    /* NULL: none */
     const char *part, *end; /* only of targets that contain this, and end with that; NULL: any */
     unsigned    times;     /* the first so many; 0: all */
-    bool        carry_out; /* what is asked is done before */
+    bool        carry_out; /* the request is carried out before */
     int         status;
     const char *headers, *body;
     const char *instead;   /* this key's object is the answer, with its ETag; NULL: the above */
@@ -46,11 +46,12 @@ struct fake_s3 {
     enum fake_kind     kind;
     bool               no_meta;  /* forgets x-amz-meta- headers */
     bool               no_etag;  /* answers a PUT without ETag */
-    bool               random_etag; /* ETags are no MD5 */
-    int                losers;   /* the answer to who loses by a condition; 0: 412 */
+    bool               random_etag; /* ETags aren't MD5 sums */
+    int                losers;   /* the answer to a request whose condition fails; 0: 412 */
     unsigned           lose_every; /* so many-th PUT is carried out and its answer lost; 0: none */
     int                lose_as;  /* that answer; 0: the connection is reset */
-    bool               rounds;   /* a probe's PUTs are answered when all of their round have come, if nothing else is asked for */
+    bool               rounds;   /* a probe's PUTs are answered when all of their round have come, unless
+                                    other requests are waiting */
     struct fake_fault  fault;
     struct fake_odd    odd;
     int                sums;       /* PUTs with x-amz-checksum-crc32c: 0: it must be right, else this status, with sums_code */
@@ -59,7 +60,7 @@ struct fake_s3 {
     unsigned           flip_gets;  /* the same for answers to GET; UINT_MAX: all */
     unsigned           summed;     /* PUTs that came with x-amz-checksum-crc32c */
     struct fake_object object[64], part[64];
-    char               upload_id[40], upload_put[40], upload_sum[40]; /* of the upload that goes on; "" none */
+    char               upload_id[40], upload_put[40], upload_sum[40]; /* of the upload under way; "" if none */
     unsigned           writes, applied, probes, version, hidden; /* seen; carried out; of a probe; parts at once */
 };
 

@@ -50,7 +50,7 @@ struct server {
     struct connection conns[MAX_CONNS];
 };
 
-/* All servers there are, for those who share a clock; it stands still but for server_pass(). */
+/* All servers that share a clock; it stands still except for server_pass(). */
 static pthread_mutex_t  all_lock = PTHREAD_MUTEX_INITIALIZER; /* before any server's */
 static struct server   *all[8];
 static _Atomic uint64_t the_clock; /* 0: real time */
@@ -78,7 +78,7 @@ static void nap(struct connection *c, unsigned ms)
     (void)pthread_mutex_unlock(&c->s->lock);
 }
 
-/* Bytes, or the end.  They stay where they are until the state says that somebody deals with them. */
+/* Bytes, or the end.  They stay where they are until the state shows that the server handles them. */
 static void await_bytes(struct connection *c)
 {
     struct pollfd p = {c->fd, POLLIN, 0};
@@ -117,7 +117,7 @@ static bool send_all(int fd, const void *p, size_t n)
     return true;
 }
 
-/* Read up to the empty line; what follows it stays in the buffer. */
+/* Read up to the empty line; the bytes behind it stay in the buffer. */
 static char *read_head(struct connection *c, char *buf, size_t room, size_t *have)
 {
     for (;;) {
@@ -216,8 +216,8 @@ static bool is_held(const struct connection *c)
     return (c->answer->hold && c->answer->hold(c->req, c->s->arg)) || c->s->n_seen < c->answer->until;
 }
 
-/* Answers that wait for one another: on a machine of any speed the client has sent so many without one.  Where it never does, the
- * test ends with its time. */
+/* Answers that wait for one another: on a machine of any speed the client has sent so many requests without
+ * an answer.  If it never does, the test ends by its time limit. */
 static void wait_until(struct connection *c, const struct seen *r, const struct answer *a)
 {
     struct timespec soon;
@@ -301,7 +301,7 @@ static bool serve_one(struct connection *c)
         if (sent && a.after == STALL)
             wait_for_end(c);
         if (a.after == RESET) {
-            (void)usleep(5000); /* let what was sent arrive first */
+            (void)usleep(5000); /* bytes sent before arrive first */
             reset(c->fd);
         }
         free(a.owned);

@@ -1,9 +1,10 @@
 /* A scripted HTTP server for tests: loopback, a free port, a thread per connection.
  *
- * Where a program is linked with timeless.c, time passes only while the client waits for it, and delays are delays of that time.
+ * If a program is linked with timeless.c, time passes only while the client waits for it, and delays are
+ * delays of that time.
  *
- * The handler sees every request and says what to answer and how to misbehave.  All requests are recorded.
- * It speaks just enough HTTP/1.1 for libcurl: no pipelining, no chunked requests. */
+ * The handler sees every request, and sets the answer and any misbehaviour.  All requests are recorded.  It
+ * speaks just enough HTTP/1.1 for libcurl: no pipelining, no chunked requests. */
 #ifndef BKT_TEST_SERVER_H
 #define BKT_TEST_SERVER_H
 
@@ -35,8 +36,8 @@ struct answer {
     size_t      len;
     int64_t     announce;    /* Content-Length: -1: len; -2: none is sent (the end is the end of the connection) */
     size_t      cut;         /* send only so many body bytes; SIZE_MAX: all */
-    enum after  after;       /* what follows what was sent */
-    hold_fn    *hold;        /* not NULL: nothing is sent while it says true */
+    enum after  after;       /* the bytes behind those */
+    hold_fn    *hold;        /* not NULL: nothing is sent while it returns true */
     unsigned    delay_ms;    /* before the status line */
     unsigned    until;       /* nor before so many requests have come in all (server_count()) */
     unsigned    slow_ms;     /* pause after each `piece` bytes of the body */
@@ -56,7 +57,8 @@ void           server_stop(struct server *s);
 const char    *server_url(const struct server *s);
 unsigned       server_port(const struct server *s);
 
-/** A port of this machine where nobody listens, nor can, until the socket that is given back is closed; its address to @p url. */
+/** A port of this machine without a listener, reserved until the returned socket is closed; its address to @p
+ *  url. */
 int            server_nobody(char *url, size_t room);
 
 /** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little fits into.  Once. */
@@ -65,22 +67,23 @@ void           server_read_slowly(struct server *s, size_t piece, unsigned ms);
 /** For timeless.c: nap() of all servers from now on is this clock's, which begins at @p ms. */
 void           server_clock_start(uint64_t ms);
 uint64_t       server_clock(void);
-/** How long until the first of those who nap is to wake up, @p most at most: ms. */
+/** The ms until the first sleeping thread wakes up, @p most at most. */
 int            server_next(int most);
-/** No server has anything to do but wait: whatever was asked is recorded. */
+/** All servers only wait: all requests are recorded. */
 bool           server_quiet(void);
-/** So many ms have passed: who napped until now goes on. */
+/** So many ms have passed: threads that slept until now go on. */
 void           server_pass(unsigned ms);
 
 /** Requests so far; connections accepted, and open at once at most; requests in progress at once at most. */
 unsigned server_count(struct server *s);
 unsigned server_connections(struct server *s);
 unsigned server_most_connections(struct server *s);
-/** A copy of request @p i; false: there is none. */
+/** A copy of request @p i; false: no such request. */
 bool     server_seen(struct server *s, unsigned i, struct seen *out);
-/** Forget what was recorded. */
+/** Forget the recorded requests. */
 void     server_reset(struct server *s);
-/** Its clients have ended, or closed all connections: wait until what they asked for is recorded, and no thread serves them. */
+/** Its clients have ended, or closed all connections: wait until their requests are recorded, and no thread
+ *  serves them. */
 void     server_settle(struct server *s);
 
 /** A header's value in a request ("" absent), in a buffer of the calling thread. */

@@ -1,4 +1,5 @@
-/* Reading ahead over a server: the right values, every object asked for once, and an end when nobody wants more. */
+/* Reading ahead over a server: the right values, every object requested once, and an end when the program
+ * wants no more. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 #define CHUNK   2048 /* elements */
 #define N_SLABS 64
 
-/* Counted by the server's threads, which may come to what was given up late. */
+/* Counted by the server's threads, which may handle given-up requests late. */
 static atomic_uint asked[N_TINY + 1][2]; /* per dataset: its JSON, its chunk; the slab's chunks all together */
 static atomic_uint slab_chunks[N_SLABS];
 static atomic_uint slow_ms; /* how late chunks are from now on */
@@ -50,7 +51,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     char    *body = NULL;
     size_t   len  = 0;
     (void)arg;
-    a->delay_ms = 3; /* so that the program comes to what is still on its way */
+    a->delay_ms = 3; /* so that the program comes to objects that are still on their way */
     if (strcmp(r->target, "/x.h5/.domain.json") == 0)
         body = domain_json();
     else if (strcmp(r->target, DB "/.group.json") == 0)
@@ -70,11 +71,11 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->status = 404;
         return;
     }
-    a->body = a->owned = body; /* whole, whatever range was asked for */
+    a->body = a->owned = body; /* whole, whatever range was requested */
     a->len  = len ? len : strlen(body);
 }
 
-/* What was given up on its way is counted, too. */
+/* Given-up requests are counted, too. */
 static void all_counted(void)
 {
     while (!server_quiet())
@@ -118,7 +119,7 @@ static void steps_bring_the_next_ones(struct server *s, unsigned step, const cha
     for (unsigned at = 0; at + step <= N_SLABS * CHUNK; at += step)
         read_slab(io, at, step);
     struct bkt_stats st = stats_since();
-    bkt_ahead_stop(d); /* it may be about to ask for what is left at the end */
+    bkt_ahead_stop(d); /* it may be about to request the remaining objects at the end */
     all_counted();
     for (unsigned i = 0; i < N_SLABS; i++)
         n += slab_chunks[i] != 1;
@@ -131,7 +132,7 @@ static void steps_bring_the_next_ones(struct server *s, unsigned step, const cha
     bkt_settings_fini(&set);
 }
 
-/* Who jumps about is not read ahead for; who stops in the middle waits for nothing. */
+/* A program that jumps about gets no read-ahead; a program that stops in the middle waits for nothing. */
 static void no_pattern_no_reading_ahead(struct server *s)
 {
     static const unsigned at[] = {5, 60, 17, 33, 2, 48, 21, 9, 55, 40};
@@ -206,7 +207,8 @@ static void walk(struct server *s, const char *info, unsigned most)
         bad += read_member(d, root, i);
     }
     CHECK(!bad, "%s: %u wrong values", info, bad);
-    bkt_ahead_shutdown(); /* its threads hold the domain for a moment longer, and the next test is to open another */
+    bkt_ahead_shutdown(); /* its threads hold the domain for a moment longer, and the next test is to open
+                             another */
     all_counted();
     for (unsigned i = 1; i <= N_TINY; i++)
         twice += asked[i][0] > 1 || asked[i][1] > 1 || (i <= most && (asked[i][0] != 1 || asked[i][1] != 1));
@@ -216,7 +218,7 @@ static void walk(struct server *s, const char *info, unsigned most)
     bkt_settings_fini(&set);
 }
 
-/* Members of 128 KiB come before they are asked for too: as many as there is room for, @p n. */
+/* Members of 128 KiB come before they are requested, too: as many as fit, @p n. */
 static void larger_members_come_as_far_as_there_is_room(struct server *s, const char *info, unsigned n)
 {
     struct bkt_settings      set;
@@ -237,7 +239,8 @@ static void larger_members_come_as_far_as_there_is_room(struct server *s, const 
     each = 4;
 }
 
-/* The first members as they are, all of them or `some` elements; what comes besides, once all jobs are through. */
+/* The first members as they are, all of them or `some` elements; the extra members, once all jobs are
+ * through. */
 static unsigned chunks_besides(struct server *s, unsigned n, unsigned some)
 {
     struct bkt_settings      set;
@@ -268,7 +271,7 @@ static void what_comes_along_is_bounded(struct server *s)
     large = UINT32_MAX;
 }
 
-/* Whoever closes a domain may replace or delete it at once: no thread holds it for a moment longer. */
+/* A program that closes a domain may replace or delete it at once: no thread holds it for a moment longer. */
 static void nobody_holds_what_is_closed(struct server *s)
 {
     struct bkt_settings      set;

@@ -1,4 +1,4 @@
-/* DELETEs that are asked for together: one request for many, and what becomes of it where the server doesn't know that. */
+/* DELETEs of one call: one request for many, and its replacement if the server doesn't know that request. */
 #include "check.h"
 #include "server.h"
 #include "stats.h"
@@ -6,7 +6,7 @@
 #define SOME 3
 #define MANY 600
 
-/* What a POST is answered; 200 without a body: all are deleted. */
+/* The answer to a POST; 200 without a body: all are deleted. */
 struct script {
     const char *what;
     int         status;
@@ -117,7 +117,8 @@ static void answers(struct server *s)
     }
 }
 
-/* A server that is in trouble isn't sent a request for each key as well; but 500 may be how it says that it doesn't know this. */
+/* A server in trouble doesn't get a request for each key in addition.  But 500 may also mean that it doesn't
+ * know this request. */
 static void trouble(struct server *s)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What a web server answers is whole: a document that is no JSON is read once, and a page in its place is no domain. */
+/* A web server's answers are whole: a document that isn't JSON is read once, and a page in its place is not a
+ * domain. */
 #include "check.h"
 #include "server.h"
 

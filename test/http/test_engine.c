@@ -33,7 +33,8 @@ static void narrow(struct answer *a)
     a->delay_ms     = 20;
 }
 
-/* Where the machine is busy a rest may be late itself and be sent twice, like any other request: it counts once. */
+/* On a busy machine the rest of a body may be late itself and be requested twice, like any other request: it
+ * counts once. */
 static void count_rest(const char *range)
 {
     static char known[64][48];
@@ -64,7 +65,7 @@ static void stick(const struct seen *r, struct answer *a, bool crawls)
 static atomic_bool cancel;
 static double      cancelled_at;
 
-/* Busy; and after some requests nobody wants an answer any more. */
+/* Busy; and after some requests the program no longer wants the answers. */
 static void give_up(const struct seen *r, struct answer *a)
 {
     a->status = 503, a->len = 0;
@@ -160,7 +161,7 @@ static void connections_are_bounded_and_kept(struct server *s)
     bkt_store_close(st);
 }
 
-/* Requests that are said to be small, of a server of which nothing is known but that it answers: none is answered before all
+/* Requests that are known to be small, to a server that has only answered once: none is answered before all
  * 128 have come. */
 static void small_ones_have_twice_as_many(void)
 {
@@ -190,7 +191,8 @@ static void small_ones_have_twice_as_many(void)
     server_stop(s);
 }
 
-/* One answer in a hundred comes 3 s late: what is sent a second time saves it, within the budget; hedge=0 does not. */
+/* One answer in a hundred comes 3 s late: a second request avoids the wait, within the budget; hedge=0 does
+ * not. */
 static void late_answers_are_hedged(struct server *s)
 {
     size_t            n = 600, len = 3000;
@@ -218,7 +220,7 @@ static void late_answers_are_hedged(struct server *s)
     bkt_store_close(st);
 }
 
-/* Bodies that stick, or crawl, are given up, and exactly their rest is asked for. */
+/* Bodies that stick, or crawl, are given up, and exactly their rest is requested. */
 static void stuck_bodies_are_resumed(struct server *s, enum mode m)
 {
     size_t            n = 600, len = 9000;
@@ -302,7 +304,7 @@ static void deadline_ends_a_request(struct server *s, enum mode m, const char *s
     double t0 = seconds();
     int    rc = bkt_store_get(st, "o", 0, BKT_WHOLE, &out, &err);
     double t  = (double)(long)((seconds() - t0) * 1000 + 0.5) / 1000; /* time is made of whole milliseconds */
-    /* the last try may be what the deadline ends */
+    /* the deadline may end the last try */
     CHECK(rc == want || rc == BKT_ETIME, "%s: %s (%s)", settings, bkt_err_text(rc), first_line(&err));
     CHECK((t >= after || rc == want) && t < after + 0.2, "%s: took %.2f s", settings, t);
     atomic_store(&mode, PLAIN);
@@ -341,7 +343,7 @@ static void cancel_ends_what_waits(struct server *s)
     bkt_store_close(st);
 }
 
-/* Bodies that never end, of a request whose caller has given up: it doesn't take stall_ms. */
+/* Bodies that never end, of a request that its caller has given up: it doesn't take stall_ms. */
 static void cancel_ends_what_is_under_way(struct server *s)
 {
     static unsigned char dst[8][3000];
@@ -373,7 +375,7 @@ static void cancel_ends_what_is_under_way(struct server *s)
     bkt_store_close(st);
 }
 
-/* It is asked for no more at once than it answers, but for a try now and then. */
+/* It gets no more requests at once than it answers, except for a try now and then. */
 static void a_busy_server_gets_less(struct server *s)
 {
     size_t            n = 400, len = 300;
@@ -392,8 +394,8 @@ static void a_busy_server_gets_less(struct server *s)
     free(dst);
 }
 
-/* What is taken of a processor and how often threads wake up while nobody asks for anything for a second.  What else comes up in a
- * process (threads that end, a sanitizer's own) may do so in nine seconds of ten. */
+/* Processor time and wake-ups of threads during a second without requests.  Other causes in a process
+ * (threads that end, a sanitizer's own) may show in nine seconds of ten. */
 static bool is_idle(long *us, long *wake_ups)
 {
     for (int i = 0; i < 10; i++) {
@@ -502,7 +504,7 @@ static void fork_once(struct bkt_req *req)
     CHECK(pid > 0 && waitpid(pid, &forked, 0) == pid, "fork in done()");
 }
 
-/* Whoever is told so may do anything that done() may: no lock of ours is held. */
+/* The callback may do anything that done() may: no lock of ours is held. */
 static void __attribute__((unused)) no_thread_can_be_started(struct server *s)
 {
     struct bkt_req    req = {.op = BKT_GET, .key = "o", .len = 20, .done = fork_once};

@@ -1,5 +1,5 @@
-/* A process that may open few files: requests wait for those that have one, and none fails.  The server is a process of its own,
- * with all the files that it wants. */
+/* A process that may open few files: requests wait for open ones to end, and none fails.  The server is a
+ * process of its own, without that limit. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -41,7 +41,7 @@ static pid_t serve(unsigned *port)
     return pid;
 }
 
-/* With no file left there is not even a thread to send requests; with one again there is. */
+/* Without a free file not even a thread to send requests starts; with one again it does. */
 static void no_file_at_all(struct bkt_store *st)
 {
     struct rlimit  now, none;

@@ -1,5 +1,6 @@
-/* Asking twice keeps to its bounds: connections, and requests.  The server holds answers until others have come, or until their
- * connection is given up, so that what is late is late on a machine of any speed. */
+/* Second requests keep to their bounds: connections, and requests.  The server holds answers until others
+ * have come, or until their connection is given up.  So the same answers are late on a machine of any
+ * speed. */
 #include <stdatomic.h>
 
 #include "check.h"
@@ -30,7 +31,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     if (i >= N || m == PLAIN)
         return;
     bool again = atomic_exchange(&known[i], true);
-    if (m == LATE) { /* those after the first hundred: more than may be asked for twice */
+    if (m == LATE) { /* those after the first hundred: more than may be requested twice */
         a->delay_ms = r->index < 100 ? 0 : 500;
         return;
     }
@@ -74,8 +75,9 @@ static void start(enum mode m, struct server *s)
     (void)bkt_engine_most_sockets();
 }
 
-/* All connections are busy, some hang, and what hangs is asked for over others: never over more than there may be.  The client
- * says how many it has open: the server still counts one that was just given up. */
+/* All connections are busy, some hang, and the hanging requests are sent over others: never over more than
+ * allowed.  The client reports its number of open ones: the server still counts one that was just given
+ * up. */
 static void connections_are_bounded(enum mode m, const char *what)
 {
     struct server    *s  = server_start(handle, NULL);
@@ -94,7 +96,7 @@ static void connections_are_bounded(enum mode m, const char *what)
     server_stop(s);
 }
 
-/* Where half of the answers are late no more than setting hedge says are asked for twice. */
+/* If half of the answers are late, no more than setting hedge allows are requested twice. */
 static void requests_are_bounded(void)
 {
     struct server    *s  = server_start(handle, NULL);

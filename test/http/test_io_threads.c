@@ -1,5 +1,5 @@
 /* Several I/O threads: connections, the budget of hedges and the pace of a server are counted over all of
- * them, connections stay warm, and a callback waits for no other thread's.  Time is real here, and no check
+ * them.  Connections stay warm, and a callback waits for no other thread's.  Time is real here, and no check
  * depends on a short one. */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -53,7 +53,7 @@ struct all {
     unsigned met;
 };
 
-/* What a program may not do: it shows whether another thread goes on meanwhile. */
+/* Forbidden for a program: it shows whether another thread goes on meanwhile. */
 static void meet(struct all *a)
 {
     struct timespec until;
@@ -170,7 +170,7 @@ static void no_callback_waits(struct server *s)
     bkt_store_close(st);
 }
 
-/* 5 % of the requests, and what was saved up, whichever threads have them. */
+/* 5 % of the requests, and the saved-up budget, whichever threads have them. */
 static void hedges_have_one_budget(struct server *s)
 {
     bkt_store_shutdown();

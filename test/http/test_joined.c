@@ -59,7 +59,7 @@ static bool is_right(const int32_t *v, size_t first, size_t n)
     return true;
 }
 
-/* Also where what comes is for the cache, which takes memory: it is fetched as fast as the line allows. */
+/* Also if the bytes are for the cache, which takes memory: they are fetched as fast as the line allows. */
 static void all_at_once(void)
 {
     struct bkt_settings set;
@@ -79,7 +79,7 @@ static void all_at_once(void)
     free(v);
 }
 
-/* Who reads a bit has its neighbours, too. */
+/* A program that reads a bit has its neighbours, too. */
 static void bit_by_bit(void)
 {
     struct bkt_settings set;

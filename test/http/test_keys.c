@@ -1,13 +1,14 @@
-/* Keys in a profile's file that expire, or are replaced by others, while a store is open: what a server says then, in all its ways,
- * has the file read again, and the request sent again if others stand there. */
+/* Keys in a profile's file that expire, or are replaced by others, while a store is open.  When the server
+ * refuses them, in any of its ways, the file is read again, and the request is sent again if the file has
+ * other keys. */
 #include <unistd.h>
 
 #include "check.h"
 #include "server.h"
 
 static char           dir[] = "/tmp/bkt-keys-XXXXXX", file[64], body[] = "0123456789abcdef";
-static const char    *good;   /* what the server takes */
-static int            status; /* and what it answers to all else */
+static const char    *good;   /* the keys that the server takes */
+static int            status; /* and its answer to all others */
 static const char    *code;
 
 static const char    *role;   /* that the machine has; NULL: none */
@@ -111,7 +112,8 @@ static void replaced_keys_are_found(void)
     server_stop(s);
 }
 
-/* Nothing else stands there: one request, the server's own words, and a new look at once when the file has changed. */
+/* The file has no other keys: one request, the server's own words, and a new look at once when the file has
+ * changed. */
 static void the_same_keys_are_not_tried_again(void)
 {
     static const struct {
@@ -141,8 +143,8 @@ static void the_same_keys_are_not_tried_again(void)
     server_stop(s);
 }
 
-/* Who replaces the file has it away for a moment.  What is found then, nothing or the machine's own role, is not what the keys are
- * given up for, if they were only doubted; and the file is looked at again. */
+/* A program that replaces the file removes it for a moment.  If the keys were only doubted, they are not
+ * given up for the state found then: no keys, or the machine's own role.  And the file is looked at again. */
 static void the_file_is_away(void)
 {
     struct server *s = server_start(handle, NULL);
@@ -164,7 +166,7 @@ static void the_file_is_away(void)
         CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "role %u: %s", k, first_line(&err));
         keys("NEW", "y");
         good = "NEW";
-        (void)usleep(1100000); /* whoever was asked is asked once a second */
+        (void)usleep(1100000); /* each source is asked once a second */
         CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "role %u: %s", k, first_line(&err));
         bkt_store_close(st);
     }

@@ -1,5 +1,5 @@
-/* Answers that aren't S3's: a page, an error inside a 200, another object.  None of them is data, says that an object isn't there, or
- * that something was done; one that comes once does no harm. */
+/* Answers that aren't S3's: a page, an error inside a 200, another object.  None of them counts as data, as a
+ * missing object, or as a finished change; a single one does no harm. */
 #include "check.h"
 #include "fake_s3.h"
 
@@ -35,7 +35,7 @@ static const struct {
     int             want;
     unsigned        requests;
     const char     *says;  /* part of the message */
-    const char     *holds; /* the object in the end; NULL: there is none */
+    const char     *holds; /* the object in the end; NULL: no object */
 } cases[] = {
     {"PUT, an error inside", PUT, {.method = "PUT", .times = 1, .status = 200, .body = FAILED}, BKT_OK, 3, "", NEW},
     {"PUT, an error inside, for ever", PUT, {.method = "PUT", .status = 200, .body = FAILED}, BKT_EFORMAT, 6, "InternalError", OLD},

@@ -1,4 +1,4 @@
-/* Plain HTTP: redirects, sizes that are not said, objects too large, no HEADs, what is refused. */
+/* Plain HTTP: redirects, missing sizes, objects too large, no HEADs, refused requests. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->status = 202, a->body = data, a->len = SIZE;
     } else if (strcmp(t, "/base/part") == 0) {
         a->status = 206, a->body = data, a->len = 100, a->headers = "Content-Range: bytes 0-99/*\r\n";
-    } else if (strcmp(t, "/base/short") == 0) { /* less than its own Content-Range says, once */
+    } else if (strcmp(t, "/base/short") == 0) { /* less than its own Content-Range has, once */
         a->status = 206, a->body = data + 100, a->len = r->index ? 100 : 40, a->headers = "Content-Range: bytes 100-199/*\r\n";
     } else if (strcmp(t, "/base/deaf") == 0) {
         a->body = data, a->len = SIZE, a->headers = "ETag: \"new\"\r\n";
@@ -79,7 +79,7 @@ static const struct {
     {"no encoding", "gzip", 0, BKT_WHOLE, BKT_OK, 1, NULL},
 };
 
-/* Answers that don't fit what was asked. */
+/* Answers that don't fit the request. */
 static void odd_answers(struct server *s, struct bkt_store *st)
 {
     static const struct {

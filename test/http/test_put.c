@@ -1,4 +1,4 @@
-/* PUT over the wire: what kind of server it is, answers that are lost, other writers, uploads in parts. */
+/* PUT over the wire: the kind of server, lost answers, other writers, uploads in parts. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -78,7 +78,7 @@ static void one_writer_sends_no_condition(void)
     fake_s3_fini(&f);
 }
 
-/* While it is being found out, what else comes waits for the same answer. */
+/* While the test of the server is under way, other requests wait for its result. */
 static void many_ask_at_once(void)
 {
     enum { N = 40 };
@@ -102,7 +102,7 @@ static void many_ask_at_once(void)
     fake_s3_fini(&f);
 }
 
-/* Two rounds of requests, or three, of which none waits for another of its own (else this never ends). */
+/* Two rounds of requests, or three.  No request waits for another of its round (else this never ends). */
 static void it_takes_few_rounds(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -118,7 +118,8 @@ static void it_takes_few_rounds(void)
     }
 }
 
-/* Who is going to write may say so: then it is found out before the first PUT, if there will be any. */
+/* A writer may announce its PUTs: then the test of the server comes before the first PUT, if there will be
+ * any. */
 static void it_is_found_out_ahead(void)
 {
     struct fake_s3    f   = {.kind = FAKE_QUOTED};
@@ -131,7 +132,7 @@ static void it_is_found_out_ahead(void)
     st = open_s3(s, "");
     bkt_store_will_write(st, "db/a");
     bkt_store_will_write(st, "db/b");
-    bkt_store_close(st); /* waits for what is under way */
+    bkt_store_close(st); /* waits for requests under way */
     CHECK(f.probes == 5 && fake_s3_count(&f) == 0 && server_count(s) == 7, "%u PUTs, %u requests", f.probes, server_count(s));
     st = open_s3(s, "");
     bkt_store_will_write(st, "db/a");
@@ -156,7 +157,7 @@ static void nobody_there(void)
     (void)close(fd);
 }
 
-/* ---- answers that say nothing ---- */
+/* ---- answers that prove nothing ---- */
 
 enum { PLAIN, IF_NEW, IF_SAME };
 
@@ -238,7 +239,7 @@ static void answer_bare(const struct seen *r, struct answer *a, void *arg)
     a->headers = "";
 }
 
-/* No ETag, no metadata, ever: what was stored is known by its length. */
+/* No ETag, no metadata, ever: the stored object is known by its length. */
 static void a_server_that_shows_nothing(void)
 {
     struct fake_s3    f   = {0};
@@ -362,7 +363,7 @@ static void bodies_are_hashed_where_nothing_else_protects_them(void)
     bkt_store_shutdown();
 }
 
-/* Only what reads is sent a second time when its answer is late. */
+/* Only requests that read are sent a second time when the answer is late. */
 static void late(const struct seen *r, struct answer *a, void *arg)
 {
     unsigned *puts = arg;

@@ -1,4 +1,4 @@
-/* What is sent again, how often, and what is kept of a body that broke off. */
+/* Requests that are sent again, how often, and the kept part of a body that broke off. */
 #include "check.h"
 #include "server.h"
 

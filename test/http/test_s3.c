@@ -27,7 +27,7 @@ static int get(struct bkt_store *st, const char *key, struct bkt_err *err)
     return rc;
 }
 
-/* ---- what is sent ---- */
+/* ---- sent requests ---- */
 
 static void odd_keys_are_sent_as_they_are(void)
 {
@@ -129,7 +129,7 @@ static void conditions_reach_the_server(void)
         CHECK(rc < 0 || cases[i].op != BKT_PUT || strcmp(r.etag, "\"new\"") == 0, "case %zu: etag %s", i, r.etag);
         bkt_req_fini(&r);
     }
-    /* a DELETE with a condition looks first, and is not sent where that says no */
+    /* a DELETE with a condition looks first, and is not sent if the condition fails */
     CHECK(server_count(s) == BKT_COUNT(cases) + 1, "412 is never sent again: %u requests", server_count(s));
     bkt_store_close(st);
     server_stop(s);
@@ -248,7 +248,7 @@ static void what_is_denied_names_the_permission(void)
     server_stop(s);
 }
 
-/* Not the fault of what was asked, or no fault at all. */
+/* Not the fault of the request, or no fault at all. */
 static void odd_ways_to_say_it(const struct seen *r, struct answer *a, void *arg)
 {
     const struct fake *f = arg;
@@ -426,7 +426,7 @@ static void expired_credentials_are_renewed(void)
     struct bkt_store *st  = open_s3(s, "");
     struct bkt_err    err = {0};
     CHECK(get(st, "k", &err) == BKT_OK && server_count(s) == 1, "%s, %u requests", first_line(&err), server_count(s));
-    struct timespec nap = {1, 200000000}; /* what was fetched within the last second is not fetched again */
+    struct timespec nap = {1, 200000000}; /* objects fetched within the last second are not fetched again */
     (void)nanosleep(&nap, NULL);
     CHECK(get(st, "k", &err) == BKT_OK && server_count(s) == 3, "%s, %u requests", first_line(&err), server_count(s));
     CHECK(get(st, "k", &err) == BKT_OK && server_count(s) == 4, "%s, %u requests", first_line(&err), server_count(s));

@@ -1,4 +1,4 @@
-/* S3's lists over the wire: of keys and of uploads, in pages, and such as nobody should believe. */
+/* S3's lists over the wire: of keys and of uploads, in pages; and false ones that must be refused. */
 #include "s3_testing.h"
 
 static char body[4096];
@@ -57,7 +57,7 @@ static void lists_are_paged(void)
     server_stop(s);
 }
 
-/* Two pages of uploads, with one that lies elsewhere; a DELETE says that the upload is gone. */
+/* Two pages of uploads, with one that lies elsewhere; the answer to a DELETE: the upload is gone. */
 static void uploads(const struct seen *r, struct answer *a, void *arg)
 {
     const bool *stuck  = arg;

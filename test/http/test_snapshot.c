@@ -17,7 +17,7 @@
 #define N    300 /* groups besides the root */
 
 static struct bkt_buf snapshot;
-static atomic_uint    asked[N]; /* counted by the server's threads, which may come to what was given up late */
+static atomic_uint    asked[N]; /* counted by the server's threads, which may handle given-up requests late */
 static atomic_uint    lists;
 static atomic_uint    changed_from; /* groups from here on have another ETag than in the snapshot */
 static atomic_uint    delay_ms;     /* of the lists */
@@ -109,7 +109,7 @@ static unsigned requests(void)
     return sum;
 }
 
-/* Also of what was given up on its way. */
+/* Given-up requests included. */
 static void forget(void)
 {
     while (!server_quiet())
@@ -180,7 +180,7 @@ static void test_few(struct bkt_store *st)
     bkt_objects_free(c);
 }
 
-/* What was loaded, changed or refreshed here is never taken from it again. */
+/* An object that was loaded, changed or refreshed here is never taken from it again. */
 static void test_once(struct bkt_store *st)
 {
     struct bkt_id id;
@@ -193,7 +193,7 @@ static void test_once(struct bkt_store *st)
     id_of(7, &id);
     bkt_objects_drop(c, &id, false);
     CHECK(strcmp(get(c, 7), "requested") == 0 && requests() == 1, "a refreshed object is asked for");
-    id_of(260, &id); /* nobody had it yet */
+    id_of(260, &id); /* not held by any caller yet */
     bkt_objects_pin(c, &id);
     bkt_objects_unpin(c, &id);
     CHECK(strcmp(get(c, 260), "requested") == 0 && requests() == 2, "a changed object is asked for");
@@ -201,7 +201,7 @@ static void test_once(struct bkt_store *st)
     bkt_objects_free(c);
 }
 
-/* A change before the list has come: who knows which of them was first. */
+/* A change before the list has come: the order of the two is not known. */
 static void test_change_meanwhile(struct bkt_store *st)
 {
     struct bkt_id id;
@@ -233,7 +233,7 @@ static void test_closed_early(struct bkt_store *st)
     }
 }
 
-/* The thread that reads it stays with the parent: a child asks for each object itself. */
+/* GCC defines it; Clang is asked. */
 static void test_fork(struct bkt_store *st)
 {
 #if UNDER_TSAN

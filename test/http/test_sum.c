@@ -32,7 +32,7 @@ static void puts_say_their_sum(void)
     fake_s3_fini(&f);
 }
 
-/* What a server says that doesn't want S3's header; it hears of it once. */
+/* The answer of a server that refuses S3's header; it gets the header once. */
 static const struct {
     int         status;
     const char *code;
@@ -190,7 +190,7 @@ static void an_empty_object_that_was_none_is_damaged(void)
     fake_s3_fini(&f);
 }
 
-/* ---- a body that breaks off goes on ---- */
+/* ---- a body that breaks off is continued ---- */
 
 struct broken {
     unsigned char *data;

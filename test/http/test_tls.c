@@ -1,8 +1,8 @@
-/* TLS: who is trusted, how often certificates are parsed, which connections resume a session.  A certificate
- * that isn't trusted is refused, without a second try, by the engine and by the client for credentials.  The
- * server is the scripted one behind TLS; the program openssl makes the certificates.
+/* TLS: the trusted certificates, how often they are parsed, which connections resume a session.  A
+ * certificate that isn't trusted is refused, without a second try, by the engine and by the client for
+ * credentials.  The server is the scripted one behind TLS; the program openssl makes the certificates.
  *
- * Where the system lets a process have mounts of its own, its folder of certificates is ours while the test
+ * If the system lets a process have its own mounts, its folder of certificates is ours while the test
  * runs. */
 #include <fcntl.h>
 #include <sched.h>
@@ -31,9 +31,9 @@ static int shell(const char *text)
     return system(cmd);
 }
 
-/* OpenSSL synchronises its tables in ways that ThreadSanitizer doesn't see: what it does in there isn't
- * looked at.  And libcurl may close what its resolver's thread wakes it by before it has it removed, when
- * another thread has the same number already. */
+/* OpenSSL synchronises its tables in ways that ThreadSanitizer doesn't see: reports from there are ignored.
+ * And libcurl may close the descriptor that wakes it from its resolver's thread before it has removed it.
+ * Another thread may have the same number already. */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
@@ -144,7 +144,7 @@ static int get_cred(const struct tls_front *f, const char *host, const char *ca,
     return rc;
 }
 
-/* @p says NULL: the certificate is accepted; else what the message of both clients has. */
+/* @p says NULL: the certificate is accepted; else words of both clients' messages. */
 static void check(const char *what, const struct tls_front *f, const char *host, const char *ca,
                   const char *says)
 {
@@ -219,7 +219,7 @@ static void test_system(struct server *s, bool own)
 
 static const char *const names[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "AWS_CA_BUNDLE"};
 
-/* However many connections there are, and whatever other variables say. */
+/* However many connections there are, and whatever other variables have. */
 static void test_parsed_once(struct server *s, bool own)
 {
     struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));
@@ -253,8 +253,8 @@ static void test_parsed_once(struct server *s, bool own)
     tls_front_stop(f);
 }
 
-/* The file is another one: what it doesn't hold any more isn't trusted, not even on a connection that is
- * kept, or a session. */
+/* The file is another one: a certificate that it no longer has isn't trusted, not even on a kept connection,
+ * or in a session. */
 static void test_changed(struct server *s)
 {
     struct tls_front *f = tls_front_start(file("good.pem"), file("good.key"), 3, server_port(s));

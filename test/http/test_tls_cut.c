@@ -1,9 +1,9 @@
-/* TLS that ends in the middle: in the handshake, in an answer's header, in its body, however the body says
- * how long it is.
+/* TLS that ends in the middle: in the handshake, in an answer's header, in its body, whichever way the body's
+ * length is given.
  *
- * Once: the request is sent again, and its result is right.  Each time: it is an error, or, of what changes
- * something, a look finds that it was done.  A part of a body is never taken for the whole.  The server is
- * the scripted S3 behind TLS. */
+ * Once: the request is sent again, and its result is right.  Each time: it is an error, or, for a change, a
+ * look finds that it was done.  A part of a body is never taken for the whole.  The server is the scripted S3
+ * behind TLS. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ enum form {
     CHUNKED,
     CLOSED,
     FORMS
-}; /* what says how long a body is: Content-Length, chunks, the connection's end */
+}; /* the source of a body's length: Content-Length, chunks, the connection's end */
 static const char *const forms[] = {"Content-Length", "chunks", "the connection's end"};
 
 enum place { HANDSHAKE, NOTHING, HEADER, NO_BODY, HALF, ALMOST, ALL, PLACES };
@@ -96,7 +96,7 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     a->headers = s->headers;
 }
 
-/* The handler's header says it. */
+/* The handler's header has it. */
 static bool is_cut(const char *head, size_t n, struct tls_cut *out, void *arg)
 {
     struct scene *s = arg;
@@ -116,7 +116,7 @@ static bool is_cut(const char *head, size_t n, struct tls_cut *out, void *arg)
     return true;
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 enum what { GET, GET_PART, GET_DST, LIST, HEAD, PUT, DELETE, BEGIN, PART, END, WHATS };
 static const struct {
@@ -207,7 +207,7 @@ static bool is_sample(enum what what, enum place place, int version)
     return version == 2 ? some && what <= PUT : what < BEGIN || place == HEADER || some;
 }
 
-/* Whether nobody can see there that something is missing, or nothing is. */
+/* Whether a client can't notice there that something is missing, or nothing is. */
 static bool is_left_out(enum what what, enum form form, enum place place, enum tls_cut_how how)
 {
     if (form != LENGTH && !whats[what].has_body)
@@ -221,7 +221,7 @@ static bool is_left_out(enum what what, enum form form, enum place place, enum t
     if (place == ALL)
         return form != CLOSED || how == TLS_CUT_NOTIFY || how == TLS_CUT_RECORD;
     if (place == ALMOST && form == CHUNKED)
-        return true;                                                    /* the line break that nobody needs */
+        return true;                                                    /* the line break that no client needs */
     return form == CLOSED && how == TLS_CUT_NOTIFY && place >= NO_BODY; /* an end like any other */
 }
 
@@ -337,7 +337,7 @@ static void test_version(struct server *server, struct scene *s, const char *dir
                    "endpoint=https://127.0.0.1:%u;ca_bundle=%s;retries=2;backoff_ms=1;upload_part=65536",
                    tls_front_port(f), ca);
     struct bkt_store *st = open_store("s3://buck", settings);
-    s->fake.no_meta = true; /* as others wrote it: there is no sum that would show what is missing */
+    s->fake.no_meta = true; /* as other programs wrote it: it has no sum that would show a missing part */
     CHECK(bkt_store_put(st, "db/big", big, BIG, NULL, NULL, NULL, &err) == BKT_OK, "%s", first_line(&err));
     bkt_store_close(st);
     s->fake.no_meta = false;

@@ -91,7 +91,8 @@ static int put_slowly(size_t len, size_t piece, unsigned ms, const char *setting
     return rc;
 }
 
-/* What is sent lies in the system's memory at once and then leaves it for seconds: that is no stall, and no deadline ends it. */
+/* Sent bytes lie in the system's memory at once and then leave it for seconds: that is not a stall, and no
+ * deadline ends it. */
 static void what_moves_is_left_alone(void)
 {
     struct bkt_stats d;
@@ -112,7 +113,7 @@ static void what_stops_is_not(void)
     CHECK(seconds() - t0 < 20, "took %.2f s", seconds() - t0);
 }
 
-/* A trickle is no progress that puts the deadline off for long. */
+/* A trickle does not count as progress that puts the deadline off for long. */
 static void a_trickle_ends_at_its_deadline(void)
 {
     struct bkt_stats d;

@@ -1,4 +1,4 @@
-/* Files that datasets refer to and that change: bytes of one version are never taken for another's. */
+/* Files that datasets refer to and that change: bytes of two versions are never mixed. */
 #include <stdatomic.h>
 
 #include "made_domain.h"
@@ -19,7 +19,8 @@ static struct {
     const char *url;
 } now;
 
-static size_t length(int version) { return BYTES - (size_t)version; } /* its last bytes are nobody's where this counts */
+static size_t length(int version) { return BYTES - (size_t)version; } /* its last bytes are missing where this
+                                                                         counts */
 
 static char *dataset_json(unsigned n)
 {
@@ -132,7 +133,8 @@ static void two_versions(void)
     now.both = false;
 }
 
-/* The same by size and time, which a HEAD tells once: also who refreshes has that version's bytes or none. */
+/* The same by size and time, which a HEAD returns once: a program that refreshes also has that version's
+ * bytes or none. */
 static void two_stamps(void)
 {
     struct bkt_settings set;

@@ -1,6 +1,7 @@
-/* Sixteen processes change one object of each kind and one chunk, at once, on servers of every kind: those that tell who lost by
- * 412, by 409 or by 500, that want the ETag bare, and that lose answers.  All changes are there afterwards, each once.  Where
- * there is no conditional PUT, nothing is written, and the message says what to do. */
+/* Sixteen processes change one object of each kind and one chunk, at once, on servers of every kind: those
+ * that answer a lost race by 412, by 409 or by 500, that want the ETag bare, and that lose answers.  All
+ * changes are there afterwards, each once.  Without conditional PUT nothing is written, and the message has
+ * the remedy. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ enum { WRITERS = 16, ROUNDS = 4, N = WRITERS * ROUNDS };
 
 static struct bkt_id group, dset, type, chunk;
 
-struct brief { /* what a process waits for */
+struct brief { /* a message that a process waits for */
     char          url[64];
     struct bkt_id group, dset, type, chunk;
 };
@@ -88,7 +89,7 @@ static int one_process(unsigned me, int fd)
     return failures != 0;
 }
 
-/* ---- what there is before, and after ---- */
+/* ---- the domain before, and after ---- */
 
 static void prepare(void)
 {
@@ -231,7 +232,7 @@ static void no_conditional_put(enum fake_kind kind, const char *name)
     fake_s3_fini(&f);
 }
 
-/* What kind of server it is, is found out while the program makes a domain, before anything is stored; and once. */
+/* The kind of server is found out once, while the program makes a domain, before anything is stored. */
 static void found_out_at_creation(void)
 {
     struct fake_s3 f      = {.kind = FAKE_QUOTED};

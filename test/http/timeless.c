@@ -1,8 +1,9 @@
 /* Time that a busy machine doesn't take: for tests linked with --wrap=clock_gettime,--wrap=epoll_wait.
  *
- * The monotonic clock stands still but while the engine's thread waits for events, none come, and no server (server.h) has
- * anything to do: then what it waited is what has passed.  A thread of a client or a server that isn't let on for two seconds
- * costs no time; a delay of a server takes as long as it says.  In a forked child time is real. */
+ * The monotonic clock stands still, except while the engine's thread waits for events, none come, and no
+ * server (server.h) has work.  Then it advances by the time waited.  A thread of a client or a server that
+ * isn't scheduled for two seconds costs no time; a delay of a server takes its exact time.  In a forked child
+ * time is real. */
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -49,7 +50,7 @@ int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
     int n    = __real_epoll_wait(fd, events, most, wait ? wait : 1);
     if (n != 0 || !server_quiet())
         return n;
-    n = __real_epoll_wait(fd, events, most, 0); /* what a server sent before it was quiet */
+    n = __real_epoll_wait(fd, events, most, 0); /* bytes that a server sent before it was quiet */
     if (n == 0)
         server_pass((unsigned)wait);
     return n;

@@ -56,7 +56,7 @@ static bool write_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* What the TLS library sends from now on comes to memory. */
+/* Bytes that the TLS library sends from now on come to memory. */
 static BIO *to_memory(SSL *ssl)
 {
     BIO *memory = BIO_new(BIO_s_mem());
@@ -65,7 +65,7 @@ static BIO *to_memory(SSL *ssl)
     return memory;
 }
 
-/* What has come so far is all that the TLS library will get: it doesn't wait for more. */
+/* The TLS library gets no more than the bytes so far: it doesn't wait for more. */
 static void from_memory(const struct connection *c, SSL *ssl)
 {
     char hello[16384];
@@ -89,7 +89,7 @@ static void send_part(const struct connection *c, BIO *memory, unsigned divisor)
 static void reset_at_close(int fd)
 {
     struct linger at_once = {1, 0};
-    (void)usleep(2000); /* what was sent arrives first */
+    (void)usleep(2000); /* sent bytes arrive first */
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 

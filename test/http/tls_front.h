@@ -17,24 +17,23 @@ enum tls_cut_how {
 
 struct tls_cut {
     enum tls_cut_how how;
-    size_t at; /* so many bytes of the answer come before; of a handshake nothing but a part of its first
-                  flight */
+    size_t at; /* so many bytes of the answer come before; of a handshake only a part of its first flight */
 };
 
-/** Start, with a certificate's file and its key's, before the port of 127.0.0.1.  @p version: 2 or 3, for
- * TLS 1.2 or 1.3 only. NULL: the test cannot go on (message printed). */
+/** Start, with the files of a certificate and its key, before the port of 127.0.0.1.  @p version: 2 or 3, for
+ *  TLS 1.2 or 1.3 only.  NULL: the test cannot go on (message printed). */
 struct tls_front *tls_front_start(const char *cert, const char *key, int version, unsigned port);
 void tls_front_stop(struct tls_front *f);
 unsigned tls_front_port(const struct tls_front *f);
 
-/** Whether this answer is to be cut, and where.  @p head: its first bytes, the whole header with luck; NULL:
- * it is a handshake. Called on the connections' threads. */
+/** Whether this answer is to be cut, and at which byte.  @p head: its first bytes, the whole header with
+ *  luck; NULL: it is a handshake.  Called on the connections' threads. */
 typedef bool tls_cut_fn(const char *head, size_t n, struct tls_cut *out, void *arg);
 
 /** From now on; before there are connections. */
 void tls_front_cut(struct tls_front *f, tls_cut_fn *fn, void *arg);
 
-/** Handshakes that ended well since the last call; those of them that resumed a session. */
+/** Successful handshakes since the last call; those of them that resumed a session. */
 unsigned tls_front_handshakes(struct tls_front *f, unsigned *resumed);
 
 #endif

@@ -15,7 +15,7 @@ for file in "$plugins/libhdf5_vol_bucket.so" "$libdir/pkgconfig/vol-bucket.pc" \
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; bad=1; }
 done
 
-# what the manifest names is all that was installed, so that it will do to remove it
+# everything installed is in the manifest, so that the manifest suffices to remove it
 find "$prefix" -type f | sort > "$tmp/installed"
 sort "$build/install_manifest.txt" | diff - "$tmp/installed" || { echo "the manifest says something else than was installed"; bad=1; }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # behind_proxy.sh 'FAULTS' COMMAND...: run COMMAND with $BKT_PROXY, a proxy in front of the radosgw of
-# $BKT_S3_ENDPOINT that does what FAULTS says (faultproxy.lua); without nginx, COMMAND goes without.
-# BKT_S3_TLS=yes: $BKT_PROXY is reached by https.
+# $BKT_S3_ENDPOINT with FAULTS (faultproxy.lua); without nginx, COMMAND runs without.  BKT_S3_TLS=yes:
+# $BKT_PROXY is reached by https.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/bkt-proxy-XXXXXX")

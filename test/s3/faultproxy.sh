@@ -1,14 +1,14 @@
 #!/bin/bash
-# A proxy that delays and spoils: in front of an S3 server, or of a plain folder of buckets.  faultproxy.lua says what
-# can be set, while it runs: curl "$BKT_PROXY/__fault?delay=30&p503=0.05"
+# A proxy that delays and spoils: in front of an S3 server, or of a plain folder of buckets.  faultproxy.lua
+# lists its settings, which can be changed while it runs: curl "$BKT_PROXY/__fault?delay=30&p503=0.05"
 #
 #   faultproxy.sh start DIR HOST:PORT     in front of a server on this machine
 #   faultproxy.sh start DIR /FOLDER       serves /FOLDER/BUCKET/KEY itself (no signature is looked at)
 #   faultproxy.sh stop DIR
 #
-# DIR/env gets BKT_PROXY (http), BKT_PROXY_TLS and BKT_PROXY_CA.  Ports are free ones of 127.0.0.1.
-# What a process started ends with that process, if it wasn't stopped before.
-# start exits with 77 when nginx or its Lua module is missing.  Debian: nginx-light libnginx-mod-http-lua openssl curl
+# DIR/env gets BKT_PROXY (http), BKT_PROXY_TLS and BKT_PROXY_CA.  Ports are free ones of 127.0.0.1.  A proxy
+# ends with the process that started it, if it wasn't stopped before. start exits with 77 when nginx or its
+# Lua module is missing.  Debian: nginx-light libnginx-mod-http-lua openssl curl
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 verb=${1:?start or stop}
@@ -29,7 +29,8 @@ stop() {
     rm -rf "$dir"
 }
 
-# Whoever started it may be killed, and nginx is nobody's child: something that waits for the caller's end stops it then.
+# The caller may be killed, and nginx is not its child: a process that waits for the caller's end stops nginx
+# then.
 stop_with_caller() {
     (setsid sh -c 'tail --pid="$1" -f /dev/null; exec "$2" stop "$3"' sh "$PPID" "$here/faultproxy.sh" "$dir" \
         < /dev/null > /dev/null 2>&1 &)
@@ -101,7 +102,7 @@ start_once() {
     port=$(free_port) tls_port=$(free_port)
     "$here/certificate.sh" "$dir" || return 1
     write_conf "$1" "$port" "$tls_port"
-    "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1 # a port that is taken is told here
+    "$nginx" -c "$dir/nginx.conf" -p "$dir" || return 1 # this reports a port that is taken
     for ((i = 0; i < 1500; i++)); do
         if [ -s "$dir/nginx.pid" ] && curl -sf -m 30 -o /dev/null "http://127.0.0.1:$port/__fault"; then
             cat > "$dir/env" <<ENV
@@ -122,7 +123,7 @@ start)
         echo "nginx with its Lua module is not installed: tests behind a spoiling proxy will be skipped"
         exit 77
     }
-    [ -e "$dir" ] && stop # what an interrupted run left
+    [ -e "$dir" ] && stop # left by an interrupted run
     for try in 1 2 3; do # a port may be taken between the look and the bind
         start_once "${3:?host:port or folder}" && stop_with_caller && exit 0
         echo "faultproxy.sh: attempt $try failed" >&2

@@ -2,7 +2,7 @@
 # A real S3 server to throw away: Ceph's radosgw with one monitor and one OSD in memory, all on free ports of 127.0.0.1,
 # everything in one folder, no root needed.  Starts in about a second.  It serves http, and https on another port.
 #
-#   radosgw.sh start DIR [BUCKET=FOLDER...]   start, make the buckets, upload the folders; DIR/env tells how to reach it
+#   radosgw.sh start DIR [BUCKET=FOLDER...]   start, make the buckets, upload the folders; DIR/env has its addresses
 #   radosgw.sh stop DIR                       end exactly those processes and remove DIR
 #   radosgw.sh away DIR, back DIR             kill the gateway; start it again on its ports, with all that was stored
 #   radosgw.sh user DIR UID ACCESSKEY SECRET  one more user
@@ -23,13 +23,14 @@ stop() {
     local d pid
     for d in $daemons; do
         pid=$(cat "$dir/run/$d.pid" 2>/dev/null) || continue
-        # The number may be someone else's by now: only a process that runs on our configuration.
+        # Another process may have the number by now: only a process that runs on our configuration is ended.
         grep -qzF "$dir" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid" 2>/dev/null || true
     done
     rm -rf "$dir"
 }
 
-# Whoever started it may be killed, and the daemons are nobody's children: something that waits for the caller's end stops them then.
+# The caller may be killed, and the daemons are not its children: a process that waits for the caller's end
+# stops them then.
 stop_with_caller() {
     (setsid sh -c 'tail --pid="$1" -f /dev/null; [ "$(cat "$3/serial" 2>/dev/null)" != "$4" ] || exec "$2" stop "$3"' sh "$PPID" \
         "$here/radosgw.sh" "$dir" "$$" < /dev/null > /dev/null 2>&1 &)
@@ -188,7 +189,7 @@ start)
         exit 77
     }
     shift 2
-    [ -e "$dir" ] && stop # what an interrupted run left
+    [ -e "$dir" ] && stop # left by an interrupted run
     mkdir -p "$dir"
     for try in 1 2 3; do
         ok=yes
@@ -202,7 +203,7 @@ start)
     # shellcheck disable=SC1091
     . "$dir/env.part"
     [ $# = 0 ] || python3 "$here/upload.py" "$@" || { stop; exit 1; }
-    mv "$dir/env.part" "$dir/env" # its presence says: ready
+    mv "$dir/env.part" "$dir/env" # its presence means: ready
     [ -z "${ENDS_WITH_CALLER:-}" ] || { echo $$ > "$dir/serial"; stop_with_caller; }
     echo "radosgw serves at $BKT_S3_ENDPOINT"
     ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# restarted.sh PROGRAM: run it (trouble.c) on a radosgw of its own that ends, as if it were killed, and starts again on its port: what
-# can't be stored meanwhile is kept.
+# restarted.sh PROGRAM: run it (trouble.c) on a radosgw of its own that ends, as if it were killed, and starts
+# again on its port: unstored changes are kept meanwhile.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/bkt-restart-XXXXXX")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh DIR COMMAND...: run a test with the settings of the radosgw in DIR; 77 (skip) where there is none.
+# run.sh DIR COMMAND...: run a test with the settings of the radosgw in DIR; 77 (skip) if DIR has no radosgw.
 # BKT_S3_TLS=yes: over https.
 dir=$1
 shift

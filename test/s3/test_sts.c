@@ -1,5 +1,6 @@
-/* Credentials of profiles on a real server: a role assumed through its STS (session token and all), keys from a file and
- * from a program; what is said of keys and roles that it does not accept.  check_sts.sh made profiles and role. */
+/* Credentials of profiles on a real server: a role assumed through its STS (session token and all), keys from
+ * a file and from a program, and the messages about refused keys and roles. check_sts.sh made profiles and
+ * role. */
 #include "../http/check.h"
 
 static int first_key(const struct bkt_listed *e, void *arg)
@@ -34,7 +35,7 @@ static void refused(const char *settings, const char *says)
     bkt_store_close(st);
 }
 
-/* The role's policy allows reading only: it is the role's keys that are used, not those of its source. */
+/* The role's policy allows reading only: so the role's keys are used, not those of its source. */
 static void writes_not(void)
 {
     struct bkt_req    r   = {.op = BKT_PUT, .key = "sts-must-not-write", .put = "x", .put_len = 1};

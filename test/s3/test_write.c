@@ -71,7 +71,8 @@ static void one_of_many_creates(struct bkt_store *st)
     }
 }
 
-/* Each writer adds lines of its own to one object, if they are not there yet: what the layers above do with their changes. */
+/* Each writer adds lines of its own to one object, if they are not there yet, as the layers above do with
+ * their changes. */
 static int add_lines(struct bkt_store *st, const char *key, int writer, int n)
 {
     for (int i = 0; i < n;) {

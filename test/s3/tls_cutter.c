@@ -1,6 +1,6 @@
 /* tls_cutter CERTIFICATE KEY PORT: TLS on a free port of 127.0.0.1, in front of the server on that port,
  * which cuts one answer in twenty and one handshake in fifty, anywhere and in any way.  Prints "port N", and
- * at its end how many it cut; ends with its input. */
+ * at its end the number of cuts; ends with its input. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool sometimes(const char *head, size_t n, struct tls_cut *out, void *arg
     if (r % (head ? 20 : 50))
         return false;
     out->how = r / 1000 % 4;
-    out->at = r % 3 ? r / 5000 % (n + 1) : r / 7 % (64U << 10); /* in what has come, or further on */
+    out->at = r % 3 ? r / 5000 % (n + 1) : r / 7 % (64U << 10); /* in the bytes so far, or further on */
     atomic_fetch_add(head ? &answers : &handshakes, 1);
     return true;
 }

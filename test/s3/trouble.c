@@ -1,6 +1,7 @@
-/* A server that stops taking changes in the middle of a session, and takes them again: s3_trouble NAME BAD GOOD READS WORD...
- * BAD and GOOD are commands that bring that about; READS is "reads" when it can be read from meanwhile.  Each of the WORDs must be in
- * what HDF5 says.  What was written stays in memory, nothing in the store changes, and the next flush stores it all. */
+/* A server that stops taking changes in the middle of a session, and takes them again: s3_trouble NAME BAD
+ * GOOD READS WORD... BAD and GOOD are commands that bring that about; READS is "reads" if it can be read from
+ * meanwhile.  Each of the WORDs must be in HDF5's messages.  Written data stay in memory, nothing in the
+ * store changes, and the next flush stores it all. */
 #include <string.h>
 
 #include "../h5tests/must.h"
@@ -59,7 +60,7 @@ static hid_t new_dataset(hid_t f, const char *name)
     return d;
 }
 
-/* What the store has: other settings make another domain of it. */
+/* The store's content: other settings make another domain of it. */
 static hid_t open_stored(const char *name)
 {
     hid_t fapl = TRY(H5Pcreate(H5P_FILE_ACCESS)), vol = TRY(H5VLregister_connector_by_name("bucket", H5P_DEFAULT));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """upload.py BUCKET[:public]=FOLDER...: make buckets and put every file of the folders into them, several at a time.
 
-Where and as whom: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION.  Standard library only.
-`:public` lets anyone read.
+The place and the keys: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION.  Standard
+library only.  `:public` lets anyone read.
 """
 import concurrent.futures
 import datetime

@@ -1,6 +1,7 @@
-/* Filter plugins that put parameters of their own beside those of the dataset when HDF5 makes one, as bitshuffle does: 0, 5 and the size
- * of an element, in front (310), or with BEHIND behind (311), as does the one that is NAMED by a sentence (312).  Each byte is turned by what the parameters come down to: with others
- * the elements are wrong, and no call fails. */
+/* Filter plugins that put parameters of their own beside those of the dataset when HDF5 makes one, as
+ * bitshuffle does: 0, 5 and the size of an element, in front (310), or with BEHIND behind (311).  With NAMED
+ * the name is a sentence (312), and they come behind, too.  Each byte is changed by a value computed from the
+ * parameters: with other parameters the elements are wrong, and no call fails. */
 #include <hdf5.h>
 
 #include <H5PLextern.h>

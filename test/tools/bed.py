@@ -1,11 +1,11 @@
-"""What the tests of h5bucket share: a copy of the sample buckets, runs of the tool, what they must give."""
+"""Shared by the tests of h5bucket: a copy of the sample buckets, runs of the tool, their expected results."""
 import json, os, re, shutil, subprocess, tempfile, time
 
 FX = "home/test_user1/fx"
 
 
 class Bed:
-    """Where the tests work: names of sample domains, and a folder to write into."""
+    """The place of the tests: names of sample domains, and a folder to write into."""
 
     def __init__(self, args):
         self.tool, self.store, self.bin, self.plugin, self.rights = args.tool, args.store, args.bin, args.plugin, args.rights
@@ -45,7 +45,8 @@ class Bed:
         return r
 
     def hdf5(self, program, *argv, user):
-        """One of HDF5's own tools on a domain, as that user; those of HDF5 2.x hand names that start with s3: to ROS3."""
+        """One of HDF5's own tools on a domain, as that user; those of HDF5 2.x hand names that start with s3:
+        to ROS3."""
         return self.run_any(os.path.join(self.bin, program), *(re.sub("^s3:", "hsds+s3:", a) for a in argv),
                             env={"HDF5_PLUGIN_PATH": self.plugin, "HDF5_VOL_CONNECTOR": "bucket", "HS_USERNAME": user})
 

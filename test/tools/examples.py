@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""examples.py: every example of README, docs and of `h5bucket VERB --help` that calls h5bucket or one of HDF5's tools is run, as it stands
-there but for the names of buckets, which become folders here, or with --store s3 buckets of the S3 server that the environment names.
-Each must succeed, and print something where it says that it lists.
+"""examples.py: every example of README, docs and of `h5bucket VERB --help` that calls h5bucket or one of
+HDF5's tools is run, as it stands there except for the names of buckets.  These become folders here, or with
+--store s3 buckets of the S3 server in the environment.  Each example must succeed, and print something if it
+is meant to.
 
   examples.py [--store dir|s3] --tool H5BUCKET --bin HDF5-TOOLS --plugin FOLDER --run make_run --gather make_gather"""
 import argparse, glob, os, re, shutil, subprocess, sys, tempfile
@@ -13,7 +14,7 @@ LISTS = ("h5bucket ls", "h5bucket stat", "h5bucket info", "h5ls", "h5dump", "h5b
 
 
 def examples(args):
-    """(where, line), in their order."""
+    """(place, line), in their order."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     for page in [os.path.join(root, "README.md"), *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]:
         for line in open(page, encoding="utf-8"):
@@ -32,7 +33,7 @@ def place(args, top, bucket):
 
 
 def prepare(args, top):
-    """What the examples speak of."""
+    """The files and domains that the examples name."""
     def run(*argv):
         subprocess.run(argv, check=True, capture_output=True, cwd=top + "/cwd")
     for d in ("mydata/home/me", "b/home/old", "data/hsopen/home/me", "cwd/out", "tmp"):

@@ -1,4 +1,4 @@
-/* To be preloaded: what lies below $BKT_TEST_KEEP (a part of its path) can't be deleted, not even by root. */
+/* To be preloaded: files below $BKT_TEST_KEEP (a part of their paths) can't be deleted, not even by root. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* rights DOMAIN: try everything that a program can do with a domain, and print a line for each: "NAME yes" or "NAME no: MESSAGE".
  *
- * DOMAIN has a dataset "d" of 4 integers that can grow, an attribute "a", and a group "g".  tool_access.py compares what came
- * with what the domain's access list grants. */
+ * DOMAIN has a dataset "d" of 4 integers that can grow, an attribute "a", and a group "g".  tool_access.py
+ * compares the output with the domain's access list. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void change(hid_t f)
     H5Sclose(s);
 }
 
-/* What there is to try rights on. */
+/* The objects on which rights are tried. */
 static int make(const char *name)
 {
     const hsize_t dims[] = {4}, max[] = {H5S_UNLIMITED};

@@ -1,6 +1,7 @@
 #!/bin/bash
-# texts.sh H5BUCKET: what is made from the table of verbs: --help of each, man pages without a warning, completion that bash takes
-# and that completes, and the list of docs/tool.md.  `texts.sh H5BUCKET --write` brings that up to date.
+# texts.sh H5BUCKET: texts made from the table of verbs: --help of each, man pages without a warning,
+# completion that bash accepts and that completes, and the list of docs/tool.md.  `texts.sh H5BUCKET --write`
+# updates that list.
 set -u
 tool=$1
 page=$(cd "$(dirname "$0")/../.." && pwd)/docs/tool.md
@@ -53,7 +54,7 @@ complete_with() { ( source "$tmp/completion"; compopt() { :; }; COMP_WORDS=("$@"
 [ "$(complete_with h5bucket cata)" = catalog ] || wrong "cata completes to $(complete_with h5bucket cata)"
 [ "$(complete_with h5bucket ls --sho)" = "--showattrs --showacls" ] || wrong "ls --sho completes to $(complete_with h5bucket ls --sho)"
 case " $(complete_with h5bucket ls --set conn)" in *" connections="*) ;; *) wrong "--set conn completes to nothing" ;; esac
-# names in a bucket: what the tool lists, without what bash keeps in front of the last ':'
+# names in a bucket: the tool's list, without the part that bash keeps in front of the last ':'
 names() { ( source "$tmp/completion"; compopt() { :; }; h5bucket() { echo "called $*" >> "$tmp/called"; printf '%s\n' s3://b/home/run7.h5 s3://b/home/sub/ s3://b/home/x.h5; }
     COMP_WORDBREAKS=$' :='; COMP_LINE="h5bucket ls $1"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(h5bucket ls s3 : "${1#s3:}"); COMP_CWORD=4
     _h5bucket; echo "${COMPREPLY[*]}" ); }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tool.py --tool H5BUCKET --store dir|s3 --about PART [--only NAME]: every verb of h5bucket but chunks and get.
 
-The claims are the test_* functions of tool_PART.py.  In a folder they work on a copy of the sample buckets, in S3 on copies of
-sample domains below a folder of their own in the shared bucket.  What is printed as JSON is parsed."""
+The claims are the test_* functions of tool_PART.py.  In a folder they work on a copy of the sample buckets,
+in S3 on copies of sample domains below a folder of their own in the shared bucket.  JSON output is parsed."""
 import argparse, importlib, os, sys, time, traceback
 
 sys.dont_write_bytecode = True
@@ -10,7 +10,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import sample
 from bed import Bed
 
-ONE_IN = 3  # claims about S3 that are sampled hold in folders, where all are tried; those of S3 alone are all tried
+ONE_IN = 3  # claims about S3 that are sampled hold in folders, where all are tried; those about S3 alone are all tried
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Claims about h5bucket: touch and acl; what access lists deny.  Run by tool.py."""
+"""Claims about h5bucket: touch and acl; actions that access lists deny.  Run by tool.py."""
 import json, os, time
 
 from bed import fails, fails_without, ok
@@ -103,7 +103,7 @@ def test_each_right_lets_a_program_do_its_part_and_no_more(b):
     if not b.bin:
         print("without HDF5's library beside a sanitizer: not tried")
         return
-    for entry in ("ann", "default"):  # the user's own entry, and the default where there is none
+    for entry in ("ann", "default"):  # the user's own entry, and the default if it is missing
         for rights, want in GRANTED:
             f = b.new()
             ok(b.run("touch", f))
@@ -178,7 +178,8 @@ def test_acl_takes_what_hsacl_takes(b):
 
 
 def test_new_things_inherit_from_the_nearest_folder(b):
-    """HSDS's rules: whoever the folder lets do something keeps that; default and the new owner have their own."""
+    """HSDS's rules: users whom the folder grants something keep that; default and the new owner have their
+    own."""
     f = b.new()
     ok(b.run("touch", "-o", "joe", f))
     ok(b.run("acl", f, "+cr", "ann"))

@@ -38,7 +38,7 @@ def test_catalog_into_a_folder(b):
 def test_catalog_in_a_folder_of_any_name(b):
     out = os.path.join(b.tmp, "cat-odd")
     os.makedirs(out)
-    for name in ('a "quoted" \\ one', "ein\tGruß", os.fsdecode(b"latin-\xfc")):  # the last is no UTF-8
+    for name in ('a "quoted" \\ one', "ein\tGruß", os.fsdecode(b"latin-\xfc")):  # the last is not UTF-8
         folder = os.path.join(b.tmp, name)
         os.makedirs(folder)
         ok(b.run("cp", b.fx("groups.h5"), folder + "/g.h5"))

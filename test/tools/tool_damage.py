@@ -1,7 +1,8 @@
-"""Claims about h5bucket: verify finds what is damaged and names it, whatever it is; nothing crashes on it.  Run by tool.py.
+"""Claims about h5bucket: verify finds and names any damage; nothing crashes on it.  Run by tool.py.
 
-Each damage is done to a copy of one domain.  Then verify (with --deep where only a chunk's bytes tell) must find a problem of the
-right kind that names the right thing, and everything else must end as it should: with an error, or without."""
+Each damage is done to a copy of one domain.  Then verify must find a problem of the right kind that names the
+right object (with --deep if only a chunk's bytes show it).  All other programs must end as expected: with an
+error, or without."""
 import json, os, shutil, struct, subprocess, sys
 
 from bed import dir_only, fails, ok, own_bucket, s3_only
@@ -87,7 +88,8 @@ def table_row(v, path, offset, size):
 
 
 OTHER_ROOT = "g-00000000-00000000-8888-888888-888888"
-# what is damaged, in which sample, how; then the kind of problem, words of its message or path, and whether it takes --deep
+# the damage, its sample, how it is made; then the kind of problem, words of its message or path, and whether
+# it takes --deep
 DAMAGES = [
     ("a raw chunk cut short", "groups.h5", lambda v: cut(v.chunk("/a/b/ds2")), "chunk", ["bytes"], False),
     ("a raw chunk too long", "groups.h5", lambda v: open(v.chunk("/a/b/ds2"), "ab").write(b"more"), "chunk", ["are right"], False),
@@ -155,7 +157,7 @@ def test_each_damage_is_found_and_named(b):
             assert r.returncode == 1 and any(all(w in t for w in words) for t in texts), (r.returncode, r.stdout[:600], r.stderr[:300])
         except (AssertionError, ValueError, KeyError) as e:
             bad.append((what, str(e)))
-        # nothing else crashes on it, or says nothing
+        # no other program crashes on it, or ignores it
         for argv in (["ls", "-rv", "--showattrs", v.name], ["info", v.name], ["stat", v.name, "/"], ["catalog", "-o", b.tmp, v.name],
                      ["verify", "--deep", v.name], ["cp", v.name, v.name + ".copy"], ["get", "-f", v.name, b.tmp + "/x.h5"],
                      ["diff", "-q", v.name, b.fx(sample)]):
@@ -196,7 +198,8 @@ def test_a_document_that_leads_nowhere_is_named(b):
 
 @own_bucket
 def test_files_that_changed_are_named_each(b):
-    """Links into several files of this machine, which have a stamp: each that changed is told, not the first alone."""
+    """Links into several files of this machine, which have a stamp: each that changed is reported, not only
+    the first."""
     folder = b.path("src")
     os.makedirs(folder)
     names = []
@@ -303,7 +306,8 @@ def has_sums(b):
 
 
 def test_a_flipped_bit_is_named(b):
-    """In a chunk and in an object's JSON: verify --deep names each key on a line of its own, and no program gets the value."""
+    """In a chunk and in an object's JSON: verify --deep names each key on a line of its own, and no program
+    gets the value."""
     if not has_sums(b):
         return
     d = b.copy("groups.h5")

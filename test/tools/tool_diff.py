@@ -7,7 +7,7 @@ from bed import dir_only, fails, ok
 def test_diff_finds_sample_domains_equal_to_their_twins(b):
     for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
         name = os.path.basename(d["domain"])
-        if not d.get("native") or name in ("big.h5", "sparse.h5"):  # extents that nobody reads whole
+        if not d.get("native") or name in ("big.h5", "sparse.h5"):  # extents that no program reads whole
             continue
         r = b.run("diff", "--json", b.bucket + d["domain"], os.path.join(b.fixtures, d["native"]))
         # hsload lets extents grow otherwise, and changes some types
@@ -97,7 +97,7 @@ def test_a_grid_of_2_to_the_46_is_never_gone_through(b):
 
 
 def test_what_was_never_written_is_neither_copied_nor_compared(b):
-    """Extents of 10^12 lists, texts and references: whoever goes through all of it never ends."""
+    """Extents of 10^12 lists, texts and references: a program that goes through all of it never ends."""
     if not b.sparse:
         return
     ours = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}
@@ -109,7 +109,8 @@ def test_what_was_never_written_is_neither_copied_nor_compared(b):
     ok(b.run("get", d, g))
     ok(b.run_any(b.sparse, "check", g))
     assert b.json("diff", d, f) == [] and b.json("diff", g, d) == []
-    # a fill value of variable length lies in the heap of an HDF5 file, where nobody finds it who may only read
+    # a fill value of variable length lies in the heap of an HDF5 file, where it can't be found in a file open
+    # for reading only
     d, g = b.new(), os.path.join(b.tmp, "sparse3.h5")
     ok(b.run_any(b.sparse, "make-filled", d, env=ours))
     ok(b.run("get", d, g))
@@ -117,7 +118,7 @@ def test_what_was_never_written_is_neither_copied_nor_compared(b):
 
 
 def test_what_neither_side_has_stored_is_equal(b):
-    """2^45 bytes, contiguous and in chunks of several shapes; a fill value tells by one element of them."""
+    """2^45 bytes, contiguous and in chunks of several shapes; one element of them shows a fill value."""
     if not b.odd:
         return
     n1, n2, n3 = (os.path.join(b.tmp, f"never{i}.h5") for i in (1, 2, 3))
@@ -139,7 +140,8 @@ def test_what_neither_side_has_stored_is_equal(b):
 
 
 def test_bytes_behind_the_nul_of_strings_are_not_compared(b):
-    """They are no part of the value, and a domain has zeros there.  Of padded strings they are compared, and kept."""
+    """They are not part of the value, and a domain has zeros there.  In padded strings they are compared, and
+    kept."""
     if not b.odd:
         return
     f, g, d, back = os.path.join(b.tmp, "tails1.h5"), os.path.join(b.tmp, "tails2.h5"), b.new(), os.path.join(b.tmp, "tails3.h5")
@@ -156,7 +158,7 @@ def test_bytes_behind_the_nul_of_strings_are_not_compared(b):
 
 @dir_only
 def test_what_no_source_or_raw_file_holds_is_equal(b):
-    """2^45 bytes each, of which a source of ten, or a raw file of three or four, are all that is there."""
+    """2^45 bytes each, of which only a source of ten, or a raw file of three or four, exists."""
     if not b.odd:
         return
     f, g = os.path.join(b.tmp, "else1.h5"), os.path.join(b.tmp, "else2.h5")
@@ -174,7 +176,8 @@ def test_what_no_source_or_raw_file_holds_is_equal(b):
 
 @dir_only
 def test_sources_that_nobody_wrote_are_equal(b):
-    """2^45 bytes, mapped from the same file and from another one.  Where their fill value isn't the virtual dataset's it counts."""
+    """2^45 bytes, mapped from the same file and from another one.  Their fill value counts if it isn't the
+    virtual dataset's."""
     if not b.odd:
         return
     f, g, odd = (os.path.join(b.tmp, f"blank{i}.h5") for i in (1, 2, 3))

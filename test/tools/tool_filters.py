@@ -1,5 +1,5 @@
-"""Claims about h5bucket and the connector: a copy has its source's filters, with the same parameters, whatever the filters do when a
-dataset is made.  Run by tool.py."""
+"""Claims about h5bucket and the connector: a copy has its source's filters, with the same parameters,
+whatever the filters do when a dataset is made.  Run by tool.py."""
 import json, os, re
 
 from bed import dir_only, ok
@@ -33,7 +33,7 @@ class Routes:
         return os.path.join(self.b.tmp, f"{os.path.basename(self.b.new())}-{self.n}.h5")
 
     def same(self, name, ours=True):
-        """It has the source's filters and elements; both sides are read by those who should."""
+        """It has the source's filters and elements; each side is read by its own program."""
         env = self.ours if ours else self.native
         assert self.filters(name, env) == self.want, (name, self.filters(name, env), self.want)
         ok(self.hdf5("h5diff", self.source, name, env=env))
@@ -179,7 +179,7 @@ def test_real_bitshuffle(b):
 
 @dir_only
 def test_bitshuffle_of_a_detector(b):
-    """With the real plugin, and by the code of ours alone."""
+    """With the real plugin, and by our code alone."""
     if not b.bin:
         return
     for plugins in [b.bitshuffle, ""] if b.bitshuffle else [""]:

@@ -99,7 +99,8 @@ def datasets(b, domain):
             yield o["path"].strip("/"), os.path.dirname(b.object_of(domain, o["path"]))
 
 
-# what HSDS reads right of ours, and what it must not touch; of all others it stores chunks, and reads these
+# READS: HSDS reads our chunks.  REFUSES: HSDS must not touch them.  With all other filters HSDS stores its
+# own chunks, and reads those.
 READS = {"deflate", "shuffle_deflate", "shuffle_deflate_fletcher32", "shuffle"}
 REFUSES = {"scaleoffset_deflate", "bitshuffle", "bitshuffle_deflate", "fletcher32_deflate"}
 NOT_HERE = {"blosc_zstd", "shuffle_blosc_lz4", "lz4", "zstd", "bitshuffle_lz4"}  # it has codecs that Python lacks
@@ -149,7 +150,8 @@ def test_hsds_changes_chunks_of_every_filter(b):
 
 @dir_only
 def test_integers_show_their_value_or_none(b):
-    """HSDS shows an integer by all of its bits: those of few bits are bytes to it, unless that is their value."""
+    """HSDS shows an integer by all of its bits: integers of few bits are bytes to it, unless all bits are
+    their value."""
     if not b.in_turn:
         return
     env, d = {"HDF5_PLUGIN_PATH": b.plugin, "HDF5_VOL_CONNECTOR": "bucket"}, b.new()

@@ -148,7 +148,8 @@ def test_default_bucket_names_folders_and_domains(b):
 
 
 def test_the_connectors_own_variables_do_no_harm(b):
-    """Who has set up the connector for other programs has set it up for the tool: its settings count, its plugin isn't loaded."""
+    """A user who has set up the connector for other programs has set it up for the tool: its settings count,
+    its plugin isn't loaded."""
     if not b.plugin:
         print("without the plugin beside a sanitizer: not tried")
         return

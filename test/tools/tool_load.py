@@ -38,7 +38,7 @@ def test_a_file_that_is_being_written_is_refused_as_by_hdf5(b):
         fails(b.run("chunks", f, env=DEFAULT), "unable to lock file")
         fails(b.run("diff", f, f, env=DEFAULT), "unable to lock file", rc=2)
         assert "10" not in b.run_any(os.path.join(b.bin, "h5dump"), "-d", "x", f, env=DEFAULT).stdout  # the judge
-        # without locks HDF5 still refuses what is marked as open, in a file that has the mark
+        # without locks HDF5 still refuses a file that is marked as open, if the file has the mark
         fails(b.run("load", f, b.new(), env={"HDF5_USE_FILE_LOCKING": "FALSE"}), "open for writing")
     finally:
         end(p)
@@ -144,7 +144,8 @@ def test_a_changed_file_is_one_line_however_many_references(b):
 
 @dir_only
 def test_rows_that_name_files_are_hdf5_chunks_to_hsds(b):
-    """HSDS takes one file for all HDF5 chunks of one of its chunks, so each of its chunks must be one of them."""
+    """HSDS takes one file for all HDF5 chunks of one of its chunks, so each of its chunks must be one of
+    them."""
     if not b.odd:
         return
     f, d = [os.path.join(b.tmp, f"step{i}.h5") for i in range(4)], b.new()
@@ -279,5 +280,5 @@ def test_messages_name_files_datasets_and_keys(b):
 
 
 def innermost(r):
-    """Of HDF5's stack, not of its tools' one."""
+    """On HDF5's stack, not on that of its tools."""
     return r.stderr.split("H5tools-DIAG")[0].split("\n  #")[-1]

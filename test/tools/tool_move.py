@@ -120,7 +120,8 @@ def test_mv_renames_and_moves(b):
 
 @dir_only
 def test_what_a_killed_load_left_does_no_harm_to_a_domain_that_moved(b):
-    """A load whose last request, the journal's DELETE, was never sent: then the domain moves, and another one gets its name."""
+    """A load whose last request, the journal's DELETE, was never sent: then the domain moves, and another one
+    gets its name."""
     h5 = os.path.join(b.tmp, "of-types.h5")
     ok(b.run("get", b.fx("numeric.h5"), h5))
     for verb in (["mv"], ["rm", "--keep-objects"]):
@@ -248,7 +249,8 @@ def test_ctrl_c_leaves_nothing_half_done(b):
 
 @own_bucket
 def test_ctrl_c_ends_rm_with_one_word(b):
-    """Whenever it comes: what wasn't begun stays, and is there for the same command again."""
+    """Whenever the signal comes: steps that weren't begun stay undone, and the same command can do them
+    again."""
     f, one = b.new(), b.copy("groups.h5")
     with open(one + "/.domain.json", "rb") as doc:
         text = doc.read()
@@ -319,7 +321,7 @@ def test_rm_of_version_1_goes_on_where_it_was_cut_off(b):
 
 
 def test_cp_has_objects_of_its_own_where_no_condition_is_sent(b):
-    """writers=one: no PUT of the copy's may take the place of what the original has."""
+    """writers=one: no PUT of the copy may replace one of the original's objects."""
     a, to = b.copy("groups.h5"), b.new("_one")
     ok(b.run("cp", "--set", "writers=one", a, to))
     assert b.json("stat", a, "/")["id"] != b.json("stat", to, "/")["id"]

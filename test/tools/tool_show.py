@@ -94,7 +94,7 @@ def test_stat_of_objects(b):
 
 
 def test_all_that_print_have_json(b):
-    """Each verb says so in its help, and then its output is JSON of the shape that the help shows."""
+    """Each verb's help mentions it, and then the output is JSON of the shape that the help shows."""
     d, h5 = b.copy("acl.h5"), os.path.join(b.fixtures, "native", "groups.h5")
     calls = {"ls": [d], "info": [d], "stat": [d], "cp": [d, d + ".2"], "mv": [d + ".2", d + ".3"], "rm": [d + ".3"], "touch": [b.new()],
              "acl": [d], "verify": [d], "diff": [d, d], "catalog": ["-o", b.tmp, d], "get": ["-f", d, b.tmp + "/j.h5"],
@@ -115,7 +115,8 @@ def test_all_that_print_have_json(b):
 
 
 def test_pointer_to_a_relative_path(b):
-    """Whoever writes it, from wherever, and whoever reads it finds the domain; one by hand counts from where it lies."""
+    """Any writer and any reader, from any folder, finds the domain; a hand-written pointer counts from its
+    own folder."""
     if b.store != "dir":
         return
     os.makedirs(b.tmp + "/p/q")

@@ -1,4 +1,4 @@
-"""Claims about user blocks: what stands in a file before HDF5's own first byte (MATLAB's header).  Run by tool.py."""
+"""Claims about user blocks: bytes in a file before HDF5's own first byte (MATLAB's header).  Run by tool.py."""
 import os, random, shutil
 
 from bed import dir_only, fails, ok
@@ -8,7 +8,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def block_of(path):
-    """What the file has before HDF5's signature, which lies at 0, 512, 1024, 2048, ..."""
+    """The file's bytes before HDF5's signature, which lies at 0, 512, 1024, 2048, ..."""
     data = open(path, "rb").read()
     at = 0
     while data[at:at + 8] != SIGNATURE:
@@ -61,7 +61,7 @@ def test_a_user_block_comes_back(b):
 
 def test_of_every_size_and_kept_by_every_verb(b):
     plain = with_block(b, b"")
-    for n in (512, 2048, 2049, 70000):  # up to 2048 they stand in the document
+    for n in (512, 2048, 2049, 70000):  # up to 2048 they lie in the document
         path, d = with_block(b, noise(n)), b.new(".h5")
         ok(b.run("load", path, d))
         same(b, d, path)
@@ -173,7 +173,7 @@ def test_h5repack_copies_it_where_it_can(b):
     back = local(b, "back.mat")
     ok(p.tool("get", out, back))
     assert block_of(back) == block_of(MATLAB) and p.tool("diff", back, MATLAB).returncode == 0
-    # a domain by its own name is no file that a program could read bytes from
+    # a domain by its own name is not a file that a program could read bytes from
     d = b.new(".mat")
     ok(b.run("load", MATLAB, d))
     ok(p("h5repack", d if b.store == "s3" else "file://" + d, "native:" + plain))
@@ -191,7 +191,7 @@ def test_a_program_writes_it_into_what_it_made(b):
     assert block_of(out) == noise(1024) and "Dataset" in ok(p("h5ls", out + "/a"))
     domain = os.path.join(p.bucket, out.lstrip("/"))
     assert b.json("info", domain)[0]["user_block"] == 1024
-    # who opens it for writing lets the domain have it: then it is there without the pointer file, too
+    # opening it for writing gives it to the domain: then it is there without the pointer file, too
     ok(p("h5mkgrp", out, "/g"))
     back = local(b, "back.h5")
     ok(b.run("get", domain, back))

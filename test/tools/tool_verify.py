@@ -6,7 +6,7 @@ from bed import dir_only, fails, ok, own_bucket, s3_only
 
 def test_verify_finds_sample_domains_whole(b):
     for d in json.load(open(os.path.join(b.fixtures, "manifest.json")))["domains"]:
-        late = "fastlinked" in d["domain"]  # where its chunks lie is for HSDS to find out: what can't be looked at is a problem
+        late = "fastlinked" in d["domain"]  # HSDS has yet to find the places of its chunks, so verify can't check them
         got = b.json("verify", "--deep", b.bucket + d["domain"], rc=1 if late or ("special" in d["domain"] and b.store == "dir") else 0)[0]
         assert {p["kind"] for p in got["problems"]} <= {"unchecked"} and got["objects"] > 0, (d["domain"], got)
         assert (got["n_problems"] > 0) == late and b.json("verify", b.bucket + d["domain"], rc=None)[0]["n_problems"] == 0
@@ -23,7 +23,7 @@ def test_verify_names_what_is_wrong(b):
     assert kinds == {"/a/b/ds2": "missing", "/empty": "malformed"}, kinds
     fails(b.run("verify", "--repair", "--min-age=0", d), "nothing is removed")
     assert "problem: /empty" in b.run("verify", d).stdout
-    # ls goes on past them and says so
+    # ls goes on past them and reports them
     r = b.run("ls", "-r", d, "--json")
     assert r.returncode == 1 and "/many" in r.stdout and "/a/b/ds2" in r.stderr and json.loads(r.stdout)
 
@@ -58,7 +58,7 @@ def test_verify_checks_references(b):
 
 @dir_only
 def test_raw_files_are_looked_for_and_not_copied(b):
-    """What H5Pset_external() names: HDF5's own code reads it, wherever the domain is copied to."""
+    """The files that H5Pset_external() names: HDF5's own code reads them, wherever the domain is copied to."""
     if not b.sparse:
         return
     d, to, raw = b.new(), b.new(), os.path.join(b.tmp, "raw.bin")
@@ -151,7 +151,7 @@ def test_verify_gives_up_uploads_that_nobody_ended(b):
     assert f"orphan: upload of {key} was begun" in b.run("verify", "--min-age=0", d).stdout
     up, got = uploads_of(b, d, "--min-age=0", "--repair")
     assert got["n_removed"] == 2 and uploads_of(b, d, "--min-age=0")[0] == [], got
-    # of a bucket: those of trees that no domain has
+    # of a bucket: trees without a domain
     bucket = f"tool-uploads-{os.getpid()}"
     s3.put(f"/{bucket}", b"")
     ok(b.run("cp", b.fx("groups.h5"), f"s3://{bucket}/x.h5"))

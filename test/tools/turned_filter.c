@@ -1,4 +1,5 @@
-/* A filter plugin of HDF5's, that no build of ours has code for: each byte is turned.  It allocates by HDF5, as plugins do. */
+/* A filter plugin of HDF5's without built-in code in the connector: each byte is changed.  It allocates by
+ * HDF5, as plugins do. */
 #include <hdf5.h>
 
 #include <H5PLextern.h>
