@@ -233,7 +233,7 @@ static void test_closed_early(struct bkt_store *st)
     }
 }
 
-/* GCC defines it; Clang is asked. */
+/* The thread that reads it stays with the parent: a child requests each object itself. */
 static void test_fork(struct bkt_store *st)
 {
 #if UNDER_TSAN

@@ -16,7 +16,7 @@ enum { WRITERS = 16, ROUNDS = 4, N = WRITERS * ROUNDS };
 
 static struct bkt_id group, dset, type, chunk;
 
-struct brief { /* a message that a process waits for */
+struct brief { /* the data that a process waits for */
     char          url[64];
     struct bkt_id group, dset, type, chunk;
 };

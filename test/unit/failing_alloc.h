@@ -1,5 +1,6 @@
-/* Allocations that fail when fails() says so: the linker's --wrap sends our own code's calls here (failing_alloc in
- * test/CMakeLists.txt), while libraries keep theirs.  The test defines `static bool fails(void)` before it includes this. */
+/* Allocations that fail if fails() returns true: the linker's --wrap sends our own code's calls here
+ * (failing_alloc in test/CMakeLists.txt), while libraries keep theirs.  The test defines `static bool
+ * fails(void)` before it includes this. */
 #ifndef BKT_FAILING_ALLOC_H
 #define BKT_FAILING_ALLOC_H
 

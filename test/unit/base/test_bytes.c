@@ -60,7 +60,7 @@ static void reader_stops_at_the_end_for_good(void **state)
     assert_int_equal(bkt_get_le(out, 8), 0x0807060504030201);
 }
 
-/* RFC 4648 section 10, and what must be refused */
+/* RFC 4648 section 10, and texts that must be refused */
 static void base64_vectors(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 static struct shared {
     struct bkt_forkguard guard;
     pthread_mutex_t      lock;
-    int                  a, b; /* equal when nobody holds the lock */
+    int                  a, b; /* equal if no thread holds the lock */
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static atomic_bool stop;
 

@@ -36,7 +36,7 @@ static void submit_all(void)
 
 static void check_all(void)
 {
-    bkt_pool_shutdown(); /* finishes what is queued */
+    bkt_pool_shutdown(); /* finishes the queued jobs */
     assert_int_equal(atomic_load(&done), N);
     assert_int_equal(atomic_load(&sum), N * (N - 1) / 2);
 }
@@ -50,7 +50,8 @@ static void every_job_runs_once_and_it_starts_again(void **state)
     }
 }
 
-/* Several threads add jobs of both kinds, to so many workers that they take from each other's queues; none is lost or run twice. */
+/* Several threads add jobs of both kinds.  So many workers run that they take from each other's queues; no
+ * job is lost or run twice. */
 static void *submit_part(void *arg)
 {
     for (int i = *(int *)arg; i < N; i += 4) {
@@ -78,7 +79,8 @@ static void many_threads_share_many_workers(void **state)
             assert_int_equal(pthread_create(&t[i], NULL, submit_part, &from[i]), 0);
         for (int i = 0; i < 4; i++)
             (void)pthread_join(t[i], NULL);
-        for (int i = 0; i < 30000 && atomic_load(&done) < N; i++) /* no shutdown helps a job that nobody was woken for */
+        for (int i = 0; i < 30000 && atomic_load(&done) < N; i++) /* a shutdown does not help a job that no
+                                                                     worker was woken for */
             usleep(1000);
         assert_int_equal(atomic_load(&done), N);
         check_all();
@@ -117,7 +119,7 @@ static void idle_threads_are_not_counted_twice(void **state)
 }
 
 /* Small jobs: the thread that is at one of them does the others too, unless they pile up. */
-enum { MANY = 100, PILE = 16 }; /* as many may wait for it; whoever comes for more does them all */
+enum { MANY = 100, PILE = 16 }; /* as many may wait for it; a worker that comes for more runs them all */
 static atomic_int gate, begun;
 static void wait_at_gate(struct bkt_job *job)
 {
@@ -148,7 +150,7 @@ static void small_jobs_are_left_to_one_thread(void **state)
     while (atomic_load(&done) < MANY - PILE) /* others were, for so many: else this ends with the test's time */
         usleep(1000);
     bkt_pool_submit_small(&work[MANY].job);
-    bkt_pool_submit(&work[MANY + 1].job); /* whoever comes for it finds the small ones first */
+    bkt_pool_submit(&work[MANY + 1].job); /* a worker that comes for it finds the small jobs first */
     while (atomic_load(&done) < MANY + 2)
         usleep(1000);
     atomic_store(&gate, 1);
@@ -187,7 +189,7 @@ static void a_forked_child_has_a_pool_of_its_own(void **state)
     check_all();
 }
 
-/* What the parent has queued behind jobs that hold all threads. */
+/* Jobs that the parent has queued behind others that hold all threads. */
 enum { HELD = 8 };
 static pid_t      parent;
 static atomic_int holding, let_go, foreign;

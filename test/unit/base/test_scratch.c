@@ -30,7 +30,7 @@ static void check_and_give(struct held *h)
     bkt_scratch_give(h->p);
 }
 
-/* Blocks are nobody else's, in whatever sequence they come and go. */
+/* Each block belongs to one holder, in whatever sequence they come and go. */
 static void blocks_do_not_overlap(void **state)
 {
     struct held h[N];
@@ -62,7 +62,7 @@ static void what_is_taken_outlives_a_shutdown(void **state)
     bkt_scratch_shutdown();
 }
 
-/* What was given back is taken again. */
+/* A block that was given back is used again. */
 static void memory_is_used_again(void **state)
 {
     struct held h;

@@ -127,7 +127,8 @@ static void a_named_config_file_must_exist(void **state)
     assert_non_null(strstr(err.frame[0].msg, "/nonexistent/config"));
 }
 
-/* A FIFO without a writer, /dev/zero, a folder: what would hold us up, or never end.  /dev/null is an empty file. */
+/* A FIFO without a writer, /dev/zero, a folder: files that would block us, or never end.  /dev/null is an
+ * empty file. */
 static void only_a_file_is_read(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void secrets_are_not_shown(void **state)
     check_no_secret(text, "endpoint = http://***@host/x\n");
     check_no_secret(text, "bucket = ***@b\n");
     check_no_secret(text, "user = me@there.org\n");
-    assert_string_equal(s.endpoint, "http://user:secret@host/x"); /* what is used stays whole */
+    assert_string_equal(s.endpoint, "http://user:secret@host/x"); /* used memory stays whole */
     free(text);
     bkt_settings_fini(&s);
     static const char *const bad[] = {"anonymous=http://me:secret@h", "retries=https://h/x?sig=secret", "http://me:secret@h",

@@ -8,7 +8,7 @@
 
 #include "stdfd.h"
 
-/* What a program has that was started without those in @p without; its exit status. */
+/* The descriptors of a program that was started without those in @p without; its exit status. */
 static int run_without(unsigned without)
 {
     char c    = 'x';

@@ -9,7 +9,8 @@ static void *mask_here(void *out)
     return out;
 }
 
-/* A handler of the program's must never run on a thread of ours, but for faults, and its own mask stays what it was. */
+/* A handler of the program's must never run on a thread of ours, except for faults.  The program's own mask
+ * must stay the same. */
 static void a_thread_blocks_all_signals_and_its_maker_none_more(void **state)
 {
     static const int some[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE}, faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};

@@ -1,4 +1,4 @@
-/* What of URLs people get to see. */
+/* The parts of URLs that users see. */
 #include <string.h>
 
 #include "cm.h"

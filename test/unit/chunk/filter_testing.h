@@ -43,7 +43,8 @@ static inline unsigned char *sample(size_t n, size_t es, uint32_t seed)
 
 static inline const char *story(const struct bkt_err *err) { return err->n ? err->frame[0].msg : "(no message)"; }
 
-/* Decode a copy of the bytes in a block of exactly their size, so that a sanitizer sees each step outside. */
+/* Decode a copy of the bytes in a block of exactly their size, so that a sanitizer notices any access
+ * outside. */
 static inline int decode_copy(const struct bkt_pipeline *p, uint32_t mask, const void *in, size_t n_in, void *dst,
                               size_t n_dst, struct bkt_err *err)
 {
@@ -55,7 +56,7 @@ static inline int decode_copy(const struct bkt_pipeline *p, uint32_t mask, const
     return rc;
 }
 
-/* Whatever happens to the bytes, decoding ends, stays inside, and says why it failed. */
+/* Whatever happens to the bytes, decoding ends, stays inside, and gives the reason of a failure. */
 static inline void torture(const char *what, const struct bkt_pipeline *p, const unsigned char *in, size_t n_in,
                            size_t n_dst, int rounds)
 {

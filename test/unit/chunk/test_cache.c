@@ -1,4 +1,4 @@
-/* The names that chunks and files are cached under: remembered while somebody needs them, and no longer. */
+/* The names that chunks and files are cached under: remembered while they are needed, and no longer. */
 #include "cache.h"
 #include "world.h"
 
@@ -37,7 +37,7 @@ static void test_forgotten(void)
     CHECK(most <= BOUND, "%zu names of %u are remembered", most, N);
 }
 
-/* What is held, or has entries, keeps its number, whatever else comes; what comes later never has it. */
+/* A name that is held, or has entries, keeps its number, whatever else comes; no later name gets it. */
 static void test_kept(void)
 {
     struct bkt_cname *held = NULL, *again = NULL;
@@ -59,7 +59,7 @@ static void test_kept(void)
     bkt_cache_let_go(cache, &held);
 }
 
-/* Names that are left when those that nobody needs are forgotten, which is when there are fewer than before. */
+/* The number of names left after unneeded ones were forgotten, that is once there are fewer than before. */
 static size_t left_over(void)
 {
     size_t before = 0, now;
@@ -74,7 +74,7 @@ static size_t left_over(void)
     }
 }
 
-/* As many as have entries, twice at most. */
+/* As many as have entries, at most twice that. */
 static void test_with_entries(void)
 {
     struct bkt_cname *hold = NULL;
@@ -96,7 +96,8 @@ static void test_with_entries(void)
     CHECK(left_over() == 0, "names without entries");
 }
 
-/* A dataset that is opened, read and closed again and again lets go of all its names, by whatever form it is stored in. */
+/* A dataset that is opened, read and closed again and again releases all its names, in whatever form it is
+ * stored. */
 static void test_datasets(void)
 {
     uint32_t seed = 4;

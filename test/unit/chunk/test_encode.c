@@ -1,5 +1,6 @@
-/* Encoders: what they make is decoded to what it was made of, for data of many kinds; by our decoders, which other tests hold
- * against the codecs themselves.  Filters that can't gain anything are left out and said so. */
+/* Encoders: their output is decoded to the same bytes, for data of many kinds.  Our decoders do that, which
+ * other tests compare with the codecs themselves.  Filters that gain nothing are left out, and marked as left
+ * out. */
 #include <inttypes.h>
 
 #include "filter_testing.h"
@@ -103,7 +104,7 @@ static void masks(void)
     bkt_buf_fini(&enc);
 }
 
-/* Samples of fewer bits than their bytes have: what is above them isn't stored, and does no harm. */
+/* Samples of fewer bits than their bytes have: higher bits aren't stored, and do no harm. */
 static void szip_spare_bits(void)
 {
     enum { N = 4000 };
@@ -165,8 +166,8 @@ __attribute__((noinline)) static void leave_on_the_stack(uint16_t v)
         a[i] = v;
 }
 
-/* A library's struct may have a field that its own initialisation leaves as it is, how far back matches may be, say: the same elements
- * become the same bytes nevertheless. */
+/* A library's struct may have a field that its own initialisation leaves alone, for example how far back
+ * matches may be.  The same elements must become the same bytes nevertheless. */
 static void whatever_the_stack_holds(size_t l)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline p     = {.elem_size = 4};

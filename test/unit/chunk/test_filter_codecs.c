@@ -285,7 +285,8 @@ static void vector(size_t i)
 }
 
 #if BKT_HAVE_LIBDEFLATE
-/* The frames that HSDS writes don't go through libblosc, whatever their size and whether their blocks are split. */
+/* The frames that HSDS writes don't go through libblosc, whatever their size and whether their blocks are
+ * split. */
 static void test_blosc_zlib(void)
 {
     static const size_t sizes[] = {1, 17, 128, 1000, 4096, 65537, 150001};

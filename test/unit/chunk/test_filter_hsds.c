@@ -1,4 +1,4 @@
-/* HSDS's chunk objects: frames as HSDS writes them (blosc with typesize 1 whatever the filters say), older and foreign
+/* HSDS's chunk objects: frames as HSDS writes them (blosc with typesize 1 for any filters), older and foreign
  * forms, plain bytes that look like something else, and nothing beyond the limit. */
 #include <blosc.h>
 #include <lz4.h>
@@ -170,7 +170,8 @@ static void test_var(void)
     CHECK(rc == BKT_OK && out.len == 12, "plain: %d", rc);
     rc = bkt_hsds_decode_var(&plain, NULL, 0, &out, NULL);
     CHECK(rc == BKT_OK && out.len == 0, "empty: %d", rc);
-    /* behind the stream so many bytes that the second guess of its length would be a little more than the limit */
+    /* behind the stream so many bytes that the second guess of its length would be a little more than the
+     * limit */
     struct bkt_hsds_codec zlib = {true, true, 0, true, 0, 1000};
     memset(raw, 0, 1010);
     memset(enc, 0, 60);

@@ -15,7 +15,7 @@ static void add(struct bkt_pipeline *p, int id, const unsigned *cd, size_t n_cd)
     CHECK(rc == BKT_OK, "adding %d: %d", id, rc);
 }
 
-/* What writing applies, in order: s shuffle of 4, d deflate, f fletcher32. */
+/* The filters that writing applies, in order: s shuffle of 4, d deflate, f fletcher32. */
 static void encode(const char *steps)
 {
     static unsigned char tmp[sizeof chunk];

@@ -44,7 +44,8 @@ static void test_unshuffle(void)
             }
 }
 
-/* Past the cache, to any place of a line of it: the same bytes and none beside them, where it is done at all. */
+/* Past the cache, to any place of a line of it: if it is done at all, the same bytes are written and none
+ * beside them. */
 static void test_past(const unsigned char *planes, const unsigned char *raw, size_t es, size_t count)
 {
     size_t         n = es * count, n_done = 0;
@@ -67,7 +68,7 @@ static void test_past(const unsigned char *planes, const unsigned char *raw, siz
     free(mem);
 }
 
-/* What decode_planes leaves to be done, done for a stretch here and a stretch there. */
+/* The work that decode_planes leaves, done for a stretch here and a stretch there. */
 static void test_planes(size_t es, size_t count)
 {
     size_t              n = es * count;

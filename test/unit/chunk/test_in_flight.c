@@ -79,7 +79,7 @@ static void be_busy(struct bkt_job *job)
         usleep(1000);
 }
 
-/* ---- what is read ---- */
+/* ---- the reads ---- */
 
 static const struct {
     uint64_t chunk; /* bytes */

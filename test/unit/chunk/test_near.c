@@ -1,4 +1,5 @@
-/* What small reads bring along: by what was there before the call, not by which of its ranges are back already. */
+/* The neighbourhood of small reads: it depends on the cache before the call, not on the order in which the
+ * call's ranges arrive. */
 #include "cache.h"
 #include "task.h"
 #include "world.h"
@@ -19,8 +20,8 @@ static void arrived(uint64_t off, size_t len)
     bkt_centry_release(e);
 }
 
-/* A call for ranges that lie side by side from @p first on, each there before the next is asked for.  How many bytes more than its
- * own the last of them brings; the others may bring none. */
+/* A call for ranges that lie side by side from @p first on, each there before the next is requested.  Returns
+ * how many bytes more than its own the last of them brings; the others may bring none. */
 static uint64_t one_by_one(uint64_t first)
 {
     struct bkt_dsetio     io   = {.set = &set, .cache = cache};

@@ -1,5 +1,5 @@
-/* Memory made present ahead of a read: all of it and nothing else, in huge pages for as long as they come quickly.  What the
- * kernel takes for one is the test's to say. */
+/* Memory made present ahead of a read: all of it and nothing else, in huge pages for as long as they come
+ * quickly.  The test sets the time that the kernel takes for one. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -94,7 +94,7 @@ static void check_once(const struct array *a, struct bkt_dsetio *io, const struc
     free(mem.runs);
 }
 
-/* big: chunks of some hundred KiB, so that parts of them are asked for, and bodies that fill many rows */
+/* big: chunks of some hundred KiB, so that parts of them are requested, and bodies that fill many rows */
 static void one_trial(struct world *w, const char *bucket, bool big, unsigned trial)
 {
     uint32_t     seed = trial * 2654435761u + 4711;

@@ -1,4 +1,4 @@
-/* How many requests and bytes a read takes: what is fetched together, and what in parts. */
+/* The number of requests and bytes of a read: ranges that are fetched together, and in parts. */
 #include "plan.h"
 #include "world.h"
 
@@ -61,7 +61,7 @@ static void test_costs(void)
         }
         int32_t        *dst = need((size_t)sel.n_elems * 4);
         struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
-        if (costs[i].way == TABLE) { /* the table's own JSON is no chunk request */
+        if (costs[i].way == TABLE) { /* the request for the table's own JSON is not one for a chunk */
             struct bkt_id            id = world_id(a.n + 1);
             const struct bkt_object *o;
             if (bkt_domain_get(w.dom, &id, &o, NULL) == BKT_OK)

@@ -1,5 +1,5 @@
-/* Reading what is odd, missing or wrong: variable-size elements, initializers, broken layouts and chunks; several datasets at once;
- * single chunks. */
+/* Odd, missing or wrong data: variable-size elements, initializers, broken layouts and chunks; several
+ * datasets at once; single chunks. */
 #include <blosc.h>
 
 #include "world.h"
@@ -161,7 +161,7 @@ static void test_wrong(struct world *w)
     }
 }
 
-/* One bad chunk of many fails the read, and says which. */
+/* One bad chunk of many fails the read, and the error names it. */
 static void test_one_bad_of_many(struct world *w)
 {
     const uint64_t dims[] = {400};
@@ -218,7 +218,7 @@ static void test_var(struct world *w, bool compressed)
                   SLICE_IS(r.slices[2], "\0\0\0\0") &&
                   SLICE_IS(r.slices[4], "\3\0\0\0c\0d"), "round %d: elements", round);
         CHECK(compressed ? SLICE_IS(r.slices[3], "\4\0\0\0fill") : SLICE_IS(r.slices[3], "\0\0\0\0"), "round %d: missing", round);
-        if (round == 1) /* what is held outlives the cache */
+        if (round == 1) /* a held chunk outlives the cache */
             bkt_chunk_cache_drop(w->dom);
         CHECK(SLICE_IS(r.slices[1], "\2\0\0\0ab"), "slices stay");
         bkt_read_fini(&r);
@@ -414,7 +414,7 @@ static void test_single(struct world *w)
     }
 }
 
-/* A piece of more than the cache holds keeps nothing there, and takes from there what it finds. */
+/* A piece that exceeds the cache keeps nothing there, but uses the entries that it finds. */
 static void test_piece(struct world *w)
 {
     static const struct {

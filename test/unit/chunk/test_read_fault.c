@@ -1,4 +1,5 @@
-/* Requests that fail, come short, come changed, or come late: the read says which, ends, and leaves nothing wrong behind. */
+/* Requests that fail, come short, come changed, or come late: the error names the chunk, and the read ends
+ * and leaves nothing wrong behind. */
 #include <pthread.h>
 #include <time.h>
 
@@ -10,7 +11,7 @@
 #define DIM     4000
 #define THREADS 16u
 
-/* Where a late request sleeps.  With the gate closed, as long as it takes until a request sleeps on each thread. */
+/* The sleep of a late request.  With the gate closed it lasts until a request sleeps on each thread. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t  change;
@@ -115,7 +116,7 @@ static void test_side_by_side(void)
 
 int main(void)
 {
-    bkt_pool_size(THREADS); /* where delays are slept */
+    bkt_pool_size(THREADS); /* the function that delays sleep in */
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         for (int way = 0; way < N_WAYS; way++)
             if (cases[i].ways >> way & 1) {

@@ -59,7 +59,7 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
     return remove(path);
 }
 
-/* A chunk object that can't be read, among others that are missing: a link to itself stands in its place. */
+/* A chunk object that can't be read, among others that are missing: it is a link to itself. */
 static void test_broken_store(void)
 {
     const uint64_t dims[] = {40};

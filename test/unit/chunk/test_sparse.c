@@ -1,4 +1,5 @@
-/* Grids of 2^50 chunks of which a few are stored, behind a chunk table that is as sparse: whoever goes through all of the grid never ends. */
+/* Grids of 2^50 chunks of which a few are stored, behind a chunk table that is as sparse: code that goes
+ * through the whole grid never ends. */
 #include "num.h"
 #include "world.h"
 

@@ -1,5 +1,5 @@
-/* Filtered chunks that are decoded as they arrive: whatever a request delivers, and delivers again, the read has the bytes that the
- * request ended with, or fails.  The requests are played by a store of the test's own. */
+/* Filtered chunks that are decoded as they arrive.  Whatever a request delivers, and delivers again, the read
+ * has the bytes that the request ended with, or fails.  A store of the test's own plays the requests. */
 #include <sched.h>
 
 #include "domain_impl.h"
@@ -25,7 +25,7 @@ struct script {
         double     from, to;
         enum bytes bytes;
     } steps[N_STEPS];
-    int         ends;    /* what the request ends with, after the last step */
+    int         ends;    /* the result that the request ends with, after the last step */
     const char *message; /* of the read that fails; NULL: it succeeds */
 } scripts[] = {
     {"in one go", {{0, N_CHUNKS, GOOD}}, BKT_OK, NULL},
@@ -70,7 +70,7 @@ static void spoil(const struct bkt_task *k, unsigned char *p, enum bytes which)
         unsigned char *to = p + (size_t)(k->segs[i].off - k->off);
         if (which == BAD)
             memset(to, 0xEE, (size_t)k->segs[i].len);
-        else if (i && k->segs[i].len >= first->len) /* what is behind a zlib stream is ignored */
+        else if (i && k->segs[i].len >= first->len) /* bytes behind a zlib stream are ignored */
             memcpy(to, p + (size_t)(first->off - k->off), (size_t)first->len);
     }
 }
@@ -139,7 +139,7 @@ static void one(const struct script *s, struct bkt_dsetio *io, const struct arra
     struct bkt_err  err      = {0};
     player->script           = s;
     player->n_requests = player->n_streamed = 0;
-    bkt_domain_forget_versions(io->dom); /* of the file that the last script told of */
+    bkt_domain_forget_versions(io->dom); /* those of the last script's file */
     int rc                                  = bkt_read_run(&r, 1, &err);
     CHECK(player->n_requests == 1 && player->n_streamed == 1, "%s: %u requests, %u streamed", s->what, player->n_requests, player->n_streamed);
     CHECK((rc == BKT_OK) == !s->message && (s->ends == BKT_OK || rc == s->ends), "%s: %d %s", s->what, rc, story(&err));

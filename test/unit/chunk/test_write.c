@@ -1,5 +1,6 @@
-/* Writing against a model: random selections in random shapes, through every kind of filter list, read back from the cache
- * and, by another opening of the domain, from the store; and how many requests it takes. */
+/* Writing against a model: random selections in random shapes, through every kind of filter list.  The
+ * elements are read back from the cache and, by another opening of the domain, from the store.  The number of
+ * requests is checked. */
 #include "write_testing.h"
 
 #include "dirty.h"
@@ -144,7 +145,7 @@ static void append(struct world *w)
     free(m.v);
 }
 
-/* Far more than the cache holds: it goes on in the background. */
+/* Far more than the cache holds: chunks are stored in the background. */
 static void stream(void)
 {
     struct world   w;
@@ -227,7 +228,7 @@ static void raw_chunks(struct world *w)
           "mask %u, %zu bytes: %s", mask, got.len, story(&err));
     CHECK(bkt_chunk_locate(io, coord, &info, &err) == BKT_OK && info.exists && info.filter_mask == 1 && info.size == sizeof v,
           "mask %u, %llu bytes", info.filter_mask, (unsigned long long)info.size);
-    /* elements over it: no longer what the program encoded */
+    /* elements over it: the chunk is no longer the one that the program encoded */
     struct bkt_sel some = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {40}, .start = {15}, .stride = {1}, .count = {1}, .block = {10},
                            .n_elems = 10};
     CHECK(model_write(&m, io, &some, 1000, &err) == BKT_OK, "%s", story(&err));
@@ -246,8 +247,8 @@ static void raw_chunks(struct world *w)
     free(m.v);
 }
 
-/* A program that writes many datasets, here and there: what is kept of those it is done with is bounded, and nobody sees what
- * was before the writes. */
+/* A program that writes many datasets, here and there: the memory for those that it is done with is bounded,
+ * and no reader sees elements from before the writes. */
 static void many_datasets(void)
 {
     enum { N = 600, TURNS = 6000 };

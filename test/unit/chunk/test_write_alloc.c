@@ -1,6 +1,6 @@
-/* Memory that runs out, at every allocation of a session of writing in turn: nothing crashes, hangs or leaks (a sanitizer
- * looks), a call that said BKT_OK has been carried out, one that failed has done nothing by half, and with memory again the
- * next flush stores it all.  Jansson's own allocations are counted, too. */
+/* Memory that runs out, at every allocation of a session of writing in turn.  Nothing crashes, hangs or leaks
+ * (a sanitizer checks).  A call that returned BKT_OK has been carried out; a failed call has done nothing by
+ * half.  With memory again the next flush stores everything.  Jansson's own allocations are counted, too. */
 #include <stdatomic.h>
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* Large requests, whose chunks go straight from the caller's memory: they keep their place among other writes, and when they
- * fail, what was written before is not lost. */
+/* Large requests, whose chunks go straight from the caller's memory: they keep their place among other
+ * writes.  When they fail, earlier writes are not lost. */
 #include "pool.h"
 #include "store_impl.h"
 #include "write_testing.h"
@@ -62,7 +62,8 @@ static void in_sequence(const char *filters, uint64_t from, uint64_t n)
 
 /* ---- how much is under way ---- */
 
-/* A store that keeps PUTs until as many are there as may be, or all; a thread of its own answers them, one by one. */
+/* A store that keeps PUTs until as many are there as allowed, or all; a thread of its own answers them, one
+ * by one. */
 static struct holder {
     struct bkt_store  base;
     struct bkt_store *inner;
@@ -107,7 +108,7 @@ static void *answer(void *arg)
     return NULL;
 }
 
-/* Never more than in_flight says; and as much, for who answers waits for it. */
+/* Never more than in_flight allows; and exactly as much, since the answering thread waits for it. */
 static void as_much_as_in_flight(size_t most)
 {
     static const struct bkt_store_ops ops = {.name = "holder", .start = hold, .close = close_holder};

@@ -1,4 +1,5 @@
-/* What is stored before a flush asks for it, what a close lets go of, and how much memory waits at most for a slow store. */
+/* Chunks stored before a flush, memory that a close releases, and the most memory that waits for a slow
+ * store. */
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,7 +8,8 @@
 #include "pool.h"
 #include "write_testing.h"
 
-/* Where a slow store's requests sleep: all of them until the program has seen half of its cache in use, then as long as they say. */
+/* The sleep of a slow store's requests: all of them until the program has seen half of its cache in use, then
+ * for their set time. */
 static atomic_bool half_seen;
 
 int __real_nanosleep(const struct timespec *t, struct timespec *left);
@@ -36,7 +38,7 @@ static uint64_t puts_since(uint64_t from, uint64_t want)
     return puts_sent() - from;
 }
 
-/* Whole chunks are stored while the program goes on; who writes them again has them stored by the flush, as ever. */
+/* Whole chunks are stored while the program goes on; if it writes them again, the flush stores them again. */
 static void whole_chunks_go_early(void)
 {
     static const struct bkt_fault none = {.op = BKT_PUT, .skip = UINT32_MAX};
@@ -58,7 +60,7 @@ static void whole_chunks_go_early(void)
     CHECK(puts_sent() - from <= early + N_CHUNKS, "%llu PUTs in the end", (unsigned long long)(puts_sent() - from));
 }
 
-/* However slow the store, no more waits in memory than write_cache says, and no more is under way than in_flight. */
+/* However slow the store, no more than write_cache waits in memory, and no more than in_flight is under way. */
 static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t flight)
 {
     static const struct bkt_fault slow = {.op = BKT_PUT, .delay_ms = 10};
@@ -84,7 +86,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
     faulty_end(&w, &m, io, settings);
 }
 
-/* Before a close what is stored gives back its memory; what couldn't be stored stays for another try. */
+/* Before a close, stored chunks give back their memory; chunks that couldn't be stored stay for another try. */
 static void only_what_is_stored_is_let_go(void)
 {
     static const struct bkt_fault last_two = {.op = BKT_PUT, .skip = N_CHUNKS - 2, .times = 2, .code = BKT_EACCES};

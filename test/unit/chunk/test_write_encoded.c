@@ -1,5 +1,6 @@
-/* Chunks of which memory holds only what is sent: those that the program encoded, and those whose elements were let go to make
- * room.  However their PUTs end, and whatever the program does meanwhile, nothing is lost or read wrongly. */
+/* Chunks of which memory holds only the bytes to be sent: those that the program encoded, and those whose
+ * elements were released to make room.  However their PUTs end, and whatever the program does meanwhile,
+ * nothing is lost or read wrongly. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,12 +29,12 @@ static int write_encoded(struct model *m, struct bkt_dsetio *io, uint64_t k, uin
 
 static void *release_soon(void *arg)
 {
-    usleep(30000); /* whoever reads waits by then, or finds it failed: both are to work */
+    usleep(30000); /* a reader waits by then, or finds it failed: both must work */
     bkt_fault_release(arg);
     return NULL;
 }
 
-/* Its PUT fails while a read waits for it: the read gets what was written, not the store's error. */
+/* Its PUT fails while a read waits for it: the read gets the written elements, not the store's error. */
 static void read_while_refused(void)
 {
     const struct bkt_fault f = {.op = BKT_PUT, .times = 1, .hold = 2, .code = BKT_EACCES, .carry_out = true};
@@ -64,8 +65,9 @@ static size_t bytes_and_tasks(struct bkt_domain *dom, uint64_t *most)
     return n;
 }
 
-/* What is encoded doesn't need its elements any more: a store that answers nothing before HELD chunks are under way gets them
- * (else this never ends), though the elements of half as many would fill the cache.  @p code: what it answers then. */
+/* An encoded chunk doesn't need its elements any more.  A store that answers nothing before HELD chunks are
+ * under way gets them (else this never ends), though the elements of half as many would fill the cache.  @p
+ * code: its answer then. */
 static void make_room(const char *name, int code)
 {
     enum { ELEMS = 1u << 14, N = 48, HELD = 32 }; /* 64 KiB each; 16 of them fit */
@@ -78,7 +80,8 @@ static void make_room(const char *name, int code)
     for (uint64_t k = 0; k < N; k++) {
         struct bkt_sel s = model_part(&m, k * ELEMS, ELEMS);
         int            rc;
-        /* a cache full of chunks that were refused twice takes no more: each time that it says so the store has refused one more of N */
+        /* a cache full of chunks that were refused twice takes no more: with each such error the store has
+         * refused one more of N */
         while ((rc = model_write(&m, io, &s, (int32_t)(k << 20), &err)) < 0 && rc == code)
             bkt_err_clear(&err);
         CHECK(rc == BKT_OK, "%s, chunk %llu: %s", name, (unsigned long long)k, story(&err));
@@ -93,8 +96,8 @@ static void make_room(const char *name, int code)
     faulty_end(&w, &m, io, name);
 }
 
-/* The elements are gone, and the PUT is under way: who reads gets them, as does who writes over a part of them, whether the PUT
- * succeeds, fails or is lost to another writer's. */
+/* The elements are gone, and the PUT is under way: a reader gets them, and so does a write over a part of
+ * them, whether the PUT succeeds, fails or loses to another writer's. */
 static void use_while_under_way(const char *name, int code, bool write)
 {
     enum { ELEMS = 1u << 14, N = 48 };
@@ -142,7 +145,7 @@ static void resize(struct model *m, struct bkt_dsetio *io, uint64_t dim)
     m->dims[0] = m->n_elems = dim;
 }
 
-/* One of the things that a program does; those that write touch one chunk, so that a failure has changed nothing. */
+/* One of the program's actions; those that write touch one chunk, so that a failure has changed nothing. */
 static void step(struct world *w, struct model *m, struct bkt_dsetio *io, uint32_t *seed, int32_t value)
 {
     uint64_t k    = below(seed, (uint32_t)((m->dims[0] + SMALL - 1) / SMALL)), from = k * SMALL;

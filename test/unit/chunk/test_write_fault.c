@@ -1,5 +1,5 @@
-/* Stores that fail, answer late, or are written to by others at the same time: what was written is never lost silently, stays
- * for another try, and other writers' elements stay what they made them. */
+/* Stores that fail, answer late, or are written to by others at the same time: written elements are never
+ * lost silently, and stay for another try.  Other writers' elements stay as they made them. */
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ static struct bkt_sel part(const struct model *m, uint64_t from, uint64_t n)
                             .block = {n}, .n_elems = n};
 }
 
-/* A failure is told at the flush, the data stay, the next flush stores them. */
+/* The flush reports a failure, the data stay, and the next flush stores them. */
 static void fails_once(const char *filters)
 {
     struct world           w;
@@ -48,7 +48,7 @@ static void fails_once(const char *filters)
     bkt_err_clear(&err);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK && !bkt_chunks_dirty(w.dom), "%s", story(&err));
     bkt_dsetio_close(io);
-    bkt_chunk_cache_drop(w.dom); /* what follows comes from the store */
+    bkt_chunk_cache_drop(w.dom); /* the following reads come from the store */
     io = open_io(&w, m.n);
     model_check(&m, io, "stored");
     bkt_dsetio_close(io);
@@ -56,7 +56,7 @@ static void fails_once(const char *filters)
     free(m.v);
 }
 
-/* A store that takes nothing: memory stays bounded, and the program is told while it writes. */
+/* A store that takes nothing: memory stays bounded, and the program's writes report the failure. */
 static void fails_always(void)
 {
     struct world           w;
@@ -85,7 +85,7 @@ static void fails_always(void)
     free(m.v);
 }
 
-/* Answers that come late: the program writes on, over what is under way, too. */
+/* Answers that come late: the program writes on, also over chunks under way. */
 static void late(void)
 {
     struct world           w;
@@ -189,8 +189,8 @@ static void raced_for_the_first(const char *filters)
     free(key);
 }
 
-/* Another writer lets the dataset grow, which we learn when our own change of it is stored: chunks have other numbers then,
- * and what is cached under the old ones must not be taken for others. */
+/* Another writer lets the dataset grow.  We learn that when our own change of it is stored.  Chunks have
+ * other numbers then, and entries cached under the old numbers must not be used for others. */
 static void grown_by_another(bool written)
 {
     struct world   w;
@@ -289,7 +289,7 @@ static void many(char *self, const char *store, char *name, const char *settings
     world_fill(&w);
     model_make(&w, &m, cdims, GZIP, true);
     pid_t pid[WRITERS];
-    for (unsigned i = 0; i < WRITERS; i++) { /* programs of their own: what this one's threads hold is none of theirs */
+    for (unsigned i = 0; i < WRITERS; i++) { /* in processes of their own, without the threads of this one */
         char  who[]  = {(char)('a' + i), 0};
         char *argv[] = {self, name, who, NULL};
         if (posix_spawn(&pid[i], self, NULL, NULL, argv, environ) != 0)

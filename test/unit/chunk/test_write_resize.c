@@ -1,5 +1,5 @@
-/* Extents that shrink and grow: what was outside comes back as fill values, whether it was stored, dirty, or both; and what
- * was cached under the old extent is not taken for something else. */
+/* Extents that shrink and grow: cut-off elements come back as fill values, whether they were stored, dirty,
+ * or both.  Entries cached under the old extent are not used for others. */
 #include "edit.h"
 #include "write_testing.h"
 
@@ -109,7 +109,7 @@ static void one_trial(struct world *w, unsigned trial)
     free(key);
 }
 
-/* A chunk that reaches beyond the largest extent: what the cut leaves in it stays. */
+/* A chunk that reaches beyond the largest extent: the elements that the cut leaves in it stay. */
 static void cut_at_the_end(struct world *w)
 {
     enum { N = 1000 };

@@ -1,5 +1,5 @@
-/* A shrink that fails or is cut off at any of its requests: what is stored reads as the old extent with all its data, or
- * as the new one; and whoever lets it grow again, here or elsewhere, finds fill values. */
+/* A shrink that fails or is cut off at any of its requests: the stored state reads as the old extent with all
+ * its data, or as the new one.  A writer that lets it grow again, here or elsewhere, finds fill values. */
 #include "domain_impl.h"
 #include "dsetio.h"
 #include "edit.h"
@@ -29,7 +29,7 @@ static struct bkt_domain *view(const char *store) /* as another process would ha
 
 static int32_t value_at(uint64_t i, uint64_t j) { return (int32_t)(1000 + i * COLS + j); }
 
-/* How many elements are not what they should be: the value inside @p kept, the fill value outside. */
+/* The number of wrong elements: right is the value inside @p kept, the fill value outside. */
 static unsigned wrong(struct bkt_dsetio *io, const uint64_t *kept, const char *when, unsigned k)
 {
     const uint64_t *dims = io->ds->space.dims;
@@ -83,7 +83,7 @@ static int flush(struct bkt_domain *dom, struct bkt_err *err)
     return trim < 0 ? trim : rc;
 }
 
-/* Another process opens what is there, and lets it grow. */
+/* Another process opens the stored dataset, and lets it grow. */
 static void look_and_grow(const char *name, unsigned k, bool must_be_new)
 {
     struct bkt_err     err = {0};
@@ -169,7 +169,8 @@ static bool fails(const char *filters, unsigned k, bool lost)
     return hit;
 }
 
-/* A store that lets nothing be deleted: the shrink holds, the flush tells once, and it doesn't grow into old values. */
+/* A store that refuses to delete: the shrink holds, the flush reports it once, and the dataset doesn't grow
+ * into old values. */
 static void nothing_can_be_deleted(void)
 {
     struct world       w;
@@ -191,7 +192,7 @@ static void nothing_can_be_deleted(void)
     free(m.v);
 }
 
-/* What was written and not stored yet is as safe as what was. */
+/* Written elements that aren't stored yet are as safe as stored ones. */
 static void dirty_data_survive(void)
 {
     struct world       w;
@@ -242,8 +243,9 @@ static void as_large_as_before(void)
     free(key);
 }
 
-/* Another writer doesn't know yet that the dataset is smaller, and has chunks in memory as they were.  What it writes beyond the
- * new extent may be seen when the dataset grows again; nothing that was there before the shrink is. */
+/* Another writer doesn't know yet that the dataset is smaller, and has old chunks in memory.  Elements that
+ * it writes beyond the new extent may be seen when the dataset grows again.  Elements from before the shrink
+ * never are. */
 static void an_older_view_writes(bool whole_chunk, bool to_the_border)
 {
     char              *name = text("older-%d-%d", whole_chunk, to_the_border);
@@ -262,7 +264,8 @@ static void an_older_view_writes(bool whole_chunk, bool to_the_border)
     struct bkt_write   wr    = {.io = older, .file = &one, .src = v};
     CHECK(wrong(older, whole, "older", 0) == 0, "the older view has read all");
     near.start[0] -= 1;
-    struct bkt_write before = {.io = older, .file = &near, .src = v}; /* so that the chunk is kept with what it holds */
+    struct bkt_write before = {.io = older, .file = &near, .src = v}; /* so that the chunk is kept with its
+                                                                         elements */
     if (!whole_chunk && !to_the_border)
         CHECK(bkt_dataset_write(&before, 1, &err) == BKT_OK && bkt_chunks_flush(b.dom, &err) == BKT_OK, "%s", story(&err));
     CHECK(bkt_chunks_resize(io, less, &err) == BKT_OK && flush(w.dom, &err) == BKT_OK, "%s", story(&err));

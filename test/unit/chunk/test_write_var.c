@@ -95,7 +95,7 @@ static void one_trial(struct world *w, unsigned trial)
         }
     }
     check(&m, io, "in the end");
-    /* an element that is none, or more than one */
+    /* an element that is missing, or more than one */
     struct bkt_slice bad[] = {{(const unsigned char *)"\5\0\0\0abc", 7}, {(const unsigned char *)"\1\0\0\0ab", 6}, {NULL, 0}};
     struct bkt_sel   one   = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {m.n_elems}, .stride = {1}, .count = {1}, .block = {1}, .n_elems = 1};
     for (size_t i = 0; !m.mixed && i < BKT_COUNT(bad); i++) {

@@ -13,7 +13,7 @@
 #define WORLD_ROOT "g-00000001-00000002-8888-888988-88888a"
 #define WORLD_DB "db/00000001-00000002"
 #define WORLD_FILL (-7)
-/* What put_dataset() takes as a layout, and as creation properties that lead into a file. */
+/* The layouts that put_dataset() takes, and creation properties that lead into a file. */
 #define CHUNKED(dims) "{\"class\":\"H5D_CHUNKED\",\"dims\":" dims "}"
 #define REF(cls, file, rest) "\"layout\":{\"class\":\"H5D_" cls "\",\"file_uri\":\"" file "\"," rest "}"
 #define I32 "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I32LE\"}"
@@ -374,7 +374,7 @@ static inline void array_put(struct world *w, struct array *a, const char *bucke
     put_dataset(w, a->n, I32, a->rank, a->dims, layout, cpl);
     if (a->way < CONTIGUOUS)
         put_objects(w, a);
-    /* the model of what isn't stored */
+    /* the model of elements that aren't stored */
     for (uint64_t i = 0; i < a->n_elems; i++) {
         uint64_t c = 0, step = 1, rest = i;
         for (unsigned d = a->rank; d-- > 0; rest /= a->dims[d]) {

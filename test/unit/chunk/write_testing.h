@@ -1,4 +1,5 @@
-/* For the tests of writing: datasets of int32 in a bucket in memory, and an array beside each that says what is in it. */
+/* For the tests of writing: datasets of int32 in a bucket in memory, each with an array beside it that holds
+ * its expected contents. */
 #ifndef BKT_WRITE_TESTING_H
 #define BKT_WRITE_TESTING_H
 
@@ -90,7 +91,7 @@ static inline struct bkt_sel model_part(const struct model *m, uint64_t from, ui
                             .block = {n}, .n_elems = n};
 }
 
-/** A world with one dataset of @p n_chunks chunks of @p elems, in a store that does what @p f says. */
+/** A world with one dataset of @p n_chunks chunks of @p elems, in a store that behaves as @p f. */
 static inline struct bkt_dsetio *faulty_begin(struct world *w, struct model *m, const char *name, const char *settings, uint64_t elems,
                                               uint64_t n_chunks, const char *filters, const struct bkt_fault *f)
 {
@@ -104,7 +105,7 @@ static inline struct bkt_dsetio *faulty_begin(struct world *w, struct model *m, 
     return open_io(w, m->n);
 }
 
-/** All is stored by a flush, and as the model has it; @p io NULL: nobody looks. */
+/** A flush stores everything, and the store equals the model; @p io NULL: no comparison. */
 static inline void faulty_end(struct world *w, struct model *m, struct bkt_dsetio *io, const char *when)
 {
     struct bkt_err err = {0};

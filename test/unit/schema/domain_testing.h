@@ -1,4 +1,4 @@
-/* A sample domain in any store, and what tests of open domains count. */
+/* A sample domain in any store, and the counts for tests of open domains. */
 #ifndef DOMAIN_TESTING_H
 #define DOMAIN_TESTING_H
 
@@ -100,7 +100,7 @@ static inline const struct bkt_object *get(struct bkt_domain *d, const char *id)
     return o;
 }
 
-/* What every program of these begins with. */
+/* The common beginning of these programs. */
 static inline bool domains_begin(void)
 {
     struct bkt_err err = {.n = 0};

@@ -17,7 +17,7 @@
         int rc_             = (call);                                                                        \
         CHECK(rc_ == BKT_OK, "%d %s", rc_, err_.n ? err_.frame[0].msg : "");                                 \
     } while (0)
-/* It must fail with this code, and say something with these words in it. */
+/* It must fail with this code, and its message must have these words. */
 #define FAILS(code_, words, call)                                                                            \
     do {                                                                                                     \
         struct bkt_err err_ = {.n = 0};                                                                      \
@@ -84,7 +84,7 @@ static inline void set_attr(struct bkt_domain *d, const struct bkt_id *obj, cons
     OK(bkt_edit_attr(d, obj, &a, how, err));
 }
 
-/* Of get(): held, as a cache lets go of any that nobody holds whenever another comes in. */
+/* Objects from get(): held, as a cache may evict an object that has no holder whenever another comes in. */
 static struct {
     const struct bkt_object *of[4];
     unsigned                 next;
@@ -101,7 +101,7 @@ static inline const struct bkt_object *get(struct bkt_domain *d, const struct bk
     return *o;
 }
 
-/* Hold none: what is removed goes when nobody holds it. */
+/* Hold none: removed objects go when they have no holder. */
 static inline void let_go(void)
 {
     for (size_t i = 0; i < BKT_COUNT(in_hand.of); i++) {

@@ -1,4 +1,4 @@
-/* For the tests of flushes: a domain to change, stores that fail, and what is stored as others see it. */
+/* For the tests of flushes: a domain to change, stores that fail, and the stored state as others see it. */
 #ifndef BKT_FLUSH_TESTING_H
 #define BKT_FLUSH_TESTING_H
 

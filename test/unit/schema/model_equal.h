@@ -1,4 +1,4 @@
-/* Whether two models say the same; for tests of parse(emit(x)) == x.  What differs is named. */
+/* Whether two models are equal; for tests of parse(emit(x)) == x.  Differences are named. */
 #ifndef BKT_MODEL_EQUAL_H
 #define BKT_MODEL_EQUAL_H
 

@@ -1,4 +1,5 @@
-/* Whether our scanner and jansson's parser give the same for some bytes: code, message, tree, object.  What differs is named. */
+/* Whether our scanner and jansson's parser give the same for some bytes: code, message, tree, object.
+ * Differences are named. */
 #ifndef BKT_SCAN_SAME_H
 #define BKT_SCAN_SAME_H
 

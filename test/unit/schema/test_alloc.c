@@ -1,6 +1,6 @@
 /* Parsing when memory runs out: the n-th allocation fails, for every n.  Nothing crashes, nothing leaks (a
- * sanitizer looks), and the code says so.  Then the same by jansson's parser, with its allocations counted, too: it forgets
- * what it can't keep, and what is wrong with the rest is not to be believed. */
+ * sanitizer checks), and the code is BKT_ENOMEM.  Then the same by jansson's parser, with its allocations
+ * counted, too.  It drops values that it can't keep, so its verdict about the rest doesn't count. */
 #include "check.h"
 
 #include <jansson.h>

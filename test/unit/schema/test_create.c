@@ -1,4 +1,4 @@
-/* Domains made, replaced and deleted: names, folders, owners, both versions of the schema; and what is refused. */
+/* Domains made, replaced and deleted: names, folders, owners, both versions of the schema, and refused calls. */
 #include "bucket_dir.h"
 #include "edit_testing.h"
 
@@ -85,7 +85,7 @@ static void replacing(void)
     struct bkt_domain *other = open_other("mem:c1/t.h5");
     CHECK(attr_value(get(other, bkt_domain_root(other)), "mark") == 1, "the old one stays until the first flush");
     bkt_domain_close(other);
-    bkt_domain_close(d); /* and for good when there is none */
+    bkt_domain_close(d); /* and for good if no domain exists */
     CHECK(mark_of("mem:c1/t.h5") == 1, "nothing happened");
     size_t n = 0;
     make("mem:c1/t.h5", true, 2);
@@ -195,7 +195,7 @@ static void version_1(void)
 
 static int count_all(const struct bkt_listed *e, void *arg) { return (void)e, ++*(size_t *)arg, BKT_OK; }
 
-/* What is created over a domain of version 1 leaves nothing of that. */
+/* A domain that is created over one of version 1 leaves nothing of that. */
 static void replaced_version_1(void)
 {
     static const char *const over[] = {"v1", "v2"};
@@ -271,7 +271,7 @@ static void a_bucket_ends_with_its_file_system(void)
     CHECK(system(command) == 0, "%s", command);
 }
 
-/* What somebody has put into a folder like /tmp makes that no bucket for everybody. */
+/* Files that another user has put into a folder like /tmp don't make it a bucket for everybody. */
 static void a_folder_for_everybody_is_no_bucket(void)
 {
     CHECK(mkdir(in_dir("all"), 0777) == 0 && chmod(in_dir("all"), 01777) == 0 && mkdir(in_dir("all/db"), 0777) == 0 &&
@@ -282,7 +282,7 @@ static void a_folder_for_everybody_is_no_bucket(void)
     lies_in(in_dir("all/d.h5"), in_dir("all"));
     lies_in(in_dir("all/mine/e.h5"), dir);
 
-    /* but it is that of a domain that is there already */
+    /* but it is that of an existing domain */
     char at[300];
     CHECK(mkdir(in_dir("all/mine/too"), 0777) == 0 && mkdir(in_dir("all/mine/too/f.h5"), 0777) == 0, "folders");
     FILE *f = fopen(in_dir("all/mine/too/f.h5/.domain.json"), "w");
@@ -350,7 +350,8 @@ static int try_open(const char *name)
     return rc;
 }
 
-/* A program's name leads through links that are ours, not through those of others in a bucket; and nothing is deleted through any. */
+/* A program's name leads through links that are ours, not through those of others in a bucket.  Nothing is
+ * deleted through any link. */
 static void links_in_names(void)
 {
     struct bkt_err why = {.n = 0};

@@ -52,7 +52,8 @@ static void a_probe_costs_the_open_nothing(void)
     bkt_store_close(st);
 }
 
-/* How fast it is read, and the like, is no reason for a second file, whose changes nobody would see; what may be read, and how, is. */
+/* Settings of speed and the like make no second file, whose changes would not be seen; settings of access and
+ * contents do. */
 static void some_settings_make_another_file(void)
 {
     struct bkt_store   *st    = sample("mem:same");
@@ -158,7 +159,7 @@ static void the_cache_keeps_to_its_bound(void)
 
 enum { MEMBERS = 1500 };
 
-/* A group of so many, and what a cache has room for: some 400 of them, and the root. */
+/* A group of so many, and a cache with room for some 400 of them, and the root. */
 static struct bkt_store *long_sample(const char *uri, struct bkt_id *ids)
 {
     struct bkt_store *st    = sample(uri);
@@ -177,7 +178,8 @@ static struct bkt_store *long_sample(const char *uri, struct bkt_id *ids)
     return st;
 }
 
-/* Get members from .. until-1 in order, each when what is under way has come: of how many was the next one asked for by then? */
+/* Get members from .. until-1 in order, each when the requests under way have ended.  Returns how many were
+ * requested before. */
 static unsigned go_through(struct bkt_domain *d, const struct bkt_id *ids, int from, int until)
 {
     struct bkt_objects *c     = d->objects;
@@ -193,7 +195,7 @@ static unsigned go_through(struct bkt_domain *d, const struct bkt_id *ids, int f
     return ahead;
 }
 
-/* What has been seen fills the cache; that is no reason to fetch no more ahead. */
+/* Members seen before fill the cache; the walk still fetches as much ahead. */
 static void a_traversal_keeps_ahead_when_the_cache_is_full(void)
 {
     struct bkt_id            ids[MEMBERS];
@@ -301,7 +303,7 @@ struct late {
     struct bkt_store *st;
     const char *key, *text;
 };
-static _Atomic(const struct late *) late; /* what is written whole while its reader pauses */
+static _Atomic(const struct late *) late; /* an object that is written whole while its reader pauses */
 
 int __real_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
@@ -395,7 +397,7 @@ static void threads_share_a_domain(uint64_t cache)
     bkt_store_close(st);
 }
 
-/* ---- what others keep with a domain ---- */
+/* ---- objects that others keep with a domain ---- */
 
 static int attached_free;
 static void *make_attachment(struct bkt_domain *d)

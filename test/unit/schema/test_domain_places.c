@@ -1,4 +1,5 @@
-/* Where a domain's bucket is, what its references and external links may reach, and whom its access list lets in. */
+/* The bucket of a domain, the reach of its references and external links, and the users that its access list
+ * lets in. */
 #include "domain_testing.h"
 
 #include <sys/stat.h>
@@ -84,7 +85,7 @@ static void check_rule(size_t i)
     bkt_domain_close(d);
 }
 
-/* Where external links may lead, of a domain in an S3 bucket, on a web server, in the root directory. */
+/* The reach of external links of a domain in an S3 bucket, on a web server, in the root directory. */
 static const struct {
     const char *what, *store, *allow, *uri;
     int         want;

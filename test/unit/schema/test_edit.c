@@ -1,4 +1,4 @@
-/* Domains made and changed: what one sees at once, what is stored after a flush, what is counted. */
+/* Domains made and changed: the state seen at once, the state stored by a flush, the counts. */
 #include "edit_testing.h"
 #include "sanitizer.h"
 
@@ -79,7 +79,7 @@ static void names_and_order(void)
         static const char *const sorted[]  = {"a", "b", "c", "m", "y", "z"};
         static const char *const created[] = {"m", "a", "b", "y", "c", "z"};
         static const uint32_t    numbers[] = {0, 1, 3, 4, 5, 6};
-        bool                     stored    = pass > 0; /* where no order is tracked no numbers are stored */
+        bool                     stored    = pass > 0; /* no numbers are stored if no order is tracked */
         CHECK(l->n == 6, "six links");
         for (size_t i = 0; i < 6; i++) {
             CHECK(strcmp(l->v[i].name, sorted[i]) == 0, "place %zu by name is %s", i, l->v[i].name);

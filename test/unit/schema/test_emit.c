@@ -1,4 +1,4 @@
-/* What is emitted says the same when it is parsed, and has the form that HSDS 0.9 reads. */
+/* Emitted JSON parses to the same object, and has the form that HSDS 0.9 reads. */
 #include "check.h"
 #include "domain.h"
 #include "json.h"
@@ -50,7 +50,7 @@ static char *emitted(const char *id, const char *body)
     return out;
 }
 
-/* Bodies, and what must stand in the text that is made of them. */
+/* Bodies, and words that must stand in the emitted text. */
 static void forms(void)
 {
     static const struct {
@@ -119,14 +119,15 @@ static void forms(void)
                   "'fillTime': 'H5D_FILL_TIME_NEVER', 'allocTime': 'H5D_ALLOC_TIME_EARLY', 'h5plist': 'AQI=', 'trackTimes': 'false'}",
          "'h5plist': 'AQI=', 'fillValue': NaN, 'fillTime': 'H5D_FILL_TIME_NEVER', 'allocTime': 'H5D_ALLOC_TIME_EARLY', "
          "'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
-        /* a NaN whose sign and payload JSON can't say, as base64 of old, and beside what h5pyd reads */
+        /* a NaN whose sign and payload JSON can't express, as base64 in the old way, and beside the form that
+         * h5pyd reads */
         {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
                   "'/8AAAQ==', 'fillValue_encoding': 'base64'}",
          "'fillValue': NaN, 'h5fill': '/8AAAQ==', 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
         {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
                   "NaN, 'h5fill': '/8AAAQ=='}",
          "'fillValue': NaN, 'h5fill': '/8AAAQ==', 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
-        /* exact bytes of another value are nobody's */
+        /* exact bytes of another value are ignored */
         {DSET_ID, "'type': 'H5T_IEEE_F32BE', 'shape': {'class': 'H5S_SCALAR'}, 'attributes': {}, 'creationProperties': {'fillValue': "
                   "1.5, 'h5fill': '/8AAAQ=='}",
          "'fillValue': 1.5, 'layout': {'class': 'H5D_CONTIGUOUS'}}, 'layout': {'class': 'H5D_CHUNKED', 'dims': [1]}}"},
@@ -183,7 +184,7 @@ static void numbers_in_any_locale(void)
         const char *text;
     } reals[] = {{0.1, "0.1"}, {1e22, "1e+22"}, {5e-324, "4.94065645841247e-324"}, {1763776800.123456, "1763776800.123456"},
                  {2, "2.0"}, {-0.0, "-0.0"}, {1.7976931348623157e308, "1.7976931348623157e+308"}, {INFINITY, "Infinity"}};
-    (void)setlocale(LC_ALL, "de_DE.UTF-8"); /* where there is one */
+    (void)setlocale(LC_ALL, "de_DE.UTF-8"); /* if it has one */
     for (size_t i = 0; i < BKT_COUNT(reals); i++) {
         struct bkt_buf text = {0};
         json_t *j = json_array();
@@ -244,7 +245,7 @@ static void all_below(const char *dir)
         (void)closedir(d);
 }
 
-/* HSDS 0.9 takes references from creationProperties, its next version what stands at the top: both say the same. */
+/* HSDS 0.9 takes references from creationProperties, its next version from the top: both have the same. */
 static void both_layouts_agree(void)
 {
     static const char *const bodies[] = {

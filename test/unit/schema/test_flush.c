@@ -22,7 +22,7 @@ static void what_fails_is_kept(void)
     close_all(d, NULL, f);
 }
 
-/* Whoever looks while something is moved finds it twice rather than nowhere. */
+/* A reader that looks during a move finds the object twice rather than nowhere. */
 static void what_is_moved_stays_in_reach(void)
 {
     struct bkt_id      a, b, ds;
@@ -74,7 +74,8 @@ static void one_is_damaged(void)
     close_all(d, e, f);
 }
 
-/* But no more is tried once the store is out of reach, whatever failed before: each would wait until its deadline. */
+/* But no further request is tried once the store is out of reach, whatever failed before: each would wait
+ * until its deadline. */
 static void out_of_reach_after_one_is_damaged(void)
 {
     static const struct bkt_fault rules[] = {{.op = BKT_GET, .times = 1, .code = BKT_EACCES}, {.op = BKT_GET, .code = BKT_ENET}};
@@ -126,7 +127,7 @@ static void losing_against_oneself(void)
     close_all(d, NULL, f);
 }
 
-/* Counts: the one thing that must not be done twice. */
+/* Counts: the one change that must not be made twice. */
 static void lost_answers_count_once(void)
 {
     struct bkt_id      a, b, ds;
@@ -152,7 +153,8 @@ static void lost_answers_count_once(void)
     close_all(d, e, f);
 }
 
-/* A domain is replaced, and the answer for its document is lost: it is not taken for somebody else's, to be replaced too. */
+/* A domain is replaced, and the answer for its document is lost: the new document is not mistaken for another
+ * writer's, to be replaced too. */
 static void lost_document(bool truncate)
 {
     struct bkt_id      a, b, ds;
@@ -166,7 +168,7 @@ static void lost_document(bool truncate)
     with_faults(d, &(struct bkt_fault){.op = BKT_PUT, .key_part = ".domain.json", .times = 1, .code = BKT_ENET, .carry_out = true}, 1);
     FAILS(BKT_ENET, "lost", bkt_domain_flush(d, err));
     h = add_group(d);
-    link_it(d, &root, "h", &h); /* so that the document says something else */
+    link_it(d, &root, "h", &h); /* so that the document differs */
     OK(bkt_domain_flush(d, err));
     CHECK(!bkt_domain_is_dirty(d), "all is written");
     CHECK(strcmp((f = open_other(name))->doc.root.text, root.text) == 0, "it is ours");
@@ -174,7 +176,7 @@ static void lost_document(bool truncate)
     close_all(d, NULL, f);
 }
 
-/* Writers who don't know that their extent was stored. */
+/* Writers that don't know that their extent was stored. */
 static void lost_extents(void)
 {
     for (uint64_t last = 5; last <= 40; last += 5) {
@@ -193,7 +195,8 @@ static void lost_extents(void)
     }
 }
 
-/* A writer that dies at its k-th PUT or DELETE: whatever k, what is stored opens, and every link leads to something. */
+/* A writer that dies at its k-th PUT or DELETE: for any k the stored domain opens, and every link leads to an
+ * object. */
 static size_t walk_all(struct bkt_domain *d, const struct bkt_id *id, unsigned depth)
 {
     const struct bkt_object *o = NULL;
@@ -241,7 +244,8 @@ static void dying_at_every_request(void)
     }
 }
 
-/* A store that lets nothing be deleted: one flush says so, all changes are stored, and the flushes after it are not held up. */
+/* A store that refuses to delete: one flush reports that, all changes are stored, and the flushes after it
+ * are not held up. */
 static void deletions_are_refused(void)
 {
     static const int codes[] = {BKT_EACCES, BKT_EUNSUP};
@@ -283,8 +287,8 @@ static void deletions_fail(void)
     bkt_domain_close(d);
 }
 
-/* Whatever was removed is deleted all at once: a store that answers no DELETE before all have come gets them (else this never
- * ends).  Of those that fail, and only of those, there is something left to be done by the next flush. */
+/* All removed objects are deleted at once: a store that answers no DELETE before all have come gets them
+ * (else this never ends).  The next flush tries those that failed, and only those, again. */
 static void deletions_go_together(bool fail)
 {
     enum { GROUPS = 40, N = GROUPS + 3 }; /* the others are datasets */
@@ -353,7 +357,8 @@ static uint64_t puts_since(void)
     return n;
 }
 
-/* bkt_domain_flush_new(): only what nobody finds yet; the flush after it writes the rest, and nothing twice. */
+/* bkt_domain_flush_new(): only objects that no link leads to yet; the flush after it writes the rest, and
+ * nothing twice. */
 static void new_objects_go_first(void)
 {
     struct bkt_id      a, b, ds;
@@ -375,7 +380,8 @@ static void new_objects_go_first(void)
     close_all(d, NULL, f);
 }
 
-/* The same in a domain that is new itself: it isn't there before the flush, and what changed since is written again. */
+/* The same in a domain that is new itself: it doesn't exist before the flush, and later changes are written
+ * again. */
 static void new_objects_of_a_new_domain(void)
 {
     (void)snprintf(name, sizeof name, "mem:flush%u/z.h5", ++serial);
@@ -400,7 +406,7 @@ static void new_objects_of_a_new_domain(void)
     bkt_settings_fini(&other);
 }
 
-/* ---- what HSDS made of the objects ---- */
+/* ---- objects that HSDS derived ---- */
 
 static int leaf_is(const struct bkt_listed *e, void *arg)
 {

@@ -1,9 +1,9 @@
-/* Two writers made the same thing by one name: what comes of names, references and counts. */
+/* Two writers made the same thing by one name: the results for names, references and counts. */
 #include "flush_testing.h"
 #include "objects.h"
 #include "value.h"
 
-/* A new name that another writer has taken: the old one stays stored, whatever became of it here. */
+/* A new name that another writer has taken: the old name stays stored, whatever happened to it here. */
 static void attributes_renamed_to_taken_names(void)
 {
     for (int how = 0; how < 3; how++) {
@@ -41,7 +41,7 @@ static void attributes_renamed_to_taken_names(void)
     }
 }
 
-/* The same of soft and external links, which have no object to be told by. */
+/* The same of soft and external links, which have no object that identifies them. */
 static void links_renamed_to_taken_names(void)
 {
     for (int external = 0; external < 2; external++) {
@@ -82,7 +82,7 @@ static void links_renamed_to_taken_names(void)
     }
 }
 
-/* Given up, by whoever renamed it or by whoever took the name. */
+/* Given up, by the writer that renamed it or by the one that took the name. */
 static void a_renamed_attribute_is_given_up(void)
 {
     for (int how = 0; how < 2; how++) {
@@ -133,7 +133,7 @@ static int64_t stored_uses(const struct bkt_id *type)
     return uses;
 }
 
-/* An attribute of a committed type counts there once, whoever else made it. */
+/* An attribute of a committed type counts there once, even if two writers made it. */
 static void an_equal_attribute_is_one_use(void)
 {
     struct bkt_id a, b, ds, type;
@@ -201,7 +201,7 @@ static void a_type_and_what_is_of_it(void)
     close_all(d[0], d[1], NULL);
 }
 
-/* ---- references, and what they led to ---- */
+/* ---- references, and their targets ---- */
 
 static bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
 {
@@ -219,7 +219,7 @@ static struct bkt_type *ref_type(void)
     return t;
 }
 
-/* A reference beside a number that JSON can't say: the value is stored as base64. */
+/* A reference beside a number that JSON can't express: the value is stored as base64. */
 static struct bkt_type *pair_type(void)
 {
     struct bkt_type *t = calloc(1, sizeof *t), *f = calloc(1, sizeof *f);
@@ -293,7 +293,7 @@ static void attributes_name_theirs(void)
     }
 }
 
-/* What leads to ours is stored first; as long as that fails ours stays. */
+/* Links and references to ours are stored first; as long as that fails, ours stays. */
 static void ours_goes_last(void)
 {
     struct bkt_id a, b, ds, m[2];

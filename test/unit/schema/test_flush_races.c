@@ -1,4 +1,4 @@
-/* Two writers of one domain: what each has changed is there after both have flushed. */
+/* Two writers of one domain: the changes of both are there after both have flushed. */
 #include "flush_testing.h"
 #include "objects.h"
 #include "store_impl.h"
@@ -37,7 +37,7 @@ static void different_names_both_win(void)
     close_all(d, e, f);
 }
 
-/* Who comes later is told with every flush, until it is taken back. */
+/* Every flush of the later writer fails, until its change is taken back. */
 static void the_same_name_has_one_winner(void)
 {
     struct bkt_id      a, b, ds;
@@ -79,7 +79,7 @@ static void the_same_name_has_one_winner(void)
     close_all(d, e, f);
 }
 
-/* The other writer may give it up as well; or ours gets another name. */
+/* The other writer may give its object up as well; or ours gets another name. */
 static void a_name_becomes_free(void)
 {
     struct bkt_id a, b, ds;
@@ -114,7 +114,7 @@ static bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
     return bkt_store_get(d->store, bkt_buf_str(&key), 0, BKT_WHOLE, &body, NULL) == BKT_OK;
 }
 
-/* Both made a group with the same in it, a dataset, an attribute and a soft link, and each something of its
+/* Both made a group with the same members, a dataset, an attribute and a soft link, and each something of its
  * own. */
 static void equal_things_are_one(void)
 {
@@ -193,7 +193,7 @@ static void unequal_things_are_not(void)
     }
 }
 
-/* What was moved to a name that another writer has taken stays where it was. */
+/* An object moved to a name that another writer has taken stays where it was. */
 static void moved_to_a_taken_name(void)
 {
     struct bkt_id a, b, ds;
@@ -239,7 +239,7 @@ static void renamed_to_a_taken_name(void)
     }
 }
 
-/* An object that is refused holds up only what leads to it. */
+/* An object that is refused holds up only links and objects that depend on it. */
 static void one_object_is_refused(void)
 {
     for (int fresh = 0; fresh < 2; fresh++) {
@@ -282,7 +282,7 @@ static void one_object_is_refused(void)
     }
 }
 
-/* What somebody else has deleted holds up nothing else, and its changes are told of once. */
+/* An object that another writer has deleted holds up nothing else, and its changes are reported once. */
 static void deleted_by_another(void)
 {
     struct bkt_id      a, b, ds;
@@ -307,7 +307,7 @@ static void deleted_by_another(void)
     close_all(d, e, f);
 }
 
-/* It may be the last group that has what was moved into it: the links that were there before stay. */
+/* It may be the last group that has the moved object: its earlier links stay. */
 static void moved_into_what_another_deleted(void)
 {
     struct bkt_id      a, b, ds;
@@ -324,7 +324,7 @@ static void moved_into_what_another_deleted(void)
     close_all(d, e, f);
 }
 
-/* A store that has nothing any more for a while, as a folder that isn't mounted: that is not taken for deletions. */
+/* A store that is empty for a while, as a folder that isn't mounted: that is not mistaken for deletions. */
 static void nothing_is_there_for_a_while(void)
 {
     struct bkt_id      a, b, ds;
@@ -399,7 +399,7 @@ static void what_nobody_knows_stays(void)
     close_all(d, NULL, f);
 }
 
-/* ---- what one removes and the other has linked ---- */
+/* ---- objects that one writer removes and the other has linked ---- */
 
 static bool is_there(struct bkt_domain *d, const struct bkt_id *id)
 {
@@ -419,7 +419,7 @@ static bool is_stored(const struct bkt_id *id)
     return is;
 }
 
-/* Another who has the domain open, and has counted the links, one to this object. */
+/* Another writer that has the domain open, and has counted the links, one to this object. */
 static struct bkt_domain *counted(const struct bkt_id *id)
 {
     struct bkt_domain *e = open_other(name);
@@ -465,7 +465,7 @@ static void moved_meanwhile(void)
     }
 }
 
-/* A group stays with all that is in it; what else was removed goes. */
+/* A group stays with all of its contents; other removed objects go. */
 static void a_tree_linked_meanwhile(void)
 {
     struct bkt_id      a, b, ds, in, deep, other;
@@ -490,7 +490,7 @@ static void a_tree_linked_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* The other's version of a group has the link that goes: that is none that anybody made since. */
+/* The other writer's version of a group has the link that goes: nobody has made that link since. */
 static void changed_meanwhile(void)
 {
     struct bkt_id      a, b, ds;
@@ -599,7 +599,7 @@ static int no_list(struct bkt_store *st, const char *prefix, const char *delimit
     return BKT_ERR(e, BKT_EACCES, "LIST %s: 403", prefix);
 }
 
-/* Nothing is deleted that somebody might want; that is told once. */
+/* Objects that another writer may want are not deleted; that is reported once. */
 static void others_cannot_be_seen(void)
 {
     struct bkt_id      a, b, ds;

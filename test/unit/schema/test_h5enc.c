@@ -1,5 +1,5 @@
-/* HDF5's encodings: what is cut off, lies about its length or doesn't fit beside it is refused, with the
- * reason. */
+/* HDF5's encodings: one that is cut off, has a false length, or doesn't fit its surroundings is refused, with
+ * the reason. */
 #include "check.h"
 #include "h5enc.h"
 
@@ -29,7 +29,7 @@ static int parse_type(const unsigned char *p, size_t n, struct bkt_err *err)
 static void cut_types(void)
 {
     for (size_t n = 0; n < sizeof padded; n++) {
-        unsigned char *exact = malloc(n + 1); /* so that a sanitizer sees each step outside */
+        unsigned char *exact = malloc(n + 1); /* so that a sanitizer notices any access outside */
         if (!exact)
             abort();
         memcpy(exact, padded, n);
@@ -264,7 +264,7 @@ static int check_blocks(size_t n, const uint64_t *coords)
     return bkt_h5blocks_check(2, n, coords, &spare, NULL);
 }
 
-/* Of blocks beside each other any number will do, in any order; of such that cross, each pair becomes a part. */
+/* Blocks beside each other may be any number, in any order; of blocks that cross, each pair becomes a part. */
 static void many_blocks(void)
 {
     enum { SIDE = 700, N = SIDE * SIDE };

@@ -1,4 +1,4 @@
-/* Datasets' documents: every layout, what it refers to, every spelling of a filter. */
+/* Datasets' documents: every layout, its references, every spelling of a filter. */
 #include "object_testing.h"
 #include "value.h"
 
@@ -222,7 +222,7 @@ static const struct {
      {0, 0}},
 };
 
-/* What a chunk of that shape would take in memory is not believed; what HSDS and we make is. */
+/* A chunk shape that would take too much memory is refused; the shapes that HSDS and we make are accepted. */
 static void shapes_beyond_the_extent(void)
 {
     static const struct {

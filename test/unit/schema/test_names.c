@@ -1,4 +1,4 @@
-/* What a file name means. */
+/* The meaning of file names. */
 #include "check.h"
 #include "domain.h"
 

@@ -47,7 +47,7 @@ static void every_form_of_a_link_is_read(void)
         CHECK(bkt_links_find(l, k->name) == k, "%s is found by name", k->name);
     }
     CHECK(!bkt_links_find(l, "zzz") && !bkt_links_find(l, "") && !bkt_links_find(l, "har"), "no such links");
-    /* by time, equal times as they stand in the JSON */
+    /* by time; equal times in the order of the JSON */
     static const char *const order[] = {"espec",   "classless", "\303\251\351", "broken", "nofile", "custom",
                                         "nothing", "e09",       "soft",         "hard",   "e10"};
     for (size_t i = 0; i < l->n && i < BKT_COUNT(order); i++)
@@ -254,7 +254,7 @@ static const struct {
     {"garbage", BKT_EFORMAT, 0, 0, 0, 0},
 };
 
-/* What is read of these is written as it was. */
+/* Values read from these are written as they were. */
 static const char *const outside[] = {
     "{'file':'b.h5','name':'/d'}",
     "{'file':'b.h5','name':'/d','attr':'\\u00e4'}",

@@ -1,10 +1,11 @@
-/* Numbers in the order of creation: as HDF5 gives them, whatever goes in between, and as they are read again. */
+/* Numbers in the order of creation: as HDF5 gives them, whatever happens in between, and as they are read
+ * again. */
 #include "edit_testing.h"
 
 
 #define SLOTS 12
 
-/* What HDF5 would have: number of each name, -1 where there is none. */
+/* HDF5's result: the number of each name, -1 if it is absent. */
 struct expected {
     int64_t number[SLOTS];
     int64_t next;
@@ -124,7 +125,8 @@ static void numbers_are_hdf5s(void)
     bkt_domain_close(d);
 }
 
-/* Two who meet: what is stored keeps its numbers, what comes behind gets the next ones, both see the same in the end. */
+/* Two writers that meet: stored links keep their numbers, later ones get the next numbers, and both see the
+ * same in the end. */
 static void writers_meet(void)
 {
     struct bkt_domain *d    = create("mem:order2/a.h5", false), *e, *f;
@@ -159,7 +161,7 @@ static void writers_meet(void)
     bkt_domain_close(f);
 }
 
-/* Numbers that make no sense are not believed; what says none follows the one before. */
+/* Numbers that make no sense are ignored; a link without a number follows the one before. */
 static void what_is_said(void)
 {
     int                rc;

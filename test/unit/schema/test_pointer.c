@@ -192,7 +192,7 @@ static void a_user_block_lies_before_it(void **state)
     assert_int_equal(bkt_pointer_userblock(path), 0);
 }
 
-/* Nobody sees it while it is written: who has it open reads the old one to the end. */
+/* It is never seen half-written: a reader that has it open reads the old one to the end. */
 static void a_user_block_is_changed_at_once(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void a_user_block_is_changed_at_once(void **state)
     bkt_buf_fini(&got);
 }
 
-/* Only where HDF5 looks, and behind an HDF5 file's signature there is nothing to look for. */
+/* A pointer counts only at the places where HDF5 looks, and not behind an HDF5 file's signature. */
 static void elsewhere_it_is_no_pointer(void **state)
 {
     (void)state;

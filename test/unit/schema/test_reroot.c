@@ -48,7 +48,7 @@ static void what_names_objects_is_changed(void **state)
             "{\"creationProperties\": {\"layout\": {\"chunk_table\": \"d-" NEW CHILD "\"}}}");
     becomes("{\"attributes\": {\"r\": {\"type\": {\"class\": \"H5T_REFERENCE\"}, \"value\": [[\"datasets/d-" OLD CHILD "\", \"\"]]}}}",
             "{\"attributes\": {\"r\": {\"type\": {\"class\": \"H5T_REFERENCE\"}, \"value\": [[\"datasets/d-" NEW CHILD "\", \"\"]]}}}");
-    /* a region reference in a list: a text whose own type says that it is none */
+    /* a region reference in a list: a text whose own type is a plain string */
     becomes("{\"attributes\": {\"r\": {" LIST_OF_TEXTS ", \"value\": [[\"{\\\"id\\\":\\\"d-" OLD CHILD "\\\"}\"]]}}}",
             "{\"attributes\": {\"r\": {" LIST_OF_TEXTS ", \"value\": [[\"{\\\"id\\\":\\\"d-" NEW CHILD "\\\"}\"]]}}}");
 }

@@ -13,7 +13,7 @@ static uint32_t rnd(uint32_t below)
 
 static void same_bytes_of(const char *text, size_t n)
 {
-    char *exact = malloc(n ? n : 1); /* of exactly this size, so that a sanitizer sees each step outside */
+    char *exact = malloc(n ? n : 1); /* of exactly this size, so that a sanitizer notices any access outside */
     if (!exact)
         abort();
     memcpy(exact, text, n);
@@ -33,7 +33,7 @@ static bool takes(const char *text)
     return rc == BKT_OK;
 }
 
-/* ---- what may stand somewhere ---- */
+/* ---- tokens and their places ---- */
 
 static const char *const values[] = {
     "0", "-0", "1", "-1", "007", "1.", ".5", "1.5", "-0.0", "1e5", "1E+5", "1e-400", "1e400", "-1e400", "1e", "1e+", "0x10", "1763800000.1234567",
@@ -71,7 +71,7 @@ static const char *const names[] = {
 };
 static const char *const spaces[] = {"", "", "", " ", "  ", "\n", "\t\r\n ", "\v", "\xc2\xa0"};
 #define ANY(table) (table)[rnd(BKT_COUNT(table))]
-/* mostly what is right */
+/* mostly right ones */
 static const char *space(void) { return rnd(12) ? spaces[rnd(4)] : ANY(spaces); }
 
 static void add(struct bkt_buf *out, const char *text)

@@ -1,5 +1,5 @@
-/* What objects are counted as in memory (size.c) against what the allocator says of them, and that many of them, read one after
- * the other, keep within meta_cache. */
+/* The counted sizes of objects in memory (size.c) against the allocator's; many objects, read one after the
+ * other, keep within meta_cache. */
 #include "domain_testing.h"
 #include "sanitizer.h"
 
@@ -81,7 +81,7 @@ static void kinds_of_objects(void)
     }
 }
 
-/* The store's bytes are in memory before; what is added by reading is the cache. */
+/* The store's bytes are in memory before; only the cache grows by reading. */
 static void within_the_setting(void)
 {
     enum { N = 12000, LIMIT = 4 << 20 };

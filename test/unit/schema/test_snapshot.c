@@ -1,4 +1,5 @@
-/* A domain's snapshot: what is put in comes out once, and only while it is current; anything else is refused. */
+/* A domain's snapshot: each object in it comes out once, and only while it is current; anything else is
+ * refused. */
 #include <zlib.h>
 
 #include "check.h"
@@ -123,7 +124,7 @@ static void test_malformed(void)
         {"h5bucket snapshot 1 1 1 4900000000 0\n", good},       /* too large to try */
         {"h5bucket snapshot 1 18446744073709551615 1 48 0\n", good},
         {"h5bucket snapshot 1 1 1 48 18446744073709551615\n", good},
-        {"h5bucket snapshot 1 1 1 49 0\n", good},               /* more than there is */
+        {"h5bucket snapshot 1 1 1 49 0\n", good},               /* more than it has */
         {"h5bucket snapshot 1 1 1 47 0\n", good},               /* less */
         {"h5bucket snapshot 1 2 1 48 0\n", good},               /* one is missing */
         {"h5bucket snapshot 1 0 1 48 0\n", good},               /* one too many */

@@ -70,13 +70,13 @@ static void many(const char *name, bool fresh)
         }
     }
     bkt_domain_close(f);
-    for (int p = 0; p < PARENTS; p += 7) { /* what was let go and comes back is counted once */
+    for (int p = 0; p < PARENTS; p += 7) { /* an object that was evicted and comes back is counted once */
         char n[20];
         (void)snprintf(n, sizeof n, "p%d", p);
         struct bkt_id g = bkt_links_find(&get(d, &root)->group.links, n)->id, m = bkt_links_find(&get(d, &g)->group.links, "m5")->id;
         CHECK(count(d, &g) == 1 && count(d, &m) == 1 && get(d, &g)->group.links.n == EACH, "%s counts %d", n, (int)count(d, &m));
     }
-    /* what was stored early is as good as new: it can be removed again */
+    /* an object that was stored early is like a new one: it can be removed again */
     const struct bkt_link *l = bkt_links_find(&get(d, &root)->group.links, "p7");
     struct bkt_id          g = l->id;
     OK(bkt_edit_unlink(d, &root, "p7", err));
@@ -113,8 +113,8 @@ static void all_there(const char *name, const struct bkt_id *g, int n)
     bkt_domain_close(f);
 }
 
-/* A store that is away for a while, with every answer lost or nothing carried out: all is kept, nothing is there twice, and
- * what can be stored again goes there. */
+/* A store that is away for a while, with every answer lost or nothing carried out: all changes are kept,
+ * nothing is stored twice, and as soon as the store takes changes they go there. */
 static void store_away(const char *name, bool carry_out)
 {
     struct bkt_domain *d    = create(name, false);
@@ -145,7 +145,8 @@ static void store_away(const char *name, bool carry_out)
     bkt_domain_close(d);
 }
 
-/* What a group links that itself isn't linked yet is no less wanted, also when all links of the domain are counted anew. */
+/* Members of a group that itself isn't linked yet are wanted as well, also when all links of the domain are
+ * counted anew. */
 static void members_of_a_held_group(void)
 {
     const char        *name = "mem:spill5/x.h5";
@@ -169,7 +170,7 @@ static void members_of_a_held_group(void)
     bkt_domain_close(d);
 }
 
-/* ---- changes of what is stored already ---- */
+/* ---- changes of stored objects ---- */
 
 enum { OLD = OWN_MEMORY ? 20000 : 5000 };
 
@@ -188,7 +189,7 @@ static void store_members(const char *name, struct bkt_id *ids)
     bkt_domain_close(d);
 }
 
-/* The memory of this process, whatever counts it. */
+/* The memory of this process, whoever allocated it. */
 static uint64_t resident(void)
 {
     unsigned long total = 0, pages = 0;
@@ -227,7 +228,7 @@ static void attributes_of_stored(const char *name, const struct bkt_id *ids)
     bkt_domain_close(f);
 }
 
-/* Links: in the order of a flush.  Half of the groups lose what the other half gains. */
+/* Links: in the order of a flush.  Half of the groups lose the members that the other half gains. */
 static void links_of_stored(const char *name, const struct bkt_id *ids)
 {
     struct bkt_domain *d = open_it(name), *f;
@@ -244,7 +245,7 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
             early++;
             OK(bkt_domain_flush_early(d, err));
         }
-        if (early && i % 1001 == 0) { /* whoever looks finds what links lead to */
+        if (early && i % 1001 == 0) { /* another opening finds the targets of all links */
             f = open_other(name);
             for (int k = 1; k <= i; k += 22) {
                 const struct bkt_link *l = bkt_links_find(&get(f, &ids[k])->group.links, "made");
@@ -263,7 +264,7 @@ static void links_of_stored(const char *name, const struct bkt_id *ids)
     bkt_domain_close(f);
 }
 
-/* Names that collide are told by the next flush, though they were found before. */
+/* Names that collide are reported by the next flush, though they were found before. */
 static void clash_is_told(const char *name, const struct bkt_id *ids)
 {
     struct bkt_domain *d = open_it(name), *f = open_other(name);
@@ -295,7 +296,7 @@ static void stored_ones(void)
 
 /* ---- a forked child ---- */
 
-/* In the child: nothing of the parent's is stored, whatever it does. */
+/* In the child: none of the parent's changes is stored, whatever the child does. */
 static int in_child(struct bkt_domain *d, const char *name, const struct bkt_id *root, const struct bkt_id *old)
 {
     uint64_t           before = puts_sent();

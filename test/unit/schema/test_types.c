@@ -1,4 +1,4 @@
-/* Every form of a type and of a dataspace, told back in one line. */
+/* Every form of a type and of a dataspace, described in one line. */
 #include "check.h"
 
 static void tell(const struct bkt_type *t, struct bkt_buf *out)

@@ -11,7 +11,7 @@
 #define CMP                                                                                                  \
     "{'class': 'H5T_COMPOUND', 'fields': [{'name': 'a', 'type': 'H5T_STD_I16LE'}, {'name': 's', "            \
     "'type': " VSTR "}]}"
-/* Nobody goes through all of its elements */
+/* It must not be walked through element by element */
 #define ARRAY(b) "{'class': 'H5T_ARRAY', 'dims': [4294967295, 4294967295], 'base': " b "}"
 #define REF "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_REF_OBJ'}"
 #define REG "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_REF_DSETREG'}"

@@ -1,5 +1,6 @@
-/* 16 processes change one domain in a directory at once, each a thousand times: links of one group, attributes of one
- * object, the extent of one dataset.  All is there afterwards.  (Each flushes twice: the flushes meet.) */
+/* 16 processes change one domain in a directory at once, each a thousand times: links of one group,
+ * attributes of one object, the extent of one dataset.  All changes are there afterwards.  (Each flushes
+ * twice: the flushes meet.) */
 #include "edit_testing.h"
 #include "sanitizer.h"
 
@@ -13,7 +14,7 @@
 static char          name[64];
 static struct bkt_id group, dset;
 
-struct brief { /* what a process waits for */
+struct brief { /* the data that a process waits for */
     struct bkt_id group, dset;
     char          name[64];
 };

@@ -29,15 +29,16 @@ static struct {
     const char *body;     /* not NULL: every answer's */
     unsigned    fail_first; /* answer 503 so many times */
     size_t      cut;      /* not 0: send only so many bytes */
-    long        lives;    /* seconds until what it gives ends */
+    long        lives;    /* seconds until its keys expire */
     bool        no_role, no_token;
     const char *want_authorization; /* container */
-    const char *bad;      /* what the server found wrong in a request; NULL: nothing */
+    const char *bad;      /* the fault that the server found in a request; NULL: none */
     unsigned    serial;   /* of the keys it gives */
 } world;
 
-/* How long a source is given, in ms.  Here it is given a minute, unless a test waits for the end of its time: on a busy machine
- * the server may be stopped for longer than the second or two that it is meant to have.  Linked with --wrap=curl_easy_setopt. */
+/* The time limit of a source, in ms.  Here it is a minute, unless a test waits for the limit: on a busy
+ * machine the server may be stopped for longer than the usual second or two.  Linked with
+ * --wrap=curl_easy_setopt. */
 static _Atomic long given_ms;
 static atomic_bool  impatient;
 
@@ -201,7 +202,7 @@ static void play_it(const struct seen *req, struct answer *a)
         a->status = world.status ? world.status : 200;
         if (world.body)
             give(a, world.body);
-        if (a->status / 100 == 3) /* to what would answer 404; it is not to be followed */
+        if (a->status / 100 == 3) /* to a target that would answer 404; it must not be followed */
             world.status = 0, world.body = NULL, a->headers = "Location: /elsewhere\r\n";
     } else if (strncmp(req->target, "/latest/", 8) == 0) {
         play_imds(req, a);
@@ -236,7 +237,7 @@ static const char *const variables[] = {
     "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CA_BUNDLE", "http_proxy", "XDG_CONFIG_HOME", "H5BUCKET_CONFIG",
 };
 
-/* The server goes on; all else is as new. */
+/* The server goes on; everything else is reset. */
 static void world_reset(void)
 {
     bkt_cred_shutdown();

@@ -112,7 +112,7 @@ static int get_same(struct bkt_store *st, uint64_t off, struct bkt_version *v)
     return rc;
 }
 
-/* Who reads in several requests has bytes of one version, or an error. */
+/* A reader with several requests gets bytes of one version, or an error. */
 static void versions(struct bkt_store *st)
 {
     struct bkt_version v = {.known = false}, other = v;
@@ -208,7 +208,7 @@ static void batches(struct bkt_store *st)
     CHECK(bkt_store_run(st, NULL, 0, NULL) == BKT_OK, "an empty batch");
 }
 
-/* Jobs of the pool that wait for the store, whose work is done by the pool. */
+/* Jobs of the pool that wait for the store, whose work runs in the pool. */
 struct waiter {
     struct bkt_job    job;
     struct bkt_store *st;

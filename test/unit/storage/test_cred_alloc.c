@@ -1,5 +1,5 @@
-/* Signing and the credential chain when memory runs out: the n-th allocation fails, for every n.  Nothing crashes or leaks
- * (a sanitizer looks), no half result comes out, and the code says what it was. */
+/* Signing and the credential chain when memory runs out: the n-th allocation fails, for every n.  Nothing
+ * crashes or leaks (a sanitizer checks), no half result comes out, and the code is BKT_ENOMEM. */
 #include "cred_world.h"
 
 static _Thread_local long left = -1; /* this thread's allocations until one fails; negative: none does */

@@ -1,11 +1,11 @@
-/* Where credentials come from, and what is said when they do not. */
+/* The sources of credentials, and the messages if they have none. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "cred_world.h"
 #include "stats.h"
 
-/* What one look gives. */
+/* The result of one look. */
 struct found {
     int            rc;
     char           key[64], token[64], source[300];
@@ -126,7 +126,7 @@ static void other_files(void **state)
     is_failure(&f, BKT_EIO, "not a file");
     path_of("fifo", path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    int keep = open(path, O_RDWR); /* what is in it would be read */
+    int keep = open(path, O_RDWR); /* its contents would be read */
     assert_true(keep >= 0 && write(keep, "[default]\n" KEYS("FIFO"), strlen("[default]\n" KEYS("FIFO"))) > 0);
     (void)setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
     f = look(NULL);
@@ -403,7 +403,8 @@ static void process(void **state)
     is_failure(&f, BKT_EINVAL, "quote");
 }
 
-/* A program that runs without standard input, output or errors: what is started then has all three, and what it prints comes here. */
+/* A program that runs without standard input, output or errors: programs that it starts have all three, and
+ * their output comes here. */
 static void process_without_standard_files(void **state)
 {
     (void)state;
@@ -518,7 +519,7 @@ static void ec2(void **state)
     world.no_role = true;
     f             = look(NULL);
     is_failure(&f, BKT_EACCES, "no role is attached");
-    world.no_token = true; /* there is no going back to IMDSv1 */
+    world.no_token = true; /* it must not fall back to IMDSv1 */
     f              = look(NULL);
     is_failure(&f, BKT_EACCES, "HTTP 403, no token");
     world.no_token = false;

@@ -143,7 +143,7 @@ static unsigned next_random(unsigned below)
     return (unsigned)(random_state % below);
 }
 
-/* A heap copy without a NUL, so that a read past its end is seen. */
+/* A heap copy without a NUL, so that a read past its end is noticed. */
 static char *mutate(const char *text, size_t n, const char *with, size_t *out_n)
 {
     size_t cut = next_random(4) ? n : next_random((unsigned)n + 1);
@@ -243,7 +243,7 @@ static void json_bad(void **state)
         assert_null(f[0].value.ptr);
     }
     assert_int_equal(json("{\"a\":\"x\0y\"}", 11, f), BKT_EFORMAT);
-    /* the message says where, not what */
+    /* the message has the place, not the content */
     struct bkt_err err = {0};
     assert_int_equal(bkt_json_fields("{\"a\":\"SECRET\" x", 15, f, N_FIELDS, &err), BKT_EFORMAT);
     assert_null(strstr(err.frame[0].msg, "SECRET"));

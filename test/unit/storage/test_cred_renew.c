@@ -1,4 +1,5 @@
-/* Providers at work: renewal before and after the end, one fetch for all callers, what a server refuses, shutdown. */
+/* Providers at work: renewal before and after the end, one fetch for all callers, refusals of a server,
+ * shutdown. */
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -11,7 +12,8 @@ static void nap(unsigned ms)
     (void)nanosleep(&t, NULL);
 }
 
-/* The clock by which providers count milliseconds stands still but for what a test lets pass, however slow the machine is. */
+/* The clock by which providers count milliseconds stands still, except for the time that a test lets pass,
+ * however slow the machine is. */
 static atomic_long passed_ms;
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
@@ -78,7 +80,7 @@ static void first_use(void **state)
     bkt_cred_source(p, source, sizeof source);
     assert_string_equal(source, "");
     assert_string_equal(peeked(p), "");
-    assert_int_equal(server_count(world.server), 0); /* peek alone asks nobody */
+    assert_int_equal(server_count(world.server), 0); /* peek alone asks no source */
     assert_string_equal(got(p), "ECS1");
     assert_string_equal(peeked(p), "ECS1");
     assert_string_equal(got(p), "ECS1");
@@ -263,7 +265,7 @@ static void want(void **state)
     assert_int_equal(t.rc, BKT_OK);
     assert_string_equal(peeked(p), "ECS1");
     assert_int_equal(server_count(world.server), 1);
-    bkt_cred_want(p, on_ready, &t); /* there already: told at once */
+    bkt_cred_want(p, on_ready, &t); /* there already: reported at once */
     assert_int_equal(t.calls, 51);
     bkt_cred_close(p);
 }
@@ -285,7 +287,7 @@ static void want_fails(void **state)
 
 /* ---- refused by a server ---- */
 
-/* Which fetch gave what is at hand; 0: nothing is. */
+/* The fetch that gave the present keys; 0: no keys. */
 static uint64_t fetch_of(struct bkt_cred *p, uint64_t *same_as)
 {
     const struct bkt_creds *c = NULL;
@@ -326,12 +328,12 @@ static void refused(void **state)
     p = provider(NULL);
     assert_string_equal(got(p), "ENV");
     let_pass(1000);
-    assert_false(bkt_cred_refused(p, fetch_of(p, &same), true)); /* the environment will say the same */
+    assert_false(bkt_cred_refused(p, fetch_of(p, &same), true)); /* the environment will give the same */
     assert_string_equal(peeked(p), "ENV");
     bkt_cred_close(p);
 }
 
-/* Another program renews the file: it is read again, however soon, and what is the same again is known to be. */
+/* Another program renews the file: it is read again, however soon, and unchanged keys are recognised. */
 static void file_changes(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Exchanges that wait for their time: in its order, whatever order they came in, and at a price that thousands can pay. */
+/* Exchanges that wait for their time: in that order, whatever order they came in, and cheap enough for
+ * thousands. */
 #include "http/check.h"
 
 #include "delay.h"

@@ -1,4 +1,4 @@
-/* The store that fails on demand hits what its rules say, and nothing else. */
+/* The store that fails on demand hits the requests of its rules, and nothing else. */
 #include "http/check.h"
 
 #include <signal.h>
@@ -51,7 +51,7 @@ static void killed(int when, bool is_there)
 
 static void count(struct bkt_req *q) { *(int *)q->arg += q->rc == BKT_OK; }
 
-/* Requests wait until all have come, or somebody lets them go. */
+/* Requests wait until all have come, or the test lets them go. */
 static void held(void)
 {
     static const struct bkt_fault rule = {.op = BKT_PUT, .hold = 3};

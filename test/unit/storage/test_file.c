@@ -1,4 +1,4 @@
-/* What a directory store promises beyond the contract: versions, processes, killed writers, empty directories. */
+/* A directory store's promises beyond the contract: versions, processes, killed writers, empty directories. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -225,7 +225,7 @@ static void empty_directories_go(struct bkt_store *st)
     CHECK(del(st, "db/w/.group.json") == BKT_OK && !exists("db/w") && exists("db"), "but not db");
 }
 
-/* Directories vanish under who is about to write into them. */
+/* Directories vanish under a writer that is about to write into them. */
 static void *in_and_out(void *arg)
 {
     char key[40];
@@ -261,7 +261,7 @@ static void a_directory_without_permission_is_read_only(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
-/* What a PUT may do is known before one is made: the nearest directory on the way to the key says it. */
+/* The permission for a PUT is known before one is made: the nearest directory on the way to the key shows it. */
 static void permissions_tell_what_can_be_put(void)
 {
     static const struct {
@@ -296,13 +296,14 @@ static void permissions_tell_what_can_be_put(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "status %d", status);
 }
 
-/* Not that one object or temporary file of many isn't there.  @p way: 0 it is deleted, 1 and made anew, 2 moved. */
+/* The error names the folder, not one missing object or temporary file of many.  @p way: 0 it is deleted, 1
+ * and made anew, 2 moved. */
 static void a_deleted_folder_is_named(int way)
 {
     static const struct {
         const char *what, *key;
         enum bkt_op op;
-        int         moved; /* what it gives where the folder was only moved */
+        int         moved; /* its result if the folder was only moved */
     } cases[] = {
         {"PUT", "db/a/b", BKT_PUT, BKT_OK},   {"PUT of a new one", "db/x/y", BKT_PUT, BKT_OK}, {"GET", "db/a/b", BKT_GET, BKT_OK},
         {"HEAD", "db/a/b", BKT_HEAD, BKT_OK}, {"GET of none", "db/a/no", BKT_GET, BKT_ENOENT}, {"DELETE", "db/a/b", BKT_DELETE, BKT_OK},
@@ -329,8 +330,9 @@ static void a_deleted_folder_is_named(int way)
     CHECK(system(cmd) == 0, "%s", cmd);
 }
 
-/* The clock stands still but for what the test lets pass: who is stopped on a busy machine loses no time. */
-static atomic_long passed, looks; /* seconds; how often somebody looked */
+/* The clock stands still, except for the time that the test lets pass: a process that is stopped on a busy
+ * machine loses no time. */
+static atomic_long passed, looks; /* seconds; how often a waiting process looked */
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -353,7 +355,7 @@ static void *takes_a_turn(void *arg)
     return held < 0 ? NULL : arg;
 }
 
-/* And whoever waits has seen it: he looks at the clock two or three times each time round. */
+/* And each waiting process has seen it: it looks at the clock two or three times each time round. */
 static void let_pass(long seconds)
 {
     atomic_fetch_add(&passed, seconds);
@@ -361,7 +363,8 @@ static void let_pass(long seconds)
         (void)usleep(1000);
 }
 
-/* Whoever waits for a turn goes on waiting as long as others come and go, but not for one who keeps it. */
+/* A process that waits for a turn goes on waiting as long as others come and go, but not for one that keeps
+ * it. */
 static void turns_come(struct bkt_store *st)
 {
     pthread_t waits, late;
@@ -416,7 +419,8 @@ static void *puts_one(void *arg)
     return &rc;
 }
 
-/* Who is stopped with a key's lock may go on any time, and others can't go past him: they are told, and can try again. */
+/* A process that is stopped with a key's lock may go on any time, and others can't go past it: they get an
+ * error, and can try again. */
 static void stopped_writers_are_told(void)
 {
     struct bkt_store *st = open_store(uri, "deadline_ms=3000");

@@ -1,5 +1,5 @@
-/* What a PUT in a directory does so that it outlives a power cut, in which order; and that no failure of it goes unheard.  The
- * system's calls are looked at on their way (-Wl,--wrap). */
+/* The calls by which a PUT in a directory outlives a power cut, and their order; each failure of such a call
+ * is reported.  The test intercepts the system's calls (-Wl,--wrap). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +36,7 @@ static void say(const char *what, const char *path)
     (void)snprintf(done + n, sizeof done - n, "%s%s%s%s", n ? ", " : "", what, *path ? " " : "", path);
 }
 
-/* A call that waits in the middle until it is told to go on. */
+/* A call that waits in the middle until the test lets it go on. */
 static _Atomic(const char *) held;
 static int                   entered[2], go_on[2]; /* pipes */
 
@@ -74,7 +74,7 @@ int __wrap_fsync(int fd)
     return fails(is_dir ? "dir" : "data") ? -1 : __real_fsync(fd);
 }
 
-static const char *meanwhile; /* what another program, which knows of no locks, makes just before the name is given */
+static const char *meanwhile; /* made by another program, which uses no locks, just before the name is given */
 
 static void another_program(int in, const char *to)
 {
@@ -154,7 +154,8 @@ static int del(struct bkt_store *st, const char *key, struct bkt_err *err)
     return bkt_store_delete(st, &key, 1, err);
 }
 
-/* Who finds a directory there can't tell whether the one who made it is done: the first PUT of a store sees to all above. */
+/* A PUT that finds a directory can't know whether its maker has synchronised it: the first PUT of a store
+ * checks all directories above. */
 static void the_way_to_it_too(struct bkt_store *st)
 {
     char path[PATH_MAX];
@@ -251,7 +252,7 @@ static int scratch_files(void)
     return n;
 }
 
-/* It says so, the old object is whole, and nothing is left lying about. */
+/* It reports that, the old object is whole, and nothing is left over. */
 static void failures_are_told(struct bkt_store *st)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Hostile folders: symbolic links below a bucket's root, and what other users put there (file_impl.h, [F3] and [F7]).  Everything is done
- * with openat2() and without. */
+/* Hostile folders: symbolic links below a bucket's root, and files that other users put there (file_impl.h,
+ * [F3] and [F7]).  Everything is done with openat2() and without. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -72,7 +72,7 @@ static int list(struct bkt_store *st, const char *prefix, char text[2000], struc
     return bkt_store_list(st, prefix, "", add_key, text, err);
 }
 
-/* What must stay as it is, whatever is done in the bucket. */
+/* The files that must stay as they are, whatever is done in the bucket. */
 static void make_outside(void)
 {
     shell("rm -rf out b && mkdir -p out/d/e b/db/real/d && printf secret > out/.group.json && printf secret > out/d/e/0_0 && "
@@ -295,7 +295,7 @@ static void swapped_folders_lead_nowhere(void)
 
 /* ---- other users ---- */
 
-/* Runs @p what as another user and gives what it returned. */
+/* Runs @p what as another user and returns its result. */
 static int as_user(uid_t uid, int (*what)(const void *arg), const void *arg)
 {
     int status = 1;
@@ -366,7 +366,7 @@ struct swap {
     const char *name, *key, *says;
 };
 
-/* Two objects; between them somebody puts a folder of his own in the place of one that was looked at. */
+/* Two objects; between them another user puts a folder in the place of one that was checked. */
 static int puts_around_a_swap(const void *arg)
 {
     const struct swap *w   = arg;

@@ -50,7 +50,7 @@ static void a_server_that_bears_a_hundred(void)
     CHECK(h.active == 128 && h.window <= 0, "it bears more by now: %u", h.active);
 }
 
-/* What a server is long at work on says nothing about its line: connections that were seen to help stay. */
+/* Long work of a server proves nothing about its line: connections that were seen to help stay. */
 static void many_are_deleted(void)
 {
     struct host h = {0};
@@ -67,7 +67,7 @@ static void many_are_deleted(void)
         (void)begin_all(&h);
     }
     CHECK(h.active == most, "%u are under way after that", h.active);
-    for (int i = 0; i < 1000; i++) { /* a PUT that takes as long does tell */
+    for (int i = 0; i < 1000; i++) { /* a PUT that takes as long does prove something */
         answer_after(&h, "PUT", 200, 1000);
         (void)begin_all(&h);
     }

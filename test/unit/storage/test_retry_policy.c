@@ -1,4 +1,4 @@
-/* The table of what is retried, and the limits on how often and how long. */
+/* The table of retried failures, and the limits on how often and how long. */
 #include "http/check.h"
 
 #include "retry.h"

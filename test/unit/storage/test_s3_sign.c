@@ -1,5 +1,6 @@
-/* SigV4 against AWS's published vectors: the general signing test suite (header signing) and the examples in the S3
- * API reference ("Authenticating Requests: Using the Authorization Header"); then what the vectors do not cover. */
+/* SigV4 against AWS's published vectors: the general signing test suite (header signing) and the examples in
+ * the S3 API reference ("Authenticating Requests: Using the Authorization Header"); then cases that the
+ * vectors do not cover. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,7 @@ static struct bkt_sign_input plain_input(const struct bkt_creds *creds)
                                    .now = 1369353600, .region = "us-east-1", .service = "s3", .creds = creds};
 }
 
-/* The one line of AWS's example that says how the header looks, and the steps before it. */
+/* The one line of AWS's example that has the header, and the steps before it. */
 static void whole_header(void **state)
 {
     struct bkt_creds       creds = creds_of("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", NULL);
