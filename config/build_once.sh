@@ -1,5 +1,5 @@
-# For sourcing: what the scripts that build something into the user's cache, once, have in common.
-# Wants $name (of the script, its lock and its log), $cache and $prefix.
+# For sourcing: shared by the scripts that build something into the user's cache, once.  Wants $name (of the
+# script, its lock and its log), $cache and $prefix.
 
 say() { printf '%s\n' "$name.sh: $*" >&2; }
 die() { say "$*"; exit 1; }

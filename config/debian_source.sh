@@ -1,4 +1,4 @@
-# Source packages of another Debian release than this machine's: sourced by the scripts that build what tests need.  POSIX sh.
+# Source packages of another Debian release than this machine's: sourced by scripts that build programs for tests.  POSIX sh.
 # shellcheck shell=sh
 
 # debian_mirror: the URI of the Debian archive proper that apt uses here (not the security one).

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Build what HDF5's own test suite of our version holds and its installation lacks, once, into the user's cache: the test files
-# that its generators write, and the programs of its high-level and Fortran tests.  For our tests only.
+# Build the parts of HDF5's own test suite that its installation lacks, once, into the user's cache: the test
+# files that its generators write, and the programs of its high-level and Fortran tests.  For our tests only.
 #
 #   hdf5-tests.sh HDF5_PREFIX            build unless it is there already; prints the folder as the only line on stdout
 #   hdf5-tests.sh --prefix HDF5_PREFIX   print where it would be (or is), build nothing
 #
-# HDF5_PREFIX is what config/hdf5.sh printed.  The folder then holds
+# config/hdf5.sh prints HDF5_PREFIX.  The folder then holds
 #   files/TOOL/…   HDF5's files of the tests of h5dump, h5ls, h5diff, h5repack, h5copy, …: shipped and generated
 #   files/test/…   those of the library's own tests: old formats, families and multi files of HDF5 1.6
 #   hl/, fortran/  test programs, and the files that they read

@@ -7,7 +7,7 @@
 #
 # For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
 # the system's package lists are not touched.  Needs the packages of config/packages-hdf5.txt.
-# H5BUCKET_HDF5_JOBS sets the number of compile jobs; TMPDIR where the build happens (about 600 MB).
+# H5BUCKET_HDF5_JOBS sets the number of compile jobs; TMPDIR the place of the build (about 600 MB).
 set -eu
 
 VERSION=1.14.5
@@ -46,8 +46,8 @@ src=$(echo "$work/src/hdf5-$VERSION"*)
 [ -d "$src" ] || die "Debian $SUITE's hdf5 is not $VERSION any more: $(ls "$work/src")"
 
 # --- build ----------------------------------------------------------------------------------------------------------
-# High level library and Fortran exclude thread safety in 1.14, and programs of both kinds are what we test with.
-# What Debian's patches do (library names, autotools) is not needed here, but does no harm to this build.
+# High level library and Fortran exclude thread safety in 1.14, and we test with programs of both kinds.
+# Debian's patches (library names, autotools) are not needed here, but do no harm to this build.
 configure() {
     mkdir -p "$work/modules" && cat > "$work/modules/FindSZIP.cmake" <<'FIND' &&
 find_path(SZIP_INCLUDE_DIR szlib.h)
@@ -72,13 +72,13 @@ FIND
         -DHDF5_TEST_API=ON -DHDF5_TEST_API_INSTALL=ON -DHDF5_ENABLE_WARNINGS_AS_ERRORS=OFF \
         -DCMAKE_MODULE_PATH="$work/modules" -DHDF5_DISABLE_COMPILER_WARNINGS=ON -DHDF5_NO_PACKAGES=ON -DHDF5_ALLOW_EXTERNAL_SUPPORT=NO
 }
-# With MPI only the library: what else our tests need is in the other build.
+# With MPI only the library: the other build has everything else that our tests need.
 make_parallel() {
     cmake -DHDF5_ENABLE_PARALLEL=ON -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_TOOLS=OFF -DBUILD_TESTING=OFF \
         -DHDF5_TEST_API=OFF "$work/build"
 }
 if command -v ninja >/dev/null; then generator=Ninja; else generator="Unix Makefiles"; fi
-# Without these the connector could not be tested, so a build that lost one of them is no use.
+# Without these the connector could not be tested, so a build that lost one of them is useless.
 verify() {
     for have in FILTER_DEFLATE FILTER_SZIP ROS3_VFD; do
         grep -q "#define H5_HAVE_$have 1" "$work"/build/src/H5pubconf.h || { echo "HDF5 would lack $have"; return 1; }
@@ -92,7 +92,7 @@ step "looking at the configuration" verify
 step "compiling with $jobs jobs (about five minutes on two cores)" cmake --build "$work/build" --parallel "$jobs"
 
 # --- install: a copy beside, then one rename ------------------------------------------------------------------------
-# What the tests of the connector take from HDF5's own test suite: input files and expected output of the tools.
+# Files of HDF5's own test suite that the connector's tests use: input files and expected output of the tools.
 rm -rf "$prefix.part" "$work/stage"
 stage() {
     DESTDIR="$work/stage" cmake --install "$work/build" &&

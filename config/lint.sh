@@ -1,5 +1,5 @@
 #!/bin/sh
-# lint.sh SOURCE BUILD RUN_CLANG_TIDY CPPCHECK: both over src, and say what is wrong; used by the target `lint`.
+# lint.sh SOURCE BUILD RUN_CLANG_TIDY CPPCHECK: both over src, with all findings; used by the target `lint`.
 set -u
 src=$1 build=$2 tidy=$3 cppcheck=$4
 bad=0

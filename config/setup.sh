@@ -10,7 +10,8 @@ listed() { sed 's/#.*//' "$@" | tr -s ' \t\n' '\n' | sort -u | sed '/^$/d'; }
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# need_packages LIST...: install what the lists name and the machine lacks.  No service is started by it.
+# need_packages LIST...: install the packages of the lists that the machine lacks.  No service is started by
+# it.
 need_packages() {
     missing=
     for p in $(listed "$@"); do

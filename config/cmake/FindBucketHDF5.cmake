@@ -44,7 +44,7 @@ if(HDF5_ROOT)
     get_filename_component(BKT_HDF5_LIBDIR "${BKT_HDF5_LIBRARY}" DIRECTORY)
     set(BKT_HDF5_BINDIR "${HDF5_ROOT}/bin")
     set(BKT_HDF5_SYSTEM OFF)
-    # Ours, and what links to it, must find this libhdf5 and not another at run time.
+    # Our targets, and those that link to them, must find this libhdf5 and not another at run time.
     set(CMAKE_BUILD_RPATH "${BKT_HDF5_LIBDIR}")
     set(CMAKE_INSTALL_RPATH "${BKT_HDF5_LIBDIR}")
 else()
@@ -83,7 +83,7 @@ if(BKT_HDF5_PARALLEL)
     find_package(MPI REQUIRED COMPONENTS C)
     target_link_libraries(Bkt::HDF5 INTERFACE MPI::MPI_C)
 endif()
-# Names without a number mean the calls of 1.14, whatever HDF5 was told when it was built; 2.x has newer ones of some.
+# Names without a number mean the calls of 1.14, however HDF5 was built; 2.x has newer ones of some.
 target_compile_definitions(Bkt::HDF5 INTERFACE H5_USE_114_API)
 set(BKT_HDF5_TESTDATA "")
 if(EXISTS "${BKT_HDF5_LIBDIR}/../share/hdf5-tests")

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, beside the plugin, the header and the tool: documents, and the files by which other
-# builds find them (CMake package, pkg-config).
+# Files that `cmake --install` installs beside the plugin, the header and the tool: documents, and the files
+# by which other builds find them (CMake package, pkg-config).
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vol-bucket")
@@ -19,7 +19,8 @@ foreach(pair PLUGINDIR=H5BUCKET_PLUGIN_DIR INCLUDEDIR=CMAKE_INSTALL_INCLUDEDIR)
 endforeach()
 set(prefix "@prefix@")
 configure_file(config/vol-bucket.pc.in generated/vol-bucket.pc @ONLY)
-# The prefix is known for sure only when `cmake --install --prefix` runs.  Whoever removes what the manifest names removes all.
+# The prefix is known for sure only when `cmake --install --prefix` runs.  Removing the files in the manifest
+# removes everything.
 set(pc "${CMAKE_INSTALL_LIBDIR}/pkgconfig/vol-bucket.pc")
 if(NOT IS_ABSOLUTE "${pc}")
     set(pc "\${CMAKE_INSTALL_PREFIX}/${pc}")

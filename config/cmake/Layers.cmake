@@ -94,7 +94,7 @@ function(bkt_test name)
     endif()
 endfunction()
 
-# For bkt_test(): one entry of CTest's; what follows is its command.
+# For bkt_test(): one entry of CTest's; its command follows.
 function(bkt_add_entry name labels timeout fixtures environment)
     add_test(NAME ${name} COMMAND ${ARGN})
     math(EXPR patience "4 * ${timeout}")
@@ -105,7 +105,8 @@ function(bkt_add_entry name labels timeout fixtures environment)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${patience} COST ${timeout} SKIP_RETURN_CODE 77 LABELS "${labels}"
         FIXTURES_REQUIRED "${fixtures}")
-    # Tests must not see the settings of whoever runs them, and on a busy machine nothing is sent again because an answer came late.
+    # Tests must not see the settings of the user who runs them.  On a busy machine no request is sent again
+    # because an answer came late.
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
         "BKT_FIXTURES=${CMAKE_BINARY_DIR}/fixtures;BKT_SOURCE=${CMAKE_SOURCE_DIR};H5BUCKET_HEDGE=0;H5BUCKET_CONNECT_MS=300000;H5BUCKET_STALL_MS=300000;H5BUCKET_DEADLINE_MS=600000;${environment}")
     set(unset "")

@@ -1,4 +1,5 @@
-# Target `lint`: clang-tidy (.clang-tidy says what) and cppcheck over our own sources; target `format` for changed files.
+# Target `lint`: clang-tidy (by .clang-tidy) and cppcheck over our own sources; target `format` for changed
+# files.
 find_program(BKT_RUN_CLANG_TIDY NAMES run-clang-tidy run-clang-tidy-19 run-clang-tidy-14)
 find_program(BKT_CPPCHECK cppcheck)
 mark_as_advanced(BKT_RUN_CLANG_TIDY BKT_CPPCHECK)

@@ -18,7 +18,7 @@ if(BKT_SANITIZE)
     endif()
     target_link_options(bkt_build INTERFACE -fsanitize=${BKT_SANITIZE})
 endif()
-if(BKT_FUZZ) # libFuzzer goes by what it sees reached: of the layers, not of its target alone
+if(BKT_FUZZ) # libFuzzer is guided by the code that it sees reached: that of the layers, not of its target alone
     target_compile_options(bkt_build INTERFACE -fsanitize=fuzzer-no-link)
     target_link_options(bkt_build INTERFACE -fsanitize=fuzzer-no-link)
 endif()
