@@ -2,8 +2,9 @@
  *   HOW        bucket: through the connector; native: a local file; synced: a local file that is on disk at the end (fsync)
  *   raw, zip   MIB of float32 in chunks of 1 MiB, STEP of them with each H5Dwrite; zip: deflate level 1
  *   rows       1,000 rows of 4 KiB, appended one by one, flushed every 100
- * Prints seconds from H5Fcreate to H5Fclose, CPU seconds of that time, peak memory in MiB without the program's own data, and
- * when H5Fcreate began and ended, and H5Fclose began and ended, by the clock of the server's log. */
+ * Prints seconds from H5Fcreate to H5Fclose, CPU seconds of that time, peak memory in MiB without the
+ * program's own data, and when H5Fcreate began and ended, and H5Fclose began and ended, by the clock of the
+ * server's log. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>

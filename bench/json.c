@@ -1,5 +1,6 @@
-/* bench_json [LINKS]: how long parsing takes, by our scanner and by jansson: a group with so many links (100,000), and
- * 10,000 documents of small datasets as `h5bucket load --link` leaves them.  CPU time, the best of 5. */
+/* bench_json [LINKS]: how long parsing takes, by our scanner and by jansson: a group with so many links
+ * (100,000), and 10,000 documents of small datasets as `h5bucket load --link` leaves them.  CPU time, the
+ * best of 5. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Counts how often a thread finds a mutex held, and how long it then waits: preloaded by bench/threads.  The figures are
- * printed to stderr when the program ends. */
+/* Counts how often a thread finds a mutex held, and how long it then waits: preloaded by bench/threads.  The
+ * figures are printed to stderr when the program ends. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>

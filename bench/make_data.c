@@ -6,8 +6,7 @@
  *                                                    file by a chunk table (ref) or listed in the layout (chunks)
  *   DIR/bucket/data/small.h5, native_small.h5        the first 64 MiB of the plain one
  *   DIR/bucket/data/vars.h5                          60 variables with 20 attributes, as data.py's vars.h5
- *   DIR/{native,ref}_{raw,zip}.list                  which bytes a reader needs: "key offset length"
- */
+ *   DIR/{native,ref}_{raw,zip}.list                  which bytes a reader needs: "key offset length" */
 #include <blosc.h>
 #include <errno.h>
 #include <hdf5.h>

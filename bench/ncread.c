@@ -63,7 +63,8 @@ static double field(int file, const char *name, ptrdiff_t step, int one, size_t 
 
 static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 
-/* All attributes of all variables; netCDF-C doesn't always have them in the order of their names, in which h5read sums them */
+/* All attributes of all variables; netCDF-C doesn't always have them in the order of their names, in which
+ * h5read sums them */
 static double header(int file)
 {
     double t = seconds();

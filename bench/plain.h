@@ -52,8 +52,8 @@ static inline void plain_init(void)
         exit(3);
 }
 
-/** A handle as a program would have it that means to be fast over https: certificates are parsed once for all connections, and
- * sessions are resumed. */
+/** A handle as a program would have it that means to be fast over https: certificates are parsed once for all
+ * connections, and sessions are resumed. */
 static inline CURL *plain_handle(void)
 {
     CURL *easy = curl_easy_init();

@@ -95,8 +95,9 @@ static bool has_word(const char *p, size_t n, const char *word)
     return false;
 }
 
-/* AWS: X-Amz-Signature, X-Amz-Credential, X-Amz-Security-Token, AWSAccessKeyId, Signature, Key-Pair-Id, Policy.  Google:
- * X-Goog-Signature, GoogleAccessId.  Azure: sig, skoid.  Others: token, api_key, password. */
+/* AWS: X-Amz-Signature, X-Amz-Credential, X-Amz-Security-Token, AWSAccessKeyId, Signature, Key-Pair-Id,
+ * Policy.  Google: X-Goog-Signature, GoogleAccessId.  Azure: sig, skoid.  Others: token, api_key,
+ * password. */
 static bool is_secret(const char *name, size_t n)
 {
     static const char *const words[] = {"sig",  "credential", "token", "key",  "secret", "pass",

@@ -79,7 +79,8 @@ struct bkt_dsetio {
                                                (pipe) */
     /* For callers that only ask where chunks lie; set right after opening. */
     bool                       places_only; /* files are named, not opened: nothing can be read */
-    /* Called for each chunk with an impossible place, which is left out then; NULL: the first such chunk is an error. */
+    /* Called for each chunk with an impossible place, which is left out then; NULL: the first such chunk is
+     * an error. */
     void (*bad_place)(const uint64_t *coord, const struct bkt_err *why, void *arg);
     void                      *bad_arg;
 };

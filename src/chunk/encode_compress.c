@@ -1,4 +1,5 @@
-/* Encoders of the compressors that come as HDF5 plugins, in the plugins' framing (see the decoders), and of szip. */
+/* Encoders of the compressors that come as HDF5 plugins, in the plugins' framing (see the decoders), and of
+ * szip. */
 #include <blosc.h>
 #include <bzlib.h>
 #include <libaec.h>

@@ -98,8 +98,10 @@ BKT_NODISCARD int bkt_pipeline_decode_planes(const struct bkt_pipeline *p, uint3
 
 /** Apply HDF5's pipeline to one chunk.
  * @param out   gets the stored bytes (replacing what is there)
- * @param mask  gets a bit for each optional filter that could not be applied or would only have made the chunk longer
- * @return BKT_OK; BKT_EUNSUP: a filter that is not optional can't be applied, or has no encoder and no plugin; BKT_ENOMEM */
+ * @param mask  gets a bit for each optional filter that could not be applied or would only have made the
+ *         chunk longer
+ * @return BKT_OK; BKT_EUNSUP: a filter that is not optional can't be applied, or has no encoder and no
+ *         plugin; BKT_ENOMEM */
 BKT_NODISCARD int bkt_pipeline_encode(const struct bkt_pipeline *p, const void *in, size_t n_in, struct bkt_buf *out,
                                       uint32_t *mask, struct bkt_err *err);
 
@@ -123,8 +125,8 @@ BKT_NODISCARD int bkt_hsds_decode(const struct bkt_hsds_codec *c, const void *in
 BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void *in, size_t n_in, struct bkt_buf *out,
                                       struct bkt_err *err);
 
-/** out[i*es+j] = in[j*n+i]: undo HDF5's byte shuffle of n_bytes/es elements; a tail of n_bytes%es bytes is copied.
- *  in and out must not overlap. */
+/** out[i*es+j] = in[j*n+i]: undo HDF5's byte shuffle of n_bytes/es elements; a tail of n_bytes%es bytes is
+ *  copied. in and out must not overlap. */
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
 /** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);

@@ -1,11 +1,11 @@
-/* Bitshuffle (filter 32008, https://github.com/kiyo-masui/bitshuffle): the transposition of bits instead of bytes,
- * block by block, each block optionally compressed with LZ4 or zstd.
+/* Bitshuffle (filter 32008, https://github.com/kiyo-masui/bitshuffle): the transposition of bits instead of
+ * bytes, block by block, each block optionally compressed with LZ4 or zstd.
  *
- * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 2 LZ4, 3 zstd, anything else: plain, as
- * the plugin has it, [5] zstd's level.
- * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed size (4)
- * and stream.  Whole blocks come first, then one of the remaining elements rounded down to a multiple of 8, then the
- * last up to 7 elements as they are. */
+ * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 2 LZ4, 3 zstd,
+ * anything else: plain, as the plugin has it, [5] zstd's level.
+ * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed
+ * size (4) and stream.  Whole blocks come first, then one of the remaining elements rounded down to a
+ * multiple of 8, then the last up to 7 elements as they are. */
 #include <endian.h>
 #include <lz4.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static size_t default_block(size_t es)
     return n < 128 ? 128 : n;
 }
 
-/* Transpose 8x8 bit matrices, two at a time; three exchanges of ever larger squares (Hacker's Delight, 7-3).  p has
- * room for an even number. */
+/* Transpose 8x8 bit matrices, two at a time; three exchanges of ever larger squares (Hacker's Delight, 7-3).
+ * p has room for an even number. */
 typedef uint64_t matrices __attribute__((vector_size(16)));
 
 static void transpose_bits(unsigned char *p, size_t n)
@@ -47,9 +47,9 @@ static void transpose_bits(unsigned char *p, size_t n)
     }
 }
 
-/* Stored: for each byte k of the element and each bit b of it, n/8 bytes that hold that bit of all elements.  For one
- * k these are 8 planes of n/8 bytes: unshuffling them brings the 8 bits of 8 elements together, transposing those
- * gives byte k of all elements, and unshuffling the planes of all k gives the elements. */
+/* Stored: for each byte k of the element and each bit b of it, n/8 bytes that hold that bit of all elements.
+ * For one k these are 8 planes of n/8 bytes: unshuffling them brings the 8 bits of 8 elements together,
+ * transposing those gives byte k of all elements, and unshuffling the planes of all k gives the elements. */
 void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
 {
     const unsigned char *p = in;

@@ -45,7 +45,8 @@ int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err)
         BKT_FAIL(err, BKT_EFORMAT, "fletcher32: %zu bytes are too short for the checksum", in.n);
     uint32_t want = (uint32_t)bkt_get_le(in.p + in.n - 4, 4);
     uint32_t got  = bkt_fletcher32_sum(in.p, in.n - 4);
-    /* HDF5 before 1.6.3 stored the bytes of each half exchanged on little-endian machines; HDF5 still accepts that. */
+    /* HDF5 before 1.6.3 stored the bytes of each half exchanged on little-endian machines; HDF5 still accepts
+     * that. */
     uint32_t old = (got & 0x00FF00FFu) << 8 | (got >> 8 & 0x00FF00FFu);
     if (want != got && want != old)
         BKT_FAIL(err, BKT_EFORMAT, "fletcher32: checksum is %08x, stored %08x: the data are corrupt", (unsigned)got,

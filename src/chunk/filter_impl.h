@@ -64,7 +64,8 @@ bkt_encode_fn bkt_zstd_encode;
 
 /** A zlib stream, added to @p out; level 0 to 9. */
 BKT_NODISCARD int bkt_zlib_encode(struct bkt_span in, int level, struct bkt_buf *out, struct bkt_err *err);
-/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the default. */
+/** Bitshuffle with its 12-byte header and LZ4 or zstd blocks, added to @p out; block: elements, 0: the
+ *  default. */
 BKT_NODISCARD int bkt_bitshuffle_frame(struct bkt_span in, size_t elem_size, size_t block, bool zstd, int level,
                                        struct bkt_buf *out, struct bkt_err *err);
 /** Call a plugin's or the program's filter (fn); only on the program's thread, see struct bkt_pipeline.
@@ -109,8 +110,8 @@ void bkt_bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void
 /** Inflate a zlib stream of unknown length, at most @p max bytes, into @p out (replacing what is there). */
 BKT_NODISCARD int bkt_deflate_grow(struct bkt_span in, size_t max, struct bkt_buf *out, struct bkt_err *err);
 
-/** Bits, most significant first, as nbit and scaleoffset pack them.  Past the end there are zeros: callers check the
- *  length beforehand. */
+/** Bits, most significant first, as nbit and scaleoffset pack them.  Past the end there are zeros: callers
+ *  check the length beforehand. */
 struct bkt_bits {
     const unsigned char *p;
     size_t               n;   /* bytes */

@@ -1,5 +1,6 @@
-/* LZF (filter 32000, h5py's): a control byte below 32 starts that many literals plus one; else its top three bits are a
- * length (7: add the next byte) and the rest, with one more byte, the distance of a copy of length + 2. */
+/* LZF (filter 32000, h5py's): a control byte below 32 starts that many literals plus one; else its top three
+ * bits are a length (7: add the next byte) and the rest, with one more byte, the distance of a copy of length
+ * + 2. */
 #include "filter_impl.h"
 
 /* Copies may overlap their source: that is how runs are coded. */

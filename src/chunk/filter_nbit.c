@@ -1,12 +1,12 @@
-/* N-bit (filter 5): of every number only the significant bits are stored, one after the other without gaps, most
- * significant first; other types as they are.  The client data describe the type (H5Znbit.c of HDF5):
+/* N-bit (filter 5): of every number only the significant bits are stored, one after the other without gaps,
+ * most significant first; other types as they are.  The client data describe the type (H5Znbit.c of HDF5):
  *   [0] how many values there are   [1] 1: nothing is packed   [2] elements in the chunk   [3..] a type, which is
  *   1 atomic:   size, byte order (0 little), precision, offset (bits)
  *   2 array:    size, type of the element
  *   3 compound: size, number of members, then per member its offset and type
  *   4 other:    size
- * Data and description come from the file, so the description is checked once, which also gives the number of bits of
- * one element; the decoding that follows needs no more checks. */
+ * Data and description come from the file, so the description is checked once, which also gives the number of
+ * bits of one element; the decoding that follows needs no more checks. */
 #include <limits.h>
 
 #include "filter_impl.h"

@@ -1,9 +1,10 @@
-/* Scale-offset (filter 6): numbers as differences from the chunk's minimum, packed into as few bits as the largest
- * needs; floats are scaled by a power of ten and rounded first.  The largest packed number stands for the fill value.
+/* Scale-offset (filter 6): numbers as differences from the chunk's minimum, packed into as few bits as the
+ * largest needs; floats are scaled by a power of ten and rounded first.  The largest packed number stands for
+ * the fill value.
  *
- * Chunk: bits per number (4 bytes, little-endian), size of the minimum (1), the minimum (8; a float's own bits), zeros
- * up to byte 21, then the numbers, most significant bit first.  With as many bits as the type has, the numbers are
- * there unchanged.  Client data (H5Zscaleoffset.c of HDF5): */
+ * Chunk: bits per number (4 bytes, little-endian), size of the minimum (1), the minimum (8; a float's own
+ * bits), zeros up to byte 21, then the numbers, most significant bit first.  With as many bits as the type
+ * has, the numbers are there unchanged.  Client data (H5Zscaleoffset.c of HDF5): */
 #include <math.h>
 
 #include "filter_impl.h"

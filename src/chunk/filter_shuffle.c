@@ -1,6 +1,7 @@
-/* HDF5's byte shuffle (filter 2) undone: stored plane by plane (all first bytes, all second bytes, ...), wanted element
- * by element.  That is a transposition of a matrix of bytes, done here 16 elements by 2, 4, 8 or 16 planes at a time
- * with the compiler's own vectors (punpck* on x86, zip* on arm), so there is nothing to choose at run time. */
+/* HDF5's byte shuffle (filter 2) undone: stored plane by plane (all first bytes, all second bytes, ...),
+ * wanted element by element.  That is a transposition of a matrix of bytes, done here 16 elements by 2, 4, 8
+ * or 16 planes at a time with the compiler's own vectors (punpck* on x86, zip* on arm), so there is nothing
+ * to choose at run time. */
 #include <stdint.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ typedef unsigned char vec __attribute__((vector_size(16)));
         (to)[2 * s_ + 1] = ZIP_HI((from)[s_], (from)[s_ + (planes) / 2]);                                         \
     }
 
-/* A tile is 16 elements of `planes` planes that lie n bytes apart; rows of `planes` bytes go to out, es bytes apart. */
+/* A tile is 16 elements of `planes` planes that lie n bytes apart; rows of `planes` bytes go to out, es bytes
+ * apart. */
 #define DEFINE_TILE(planes, STEPS)                                                                                \
     static inline __attribute__((always_inline)) void make##planes(const unsigned char *in, vec *a, size_t n)     \
     {                                                                                                             \
@@ -166,7 +168,8 @@ static void sweep_any(const unsigned char *in, unsigned char *out, size_t n, siz
     }
 }
 
-/* `count` elements of planes that lie n bytes apart.  Gives the number done; the caller does the rest one by one. */
+/* `count` elements of planes that lie n bytes apart.  Gives the number done; the caller does the rest one by
+ * one. */
 static size_t sweep(const unsigned char *in, unsigned char *out, size_t n, size_t count, size_t es)
 {
     switch (es) {

@@ -1,7 +1,9 @@
-/* Szip (filter 4): the decoded size (4 bytes, little-endian), then a stream of the extended-Rice coder, decoded by
- * libaec.  Client data: [0] option mask (szlib.h), [1] pixels per block, [2] bits per pixel, [3] pixels per scanline.
+/* Szip (filter 4): the decoded size (4 bytes, little-endian), then a stream of the extended-Rice coder,
+ * decoded by libaec.  Client data: [0] option mask (szlib.h), [1] pixels per block, [2] bits per pixel, [3]
+ * pixels per scanline.
  *
- * As szlib does: 32- and 64-bit pixels are coded as planes of bytes, and each scanline is filled up to whole blocks. */
+ * As szlib does: 32- and 64-bit pixels are coded as planes of bytes, and each scanline is filled up to whole
+ * blocks. */
 #include <libaec.h>
 #include <stdlib.h>
 

@@ -42,8 +42,8 @@ struct bkt_grid {
 
 /** @param sel    selection in the dataset; borrowed for the call
  *  @param cdims  chunk shape, of sel->rank entries (one for a scalar)
- *  @return BKT_OK; BKT_EFORMAT: chunk dimension 0, or numbers that do not fit 64 bits; BKT_EINVAL: selection outside
- *          the extent; BKT_ENOMEM */
+ *  @return BKT_OK; BKT_EFORMAT: chunk dimension 0, or numbers that do not fit 64 bits; BKT_EINVAL: selection
+ *          outside the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims, struct bkt_err *err);
 void              bkt_grid_fini(struct bkt_grid *g);
 /** Make a grid that touches nothing; its arrays aren't cleared. */

@@ -19,7 +19,8 @@ static void name_finip(struct bkt_name *n) { bkt_name_fini(n); }
 
 /* ---- the directory that is the bucket ---- */
 
-/* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds the domain. */
+/* "file:///" and a path from the root: the nearest directory above that is a bucket, else the one that holds
+ * the domain. */
 static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *dir = NULL;

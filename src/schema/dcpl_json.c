@@ -1,4 +1,5 @@
-/* Creation properties of datasets: JSON <-> model.  Filters in every spelling that HSDS, h5pyd and the REST VOL store. */
+/* Creation properties of datasets: JSON <-> model.  Filters in every spelling that HSDS, h5pyd and the REST
+ * VOL store. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -326,7 +326,8 @@ BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt
 
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT if the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);
-/** Whether an extent can be stored and read again; BKT_EUNSUP: a dimension of 2^63 or more, or more than 2^64 elements. */
+/** Whether an extent can be stored and read again; BKT_EUNSUP: a dimension of 2^63 or more, or more than 2^64
+ *  elements. */
 BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err);
 /** CHUNKED_REF: the entry of the chunk at grid index @p coord (rank entries); NULL: unallocated. */
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);

@@ -46,7 +46,8 @@ bool bkt_aws_config_has_prefix(const struct bkt_aws_config *c, const char *profi
 /** Whether the value comes from the credentials file. */
 bool bkt_aws_config_in_credentials(const struct bkt_aws_config *c, const char *profile, const char *key);
 
-/** A service's endpoint: "endpoint_url" of @p service in the profile's services section, else the profile's endpoint_url. */
+/** A service's endpoint: "endpoint_url" of @p service in the profile's services section, else the profile's
+ *  endpoint_url. */
 const char *bkt_aws_config_endpoint(const struct bkt_aws_config *c, const char *profile, const char *service);
 
 #endif

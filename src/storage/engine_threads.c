@@ -364,7 +364,8 @@ void bkt_engine_after_fork_child(void)
     engines = NULL;
     ending = false;
     current = NULL;
-    /* The lock is released first, for ThreadSanitizer, and then made anew: it counts waiting threads of the parent. */
+    /* The lock is released first, for ThreadSanitizer, and then made anew: it counts waiting threads of the
+     * parent. */
     (void)pthread_rwlock_unlock(&life);
     life = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
     (void)pthread_mutex_unlock(&socket_lock);

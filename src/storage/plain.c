@@ -1,4 +1,5 @@
-/* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list, no credentials. */
+/* https://host/base as a store: key k is BASE/k, read by plain GET with ranges.  Read-only, no list, no
+ * credentials. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

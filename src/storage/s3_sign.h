@@ -1,9 +1,10 @@
 /* AWS Signature Version 4: pure functions, checked against AWS's published vectors.
  *
- * libcurl could sign (CURLOPT_AWS_SIGV4), but 7.88 sends no x-amz-content-sha256, neither sorts nor completes the query,
- * and cannot be checked against vectors without a server; so requests are signed here.
+ * libcurl could sign (CURLOPT_AWS_SIGV4), but 7.88 sends no x-amz-content-sha256, neither sorts nor completes
+ * the query, and cannot be checked against vectors without a server; so requests are signed here.
  * Model: canonical request → string to sign → HMAC with a key derived from secret, day, region and service.
- * Source: "AWS Signature Version 4 for API requests" and "Authenticating Requests: Using the Authorization Header (S3)". */
+ * Source: "AWS Signature Version 4 for API requests" and "Authenticating Requests: Using the Authorization
+ * Header (S3)". */
 #ifndef BKT_S3_SIGN_H
 #define BKT_S3_SIGN_H
 

@@ -31,7 +31,8 @@ struct bkt_s3_uploads_page {
     bool           truncated;
     struct bkt_buf key, upload; /* NextKeyMarker, NextUploadIdMarker */
 };
-/** Parse a ListMultipartUploadsResult (encoding-type=url), calling @p each for every upload.  As bkt_s3_parse_list(). */
+/** Parse a ListMultipartUploadsResult (encoding-type=url), calling @p each for every upload.  As
+ *  bkt_s3_parse_list(). */
 BKT_NODISCARD int bkt_s3_parse_uploads(const void *xml, size_t n, int (*each)(const struct bkt_upload *upload, void *arg), void *arg,
                                        struct bkt_s3_uploads_page *page, struct bkt_err *err);
 

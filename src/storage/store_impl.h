@@ -100,7 +100,8 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req);
 /** The request's error, allocated on first use.  BKT_REQ_FAIL() records a failure in it and has the failure's
  *  code as its value. */
 struct bkt_err *bkt_req_err(struct bkt_req *req); /* NULL: memory is short */
-/* The whole name of a request's object in a message: BKT_REQ_NAME in the format, BKT_REQ_NAMED() among the arguments. */
+/* The whole name of a request's object in a message: BKT_REQ_NAME in the format, BKT_REQ_NAMED() among the
+ * arguments. */
 #define BKT_REQ_NAME       "%s%s%s"
 #define BKT_REQ_NAMED(req) (req)->uri ? (req)->uri : "", bkt_req_slash(req), (req)->key
 static inline const char *bkt_req_slash(const struct bkt_req *req)

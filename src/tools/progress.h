@@ -18,7 +18,8 @@ struct progress {
     uint64_t objects, chunks;
     double   started, shown; /* seconds, monotonic */
 };
-/** Begin to count; @p what is copied.  On a terminal the counts are shown several times a second, in a log now and then. */
+/** Begin to count; @p what is copied.  On a terminal the counts are shown several times a second, in a log
+ *  now and then. */
 void progress_init(struct progress *p, const char *what, bool verbose);
 /** Count something; shows it now and then. */
 void progress_add(struct progress *p, uint64_t bytes, uint64_t chunks, uint64_t objects);

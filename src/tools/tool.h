@@ -110,8 +110,8 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
 /** Set the connector's info string of the environment (copied; NULL: there is none).  Its settings precede
  *  all others, except those of the command line.  Call it before bkt_tool_init(). */
 void bkt_tool_set_info(const char *info);
-/** The settings of the command line as an info string of the connector (h5_start()), which then reads environment and
- *  configuration itself; free().  NULL: out of memory. */
+/** The settings of the command line as an info string of the connector (h5_start()), which then reads
+ *  environment and configuration itself; free().  NULL: out of memory. */
 char *bkt_tool_info(const struct bkt_tool *t);
 
 /* ---- messages, all to stderr ---- */

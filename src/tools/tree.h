@@ -40,7 +40,8 @@ struct tree_options {
     bool              no_data;    /* --nodata */
 };
 
-/** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source can't be read. */
+/** Copy everything in @p src below @p dst (both open files or groups).  BKT_EFORMAT: something of the source
+ *  can't be read. */
 BKT_NODISCARD int tree_copy(hid_t src, hid_t dst, const struct tree_options *o, struct bkt_err *err);
 
 #endif

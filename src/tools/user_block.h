@@ -1,4 +1,5 @@
-/* The user block of a file that the tool has open through the connector: a domain's, or that of a plain HDF5 file. */
+/* The user block of a file that the tool has open through the connector: a domain's, or that of a plain HDF5
+ * file. */
 #ifndef USER_BLOCK_H
 #define USER_BLOCK_H
 

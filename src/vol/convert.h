@@ -93,7 +93,8 @@ BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct
 BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                                     const void *src, size_t n, hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);
 
-/** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one begins. */
+/** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one
+ *  begins. */
 struct bkt_stored {
     struct bkt_buf bytes;
     size_t        *end;

@@ -207,7 +207,8 @@ static int make_dcpl(const struct bkt_object *obj, hid_t file_type, hid_t *out, 
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_DATASET_CREATE);
     if (id < 0 || set_object_properties(id, obj) < 0 || set_layout(id, d) < 0 || set_filters(id, d, file_type) < 0)
         return bkt_h5err_capture(err, "making a dataset creation property list");
-    /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length data. */
+    /* With the default fill value, HDF5 turns "if set" into "on allocation" when it creates variable-length
+     * data. */
     int fill_time = d->fill_time;
     if (d->type->is_var && !d->has_fill && (fill_time < 0 || fill_time == H5D_FILL_TIME_IFSET))
         fill_time = H5D_FILL_TIME_ALLOC;

@@ -32,7 +32,8 @@ void bkt_filters_unmark(hid_t dcpl);
 
 /** Make HDF5 accept filters that it can't find: a mandatory filter becomes optional. */
 herr_t bkt_filters_relax(hid_t dcpl);
-/** Give each filter of @p list the flags and parameters that it has in @p dcpl; both have the same filters in the same order. */
+/** Give each filter of @p list the flags and parameters that it has in @p dcpl; both have the same filters in
+ *  the same order. */
 herr_t bkt_filters_put_back(hid_t list, hid_t dcpl);
 
 /** H5Dcreate2(), or if @p name is NULL H5Dcreate_anon(), for a copy of @p source (H5I_INVALID_HID: only
@@ -40,7 +41,8 @@ herr_t bkt_filters_put_back(hid_t list, hid_t dcpl);
  *  them; check by bkt_filters_agree(). */
 hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, hid_t lcpl, hid_t dcpl, hid_t source);
 
-/** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same parameters. */
+/** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
+ *  parameters. */
 bool bkt_filters_agree(hid_t a, hid_t b);
 
 #endif

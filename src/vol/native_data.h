@@ -9,8 +9,8 @@
 BKT_NODISCARD int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
                                           void *buf, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err);
-/** Calls that HDF5 keeps for its own files, passed on whichever they are; for a dataset, > 0 is the return value of
- *  the program's callback. */
+/** Calls that HDF5 keeps for its own files, passed on whichever they are; for a dataset, > 0 is the return
+ *  value of the program's callback. */
 int bkt_native_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 BKT_NODISCARD int bkt_native_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 

@@ -7,7 +7,8 @@
 BKT_NODISCARD int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err);
 /** The object that an id stands for; its links are not counted. */
 BKT_NODISCARD int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err);
-/** An id of the root group of the file that @p in_file is in, the caller's: for HDF5's calls that want a location. */
+/** An id of the root group of the file that @p in_file is in, the caller's: for HDF5's calls that want a
+ *  location. */
 BKT_NODISCARD int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err);
 /** The id of the object that a reference into the domain of @p in_file leads to, also of a deleted
  *  object.  BKT_ENOENT: the reference leads to another domain, or there never was such an object. */

@@ -80,14 +80,16 @@ bool             bkt_vobj_has_no_number(const struct bkt_domain *dom, const stru
 /** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
  *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
-/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure (negative). */
+/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure
+ *  (negative). */
 hid_t bkt_vobj_register(struct bkt_vobj *o, struct bkt_err *err);
 /** The HDF5 id type for an object of the model. */
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 
 /* ---- path.c: from a location and a name to an object ---- */
 /** Follow @p path (absolute or relative to @p from) through hard, soft and external links and mounts.
- * @param out  a new object of the type found; BKT_ENOENT when a component does not exist (the message names it) */
+ * @param out  a new object of the type found; BKT_ENOENT when a component does not exist (the message names
+ *         it) */
 BKT_NODISCARD int bkt_path_open(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_vobj **out, struct bkt_err *err);
 /** The object that H5VL_loc_params_t points to: by self, name, index or token.  A new object. */
 BKT_NODISCARD int bkt_path_locate(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_vobj **out, struct bkt_err *err);
@@ -106,7 +108,8 @@ BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
 
 /* ---- object.c ---- */
-/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP answer). */
+/** A reference value for reading into H5T_STD_REF memory: H5Rcreate_object() by id (object.c keeps the LOOKUP
+ *  answer). */
 BKT_NODISCARD int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, H5R_ref_t *out, struct bkt_err *err);
 /** The same for a dataset region: H5Rcreate_region(); @p region is the dataset's dataspace with its selection. */
 BKT_NODISCARD int bkt_object_make_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, H5R_ref_t *out,

@@ -1,5 +1,5 @@
-/* Fuzz target for all that credential files, servers and programs hand us, and for signing.  The first byte chooses the
- * reader, the rest is its input. */
+/* Fuzz target for all that credential files, servers and programs hand us, and for signing.  The first byte
+ * chooses the reader, the rest is its input. */
 #include <stdlib.h>
 #include <string.h>
 

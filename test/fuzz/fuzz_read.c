@@ -1,8 +1,8 @@
 /* Fuzz target for reading a dataset with foreign JSON and bytes: layouts, chunk tables, chunks of every kind,
  * through a domain in memory.
  *
- * Input: the dataset's JSON, a zero byte, then the bytes that serve as its chunk object 0, as the only chunk of the
- * chunk table d-…-000006-… ({i64, i32} x 4), and as the file "fuzz/f". */
+ * Input: the dataset's JSON, a zero byte, then the bytes that serve as its chunk object 0, as the only chunk
+ * of the chunk table d-…-000006-… ({i64, i32} x 4), and as the file "fuzz/f". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer: on each file named (or in each folder named), as it is and then changed in
- * reproducible ways.  Usage: PROGRAM ROUNDS FILE-OR-FOLDER... */
+/* Runs a fuzz target without libFuzzer: on each file named (or in each folder named), as it is and then
+ * changed in reproducible ways.  Usage: PROGRAM ROUNDS FILE-OR-FOLDER... */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

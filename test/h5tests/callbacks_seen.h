@@ -30,7 +30,8 @@ enum seen_kind {
     SEEN_KINDS
 };
 
-/** Give HDF5 the plugin of $HDF5_PLUGIN_PATH.  H5VLclose(), when all files are closed; negative: why was printed. */
+/** Give HDF5 the plugin of $HDF5_PLUGIN_PATH.  H5VLclose(), when all files are closed; negative: why was
+ *  printed. */
 hid_t seen_register(void);
 void  seen_clear(void);
 bool  seen(enum seen_kind kind, size_t which);

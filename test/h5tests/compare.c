@@ -122,7 +122,8 @@ void say_space(struct out *o, hid_t space)
         say(o, "dim %" PRIuHSIZE " max %lld", dims[i], (long long)max[i]);
 }
 
-/* 1.14's default: 2.x begins with the format of 1.8, which has no number for attributes where no order is tracked */
+/* 1.14's default: 2.x begins with the format of 1.8, which has no number for attributes where no order is
+ * tracked */
 static void set_bounds(hid_t fapl)
 {
     CHECK(H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0, "H5Pset_libver_bounds");

@@ -43,7 +43,8 @@ void say_bytes(struct out *o, const char *what, const void *p, size_t len);
 void say_type(struct out *o, hid_t type);
 void say_space(struct out *o, hid_t space);
 
-/** An access list with the connector (or the native one); invalid for a bad info string, with the reason in first_error. */
+/** An access list with the connector (or the native one); invalid for a bad info string, with the reason in
+ *  first_error. */
 extern char first_error[8192];
 hid_t fapl_ours(const char *info);
 hid_t fapl_native(void);

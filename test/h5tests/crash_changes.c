@@ -9,8 +9,8 @@
  *   crash_changes check NAME N       each thing is as it was after phase N, or N + 1
  *   crash_changes check-closed, check-replaced NAME N   after close (N: -1 or all phases) or replace (-1, 1)
  *
- * $BKT_BIG: KiB of a dataset of one chunk, 64 by default.  Through the connector that HDF5_VOL_CONNECTOR names, which must be
- * $BKT_CONNECTOR. */
+ * $BKT_BIG: KiB of a dataset of one chunk, 64 by default.  Through the connector that HDF5_VOL_CONNECTOR
+ * names, which must be $BKT_CONNECTOR. */
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -326,7 +326,8 @@ static void make_layouts(hid_t f)
     TRY(H5Sclose(s));
 }
 
-/* More than fits setting meta_cache: stored objects, new ones, and links of stored groups, which go in a certain order. */
+/* More than fits setting meta_cache: stored objects, new ones, and links of stored groups, which go in a
+ * certain order. */
 static void change_many(hid_t f)
 {
     hid_t old = TRY(H5Gopen2(f, "old", H5P_DEFAULT));

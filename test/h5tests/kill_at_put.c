@@ -1,5 +1,5 @@
-/* Preloaded into a writer: something happens to its nth change of a directory: a PUT (a rename out of the scratch directory) or
- * a DELETE.
+/* Preloaded into a writer: something happens to its nth change of a directory: a PUT (a rename out of the
+ * scratch directory) or a DELETE.
  *   BKT_TEST_PUT  n, from 1
  *   BKT_TEST_DO   before, after: the process is killed there; full: it fails, as on a full disk
  *   BKT_TEST_HIT  a file that is made when it happens */

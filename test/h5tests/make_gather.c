@@ -1,7 +1,8 @@
 /* Files as a model run leaves them, a step after the other, for load_gather.py: make_gather FOLDER
  *
- * Each has a dimension time (4 steps) with a dimension scale, as netCDF-4 makes it, and lat, which all share; temp[time, lat, 3000]
- * is large enough to be linked, small[time, lat] is copied.  Some of the files don't fit, and some are one file as it grows. */
+ * Each has a dimension time (4 steps) with a dimension scale, as netCDF-4 makes it, and lat, which all share;
+ * temp[time, lat, 3000] is large enough to be linked, small[time, lat] is copied.  Some of the files don't
+ * fit, and some are one file as it grows. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

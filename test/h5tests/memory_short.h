@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/** From now on: the @p nth allocation (from 1) fails, and the @p more after it.  The connector must have been loaded. */
+/** From now on: the @p nth allocation (from 1) fails, and the @p more after it.  The connector must have been
+ *  loaded. */
 void memory_short_begin(long nth, long more);
 /** No more of it.  How many allocations there were since. */
 long memory_short_end(void);

@@ -89,8 +89,8 @@ bool fails_natively(struct side *s, herr_t rc);
 /** After H5Ocopy() that followed links, and when the file is opened again: if these led into the copied
  *  object, HDF5 may have a file that it can't walk.  The run ends. */
 void walkable(struct side *s, hid_t loc);
-/** Before the second handle of a file is closed: values of an open attribute stay with the handle that read them last, and HDF5
- *  crashes. */
+/** Before the second handle of a file is closed: values of an open attribute stay with the handle that read
+ *  them last, and HDF5 crashes. */
 void values_dropped(struct side *s);
 /** HDF5 knows a name of @p loc.  H5Lmove() to a place below an object without a name crashes. */
 bool has_path(const struct side *s, hid_t loc);

@@ -92,7 +92,8 @@ hid_t some_lcpl(struct rnd *r, const char *path)
     return p;
 }
 
-/* By order of creation only where that is tracked: HDF5 refuses it elsewhere, and a domain knows it of every group. */
+/* By order of creation only where that is tracked: HDF5 refuses it elsewhere, and a domain knows it of every
+ * group. */
 H5_index_t some_index(struct rnd *r, hid_t loc, const char *path, bool attrs)
 {
     unsigned flags = 0;

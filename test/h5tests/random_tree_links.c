@@ -88,8 +88,8 @@ static void deleted_by_idx(struct side *s, struct rnd *r)
     names_changed(s);
 }
 
-/* Whether links are numbered in the group that holds @p name: a link that is moved or copied from such a group into another has its
- * number still, in HDF5's files. */
+/* Whether links are numbered in the group that holds @p name: a link that is moved or copied from such a
+ * group into another has its number still, in HDF5's files. */
 static bool numbered(hid_t loc, const char *name)
 {
     char     in[3 * PATH_ROOM];

@@ -1,4 +1,5 @@
-/* H5Dread: every kind of selection, memory layout, conversion and element; extents and fill values; native extras. */
+/* H5Dread: every kind of selection, memory layout, conversion and element; extents and fill values; native
+ * extras. */
 #include "compare.h"
 
 #define BIG (1 << 20)

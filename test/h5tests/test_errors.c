@@ -106,7 +106,8 @@ static void printed(void)
     H5Fclose(f);
 }
 
-/* A file that is not ours, opened with HDF5's own connector, must fail as it always did, without a word from us. */
+/* A file that is not ours, opened with HDF5's own connector, must fail as it always did, without a word from
+ * us. */
 static void not_ours(void)
 {
     static const char *const names[] = {"/nonexistent/file.h5", "/etc/passwd", "/tmp", "relative/none.h5", ""};

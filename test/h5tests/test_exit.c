@@ -104,8 +104,8 @@ static void degrees(const char *name)
     (void)H5close();
 }
 
-/* A program that leaves all open and has made an old reference, for which the connector has a file of HDF5's in memory: HDF5 must be
- * able to end, without a word. */
+/* A program that leaves all open and has made an old reference, for which the connector has a file of HDF5's
+ * in memory: HDF5 must be able to end, without a word. */
 static void leaves_old_reference(const char *name)
 {
     char text[200] = "";

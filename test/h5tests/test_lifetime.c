@@ -23,7 +23,8 @@ static unsigned sum_of(const char *domain, const char *path)
 
 static unsigned expected;
 
-/* The program's, one for each processor, the I/O thread, and those that read ahead: they come as they are needed, and stay. */
+/* The program's, one for each processor, the I/O thread, and those that read ahead: they come as they are
+ * needed, and stay. */
 static unsigned most_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -103,7 +104,8 @@ static void closed_and_opened(void)
     }
 }
 
-/* A plain file opened through the connector first, when no domain is open, then a domain: the 1.8 calls work on both. */
+/* A plain file opened through the connector first, when no domain is open, then a domain: the 1.8 calls work
+ * on both. */
 static void plain_file_before_domain(void)
 {
     hid_t fapl = fapl_ours(NULL), plain = H5Fopen(twin_name("groups.h5"), H5F_ACC_RDONLY, fapl);

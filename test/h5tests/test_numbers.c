@@ -1,4 +1,5 @@
-/* Our own conversions of numbers against H5Tconvert(): every pair of kinds and byte orders, one value at a time. */
+/* Our own conversions of numbers against H5Tconvert(): every pair of kinds and byte orders, one value at a
+ * time. */
 #include <hdf5.h>
 #include <math.h>
 #include <stdint.h>

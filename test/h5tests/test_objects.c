@@ -1,4 +1,5 @@
-/* Objects: information, tokens, hard links and cycles, visits, names, open by index and token, counts of open ids. */
+/* Objects: information, tokens, hard links and cycles, visits, names, open by index and token, counts of open
+ * ids. */
 #include "compare.h"
 
 #define MANY 600

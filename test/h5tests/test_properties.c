@@ -1,4 +1,5 @@
-/* Property lists as they were at creation: layout, filters, fill value, link and attribute order, file properties. */
+/* Property lists as they were at creation: layout, filters, fill value, link and attribute order, file
+ * properties. */
 #include "compare.h"
 
 /* the twins of these hold the same values, stored with other filters */

@@ -1,12 +1,15 @@
-/* Random calls on datasets, the same in files of HDF5's own and in domains: each call's result and all values must be the same.
+/* Random calls on datasets, the same in files of HDF5's own and in domains: each call's result and all values
+ * must be the same.
  *
  *   test_random_data [--seed N] [--runs K] [--steps M] [--skip STEP,STEP...] [--show] [--each] [--shrink]
  *
- * Runs K seeds from N on, of M steps each.  On a difference it prints the seed, the step and its calls, and ends; the same seed does
- * the same again.  --skip leaves steps out (each step's numbers are its own), --shrink looks for steps that can be left out,
- * --each compares all datasets after each step, --show prints every step.
+ * Runs K seeds from N on, of M steps each.  On a difference it prints the seed, the step and its calls, and
+ * ends; the same seed does the same again.  --skip leaves steps out (each step's numbers are its own),
+ * --shrink looks for steps that can be left out, --each compares all datasets after each step, --show prints
+ * every step.
  *
- * $BKT_H5_WRITE is where domains are made (compare_write.h); $BKT_TOOL is h5bucket, which then verifies each domain. */
+ * $BKT_H5_WRITE is where domains are made (compare_write.h); $BKT_TOOL is h5bucket, which then verifies each
+ * domain. */
 #include <inttypes.h>
 #include <stdarg.h>
 

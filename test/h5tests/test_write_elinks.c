@@ -98,7 +98,8 @@ static void callbacks_here(hid_t f, struct out *o)
     H5Gclose(g);
 }
 
-/* A file that was just created has H5F_ACC_TRUNC among its flags, and HDF5 then takes no answer of a callback's: opened again. */
+/* A file that was just created has H5F_ACC_TRUNC among its flags, and HDF5 then takes no answer of a
+ * callback's: opened again. */
 static void callbacks(hid_t f, struct out *o)
 {
     hid_t fapl = new_fapl(o), g;

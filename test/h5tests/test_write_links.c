@@ -198,7 +198,8 @@ static void comments(hid_t f, struct out *o)
     say_result(o, "none", H5Oset_comment_by_name(f, "h", NULL, H5P_DEFAULT));
 }
 
-/* The program creates links while it iterates, which HDF5's own files don't take: it is called for those that were there. */
+/* The program creates links while it iterates, which HDF5's own files don't take: it is called for those that
+ * were there. */
 static herr_t change_on_the_way(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
 {
     struct out *o = arg;

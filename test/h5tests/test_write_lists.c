@@ -8,7 +8,8 @@ static const int values[N] = {1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};
 
 static int by_value(const void *a, const void *b) { return *(const unsigned char *)a - *(const unsigned char *)b; }
 
-/* Everything in a list, as HDF5 encodes it (sorted: the sequence of properties follows from how the list was made), and whether it is the one that was given (H5I_INVALID_HID: not asked). */
+/* Everything in a list, as HDF5 encodes it (sorted: the sequence of properties follows from how the list was
+ * made), and whether it is the one that was given (H5I_INVALID_HID: not asked). */
 static void say_list(struct out *o, const char *what, hid_t got, hid_t given)
 {
     size_t n = 0;

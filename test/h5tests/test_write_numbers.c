@@ -32,7 +32,8 @@ static double odd(size_t i)
     return i % 7 ? (double)i * 0.37 - 500 : v[i / 7 % COUNT(v)];
 }
 
-/* Reads the selection of @p space into the middle of memory of another shape; the bytes around are looked at, too. */
+/* Reads the selection of @p space into the middle of memory of another shape; the bytes around are looked at,
+ * too. */
 static void say_read(struct out *o, const char *what, hid_t d, hid_t type, hid_t space, const hsize_t *shape, hid_t dxpl)
 {
     const hsize_t  dims[] = {shape[0] + 3, shape[1] + 2}, start[] = {2, 1};

@@ -1,4 +1,5 @@
-/* Virtual datasets: made, read and written through their mappings, with sources in the same file, in others, or missing. */
+/* Virtual datasets: made, read and written through their mappings, with sources in the same file, in others,
+ * or missing. */
 #include <sys/stat.h>
 
 #include "compare_write.h"

@@ -1,5 +1,7 @@
-/* write_counts FILE groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep|filled|emptied|bulk|
- * bulk_deflate N: writes a new file (emptied: the one of filled) in one of some ways, as a program that knows nothing of connectors would. */
+/* write_counts FILE
+ * groups|attributes|datasets|chunks|deflate|large|append|partial|refused|external|deep|filled|emptied|bulk|
+ * bulk_deflate N: writes a new file (emptied: the one of filled) in one of some ways, as a program that knows
+ * nothing of connectors would. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *   writers_mixed PROCESSES STEPS SEED SHIM      every other process is killed at one of its PUTs and DELETEs by SHIM (kill_at_put.c): what
  *                                                the others did is there, and what it had flushed and not changed since
  *
- * $BKT_H5_BASE: where, a directory (its own by default) or s3://bucket/folder; $BKT_TOOL: h5bucket, which then verifies the domain.  The
- * connector is "bucket". */
+ * $BKT_H5_BASE: where, a directory (its own by default) or s3://bucket/folder; $BKT_TOOL: h5bucket, which
+ * then verifies the domain.  The connector is "bucket". */
 #include <hdf5.h>
 #include <signal.h>
 #include <stdbool.h>

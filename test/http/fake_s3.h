@@ -1,4 +1,5 @@
-/* A small S3 in a scripted server: objects, conditions of several kinds, uploads in parts, and PUTs that go wrong. */
+/* A small S3 in a scripted server: objects, conditions of several kinds, uploads in parts, and PUTs that go
+ * wrong. */
 #ifndef BKT_TEST_FAKE_S3_H
 #define BKT_TEST_FAKE_S3_H
 

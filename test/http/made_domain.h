@@ -1,5 +1,5 @@
-/* A domain x.h5 that a scripted server makes up: datasets d-…-000000 and so on in the root group.  Their JSON and data are the
- * test's own. */
+/* A domain x.h5 that a scripted server makes up: datasets d-…-000000 and so on in the root group.  Their JSON
+ * and data are the test's own. */
 #ifndef BKT_TEST_MADE_DOMAIN_H
 #define BKT_TEST_MADE_DOMAIN_H
 

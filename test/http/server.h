@@ -16,7 +16,8 @@ struct server;
 
 struct seen;
 
-/** Whether an answer is held back still; asked every millisecond or so, with the handler's argument.  It may not ask the server. */
+/** Whether an answer is held back still; asked every millisecond or so, with the handler's argument.  It may
+ *  not ask the server. */
 typedef bool hold_fn(const struct seen *req, void *arg);
 
 struct seen {
@@ -61,7 +62,8 @@ unsigned       server_port(const struct server *s);
  *  url. */
 int            server_nobody(char *url, size_t room);
 
-/** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little fits into.  Once. */
+/** From now on take bodies in pieces of so many bytes, with a pause after each, on connections that little
+ *  fits into.  Once. */
 void           server_read_slowly(struct server *s, size_t piece, unsigned ms);
 
 /** For timeless.c: nap() of all servers from now on is this clock's, which begins at @p ms. */

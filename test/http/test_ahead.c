@@ -293,7 +293,8 @@ static void nobody_holds_what_is_closed(struct server *s)
     CHECK(!held, "%u of 60 were open still", held);
 }
 
-/* Jobs hold locks of the domain and of datasets, which a child would find held for ever: none runs while a process forks. */
+/* Jobs hold locks of the domain and of datasets, which a child would find held for ever: none runs while a
+ * process forks. */
 static void no_job_runs_while_it_forks(struct server *s)
 {
     struct bkt_settings set;

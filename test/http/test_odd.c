@@ -200,8 +200,8 @@ static void servers_without_etags_are_read(void)
     server_stop(s);
 }
 
-/* A PUT fails, the HEAD that looks for it gets a 404 without S3's mark, and the GET that makes sure another: then it is sent
- * again, under its condition. */
+/* A PUT fails, the HEAD that looks for it gets a 404 without S3's mark, and the GET that makes sure another:
+ * then it is sent again, under its condition. */
 struct absent {
     struct fake_s3 f;
     unsigned puts, bare;

@@ -158,7 +158,8 @@ static void refusals(const char *public_uri)
     st                 = open_with("s3://hsopen", "");
     struct bkt_err err = {0};
     int            rc  = bkt_store_get(st, "home/x", 0, BKT_WHOLE, &out, &err);
-    /* radosgw calls it AccessDenied when its STS is on, as it is for s3_sts; without, SignatureDoesNotMatch as AWS does */
+    /* radosgw calls it AccessDenied when its STS is on, as it is for s3_sts; without, SignatureDoesNotMatch
+     * as AWS does */
     CHECK(rc == BKT_EACCES && strstr(first_line(&err), "HTTP 403") && strstr(first_line(&err), "environment") &&
               !strstr(first_line(&err), "wrong;"), "wrong secret: %s (%s)", bkt_err_text(rc), first_line(&err));
     bkt_store_close(st);

@@ -1,4 +1,5 @@
-/* Objects out of a domain's snapshot, from a server: which are requested, and which aren't any more once they were changed. */
+/* Objects out of a domain's snapshot, from a server: which are requested, and which aren't any more once they
+ * were changed. */
 #include "check.h"
 #include "sanitizer.h"
 #include "server.h"

@@ -1,4 +1,5 @@
-/* Uploads and the I/O thread: how many connections they get, and how long they may take.  Time is made here (timeless.c). */
+/* Uploads and the I/O thread: how many connections they get, and how long they may take.  Time is made here
+ * (timeless.c). */
 #include "check.h"
 #include "server.h"
 

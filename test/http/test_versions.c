@@ -10,8 +10,8 @@
 #define N      64 /* elements of each */
 #define BYTES  (N_SETS * N * sizeof(int32_t))
 
-/* The datasets are linked to version 1, or odd ones to 2 (`both`), or to none, by its ETag or by size and time (`stamped`); the file is
- * version 2 after `change_at` requests. */
+/* The datasets are linked to version 1, or odd ones to 2 (`both`), or to none, by its ETag or by size and
+ * time (`stamped`); the file is version 2 after `change_at` requests. */
 static struct {
     atomic_int  version;
     atomic_bool both, unpinned, stamped;
@@ -101,7 +101,8 @@ static bool says(const struct bkt_err *e, const char *text)
     return false;
 }
 
-/* One file, linked by one dataset before it changed, by another after that: each has its own version's bytes or none. */
+/* One file, linked by one dataset before it changed, by another after that: each has its own version's bytes
+ * or none. */
 static void two_versions(void)
 {
     struct bkt_settings set;

@@ -1,4 +1,5 @@
-/* Writing on a real server: conditions, many writers, uploads in parts; and the same behind a proxy that loses answers. */
+/* Writing on a real server: conditions, many writers, uploads in parts; and the same behind a proxy that
+ * loses answers. */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

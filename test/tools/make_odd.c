@@ -17,7 +17,8 @@
 
 #define BIG ((hsize_t)1 << 45)
 
-/* A dataset of ints, chunked where @p chunk is given, filled with 0, 1, 2 … from @p from on where that isn't negative. */
+/* A dataset of ints, chunked where @p chunk is given, filled with 0, 1, 2 … from @p from on where that isn't
+ * negative. */
 static int dataset(hid_t file, const char *name, int rank, const hsize_t *dims, const hsize_t *max, const hsize_t *chunk, int from)
 {
     hid_t  s = H5Screate_simple(rank, dims, max), p = H5Pcreate(H5P_DATASET_CREATE);

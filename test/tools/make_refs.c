@@ -1,5 +1,5 @@
-/* make_refs FILE N: references to attribute aN of dataset d (N in 5100 digits), and to regions of d: row N, all but row N,
- * element N. */
+/* make_refs FILE N: references to attribute aN of dataset d (N in 5100 digits), and to regions of d: row N,
+ * all but row N, element N. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* rights DOMAIN: try everything that a program can do with a domain, and print a line for each: "NAME yes" or "NAME no: MESSAGE".
+/* rights DOMAIN: try everything that a program can do with a domain, and print a line for each: "NAME yes" or
+ * "NAME no: MESSAGE".
  *
  * DOMAIN has a dataset "d" of 4 integers that can grow, an attribute "a", and a group "g".  tool_access.py
  * compares the output with the domain's access list. */

@@ -1,5 +1,5 @@
-/* For the tests of filters: CHECK, reproducible random bytes, streams cut short and mutated, buffers that a sanitizer
- * guards exactly. */
+/* For the tests of filters: CHECK, reproducible random bytes, streams cut short and mutated, buffers that a
+ * sanitizer guards exactly. */
 #ifndef BKT_FILTER_TESTING_H
 #define BKT_FILTER_TESTING_H
 

@@ -1,5 +1,5 @@
-/* N-bit and scale-offset: packed here bit by bit from the formats' description, decoded by ours; and descriptions that
- * lie.  That HDF5 packs the same way is for test_filters_vs_hdf5 to show. */
+/* N-bit and scale-offset: packed here bit by bit from the formats' description, decoded by ours; and
+ * descriptions that lie.  That HDF5 packs the same way is for test_filters_vs_hdf5 to show. */
 #include <math.h>
 
 #include "filter_testing.h"
@@ -47,8 +47,8 @@ static void nbit_numbers(unsigned size, unsigned big, unsigned precision, unsign
     CHECK(rc == BKT_EFORMAT, "a byte too few: %d", rc);
 }
 
-/* struct of 12 bytes: at 1 a 16-bit LE number of 11 bits at bit 3; at 4 an array of 2 x (compound of 3: at 0 a BE number
- * of 9 bits in 2 bytes, at 2 one other byte); at 10 two other bytes. */
+/* struct of 12 bytes: at 1 a 16-bit LE number of 11 bits at bit 3; at 4 an array of 2 x (compound of 3: at 0
+ * a BE number of 9 bits in 2 bytes, at 2 one other byte); at 10 two other bytes. */
 static const unsigned compound_cd[] = {29, 0, 3, 3, 12, 3, 1, 1, 2, 0, 11, 3, 4, 2, 6, 3, 3, 2,
                                        0,  1, 2, 1, 9,  0, 2, 4, 1, 10, 4};
 static void nbit_compound(void)

@@ -1,5 +1,5 @@
-/* Each compressor's own encoder against our decoder, through the pipeline: right bytes back, straight and with shuffle,
- * and nothing worse than an error for streams cut short or changed. */
+/* Each compressor's own encoder against our decoder, through the pipeline: right bytes back, straight and
+ * with shuffle, and nothing worse than an error for streams cut short or changed. */
 #include <blosc.h>
 #include <bzlib.h>
 #include <lz4.h>

@@ -1,5 +1,6 @@
-/* How much is under way at once, by setting in_flight.  A store of the test's own keeps all requests until the reading thread waits
- * for one of them: as both of the pool's threads are busy, it is the reading thread that runs the job which answers them. */
+/* How much is under way at once, by setting in_flight.  A store of the test's own keeps all requests until
+ * the reading thread waits for one of them: as both of the pool's threads are busy, it is the reading thread
+ * that runs the job which answers them. */
 #include "domain_impl.h"
 #include "pool.h"
 #include "store_impl.h"

@@ -83,7 +83,8 @@ static void test_costs(void)
     world_close(&w);
 }
 
-/* A long range comes in parts, which leave nothing out: uncompressed, and a chunk that can only be decoded as a whole. */
+/* A long range comes in parts, which leave nothing out: uncompressed, and a chunk that can only be decoded as
+ * a whole. */
 static void test_split(void)
 {
     enum { N = 200003 };

@@ -297,8 +297,8 @@ static int take_mask(const uint64_t *coord, const struct bkt_chunk_info *info, v
     return BKT_OK;
 }
 
-/* fletcher32 in the list, but the reference leaves the checksum out (or has it, and the list doesn't): both are read.  And a chunk that
- * a filter was left out of. */
+/* fletcher32 in the list, but the reference leaves the checksum out (or has it, and the list doesn't): both
+ * are read.  And a chunk that a filter was left out of. */
 static void test_checksum(struct world *w)
 {
     static const struct {

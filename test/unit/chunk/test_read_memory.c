@@ -1,5 +1,5 @@
-/* Memory that runs out, at every allocation of a read in turn: BKT_ENOMEM or the right values, and nothing lost, held or
- * crashed.  And a store that fails in the middle. */
+/* Memory that runs out, at every allocation of a read in turn: BKT_ENOMEM or the right values, and nothing
+ * lost, held or crashed.  And a store that fails in the middle. */
 #include <ftw.h>
 #include <stdatomic.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Many threads read the same datasets at once, with a cache that is too small for them: right values, no race, no leak. */
+/* Many threads read the same datasets at once, with a cache that is too small for them: right values, no
+ * race, no leak. */
 #include <pthread.h>
 
 #include "world.h"

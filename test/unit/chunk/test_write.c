@@ -172,7 +172,8 @@ static void stream(void)
     free(m.v);
 }
 
-/* One request that is larger than the cache: whole chunks from the program's memory, the edges by way of the cache. */
+/* One request that is larger than the cache: whole chunks from the program's memory, the edges by way of the
+ * cache. */
 static void large(const char *filters, const char *name)
 {
     struct world   w;

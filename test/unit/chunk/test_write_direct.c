@@ -37,7 +37,8 @@ static void model_put(struct model *m, uint64_t from, const int32_t *v, uint64_t
         m->v[from + i] = v[i];
 }
 
-/* The same dataset several times in one request, while the first PUTs take their time: as if one after the other. */
+/* The same dataset several times in one request, while the first PUTs take their time: as if one after the
+ * other. */
 static void in_sequence(const char *filters, uint64_t from, uint64_t n)
 {
     const struct bkt_fault f = {.op = BKT_PUT, .times = 2, .delay_ms = 200};

@@ -1,4 +1,5 @@
-/* Elements of variable length, written one by one and many at a time, against a model; and types that hold several. */
+/* Elements of variable length, written one by one and many at a time, against a model; and types that hold
+ * several. */
 #include "write_testing.h"
 
 #define STRING "{\"class\":\"H5T_STRING\",\"charSet\":\"H5T_CSET_UTF8\",\"length\":\"H5T_VARIABLE\",\"strPad\":\"H5T_STR_NULLTERM\"}"

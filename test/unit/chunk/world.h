@@ -1,5 +1,5 @@
-/* A bucket in memory for the tests of reading: datasets of every layout are written as HSDS would, from one array of
- * int32 that is also the model. */
+/* A bucket in memory for the tests of reading: datasets of every layout are written as HSDS would, from one
+ * array of int32 that is also the model. */
 #ifndef BKT_WORLD_H
 #define BKT_WORLD_H
 

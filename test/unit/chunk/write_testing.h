@@ -21,7 +21,8 @@ struct model {
     int32_t *v;
 };
 
-/** Dataset @p n of int32 with fill value WORLD_FILL and filters @p filters (JSON list, may be empty); max: NULL as dims. */
+/** Dataset @p n of int32 with fill value WORLD_FILL and filters @p filters (JSON list, may be empty); max:
+ *  NULL as dims. */
 static inline void model_make(struct world *w, struct model *m, const uint64_t *cdims, const char *filters, bool hdf5)
 {
     struct bkt_id id = world_id(m->n);

@@ -141,7 +141,8 @@ static inline struct bkt_domain *open_it(const char *name)
     return d;
 }
 
-/* Another view of the same domain in this process, as another process would have it: by a setting that differs. */
+/* Another view of the same domain in this process, as another process would have it: by a setting that
+ * differs. */
 static inline struct bkt_domain *open_other(const char *name)
 {
     struct bkt_settings other = {0};

@@ -503,7 +503,8 @@ static void changed_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* A version that was read anew and changed here since the links were counted: its links are looked at all the same. */
+/* A version that was read anew and changed here since the links were counted: its links are looked at all the
+ * same. */
 static void read_anew(void)
 {
     struct bkt_id      a, b, ds;

@@ -1,4 +1,5 @@
-/* Our scanner (scan.h, link_scan.c) against jansson: the same tree, the same object, the same error for every document. */
+/* Our scanner (scan.h, link_scan.c) against jansson: the same tree, the same object, the same error for every
+ * document. */
 #include "check.h"
 #include "scan_same.h"
 

@@ -1,5 +1,5 @@
-/* A world for credential tests: an empty home folder, no AWS variables, and one server that plays STS, a container
- * endpoint and EC2's metadata service. */
+/* A world for credential tests: an empty home folder, no AWS variables, and one server that plays STS, a
+ * container endpoint and EC2's metadata service. */
 #ifndef BKT_TEST_CRED_WORLD_H
 #define BKT_TEST_CRED_WORLD_H
 

@@ -100,7 +100,8 @@ static void profiles(void **state)
     is_failure(&f, BKT_EINVAL, "profile nobody is neither in");
     f = look("profile=empty");
     is_failure(&f, BKT_EACCES, "profile empty (no keys");
-    /* a profile that is named in a setting counts more than keys in the environment, one in the environment less */
+    /* a profile that is named in a setting counts more than keys in the environment, one in the environment
+     * less */
     (void)setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
     (void)setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
     f = look(NULL);

@@ -1,4 +1,5 @@
-/* The readers behind the credential chain: INI, JSON, times, commands, URLs; in odd, hostile and mutated forms. */
+/* The readers behind the credential chain: INI, JSON, times, commands, URLs; in odd, hostile and mutated
+ * forms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -196,8 +196,8 @@ static void what_is_deleted_stays_away(struct bkt_store *st)
 
 static void *put_held(void *arg) { return put(arg, "fork/k", "from a thread", NULL, NULL) == BKT_OK ? arg : NULL; }
 
-/* fork() while another thread is in the middle of a PUT, held at @p call; then the child, or with @p child_waits the parent, PUTs
- * the same object. */
+/* fork() while another thread is in the middle of a PUT, held at @p call; then the child, or with @p
+ * child_waits the parent, PUTs the same object. */
 static void fork_amid(struct bkt_store *st, const char *call, bool child_waits)
 {
     pthread_t t;
@@ -283,7 +283,8 @@ static void failures_are_told(struct bkt_store *st)
     }
 }
 
-/* Nor is anything replaced that wasn't there when we looked, also where the file system has no such rename (NFS). */
+/* Nor is anything replaced that wasn't there when we looked, also where the file system has no such rename
+ * (NFS). */
 static void what_came_meanwhile_stays(struct bkt_store *st)
 {
     for (int old = 0; old < 2; old++) {

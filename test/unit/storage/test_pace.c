@@ -74,7 +74,8 @@ static void many_are_deleted(void)
     CHECK(h.limit < most, "there are still %u", h.limit);
 }
 
-/* So many GETs wait for a server by https that answers each after so long: as many connections as save their handshakes. */
+/* So many GETs wait for a server by https that answers each after so long: as many connections as save their
+ * handshakes. */
 static unsigned opened_for(unsigned waiting, uint64_t ms)
 {
     struct host h = {.tls = true, .moved_ms = UINT64_MAX};
