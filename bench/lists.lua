@@ -1,4 +1,4 @@
--- S3's ListObjectsV2 for the benchmark's server, out of files that data.py has made: one for each domain,
+-- S3's ListObjectsV2 for the benchmark's server, from files that data.py has made: one for each domain,
 -- lists/<first half of its ids>, with a line "key<TAB>entry" for each key, in order.
 local folder, lists = nil, {}
 
@@ -38,7 +38,7 @@ local function first_behind(keys, after)
     return low
 end
 
--- dir: where the folder bucket is, if lists are to be made anew
+-- dir: the place of the folder bucket, if lists are to be made anew
 function list_bucket(dir)
     local args = ngx.req.get_uri_args()
     local prefix = args.prefix or ""

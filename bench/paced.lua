@@ -1,5 +1,5 @@
 -- A file, or a range of it, at so many bytes a second for each request, as a store far away sends it.  nginx's own limit_rate
--- counts whole seconds, so that what takes less than one is not limited at all.
+-- counts whole seconds, so a transfer of less than one is not limited at all.
 local PIECE = 256 * 1024
 local ffi = require("ffi")
 ffi.cdef("int mkdir(const char *path, unsigned mode);")
@@ -17,12 +17,12 @@ local function range_of(size)
     return tonumber(from), math.min(tonumber(to) or size - 1, size - 1), true
 end
 
--- Whether the object makes trouble now: one in 64 does, each other time that it is asked for, the first time too.
+-- Whether the object makes trouble now: one in 64 does, at every other request for it, beginning with the first.
 function is_trouble()
     return ngx.crc32_short(ngx.var.uri) % 64 == 7 and ngx.shared.asked:incr(ngx.var.uri, 1, 0) % 2 == 1
 end
 
--- pause: seconds that it stops after the first piece; nil: none
+-- pause: seconds that it stops after the first piece; nil: no stop
 function serve_paced(root, bytes_a_second, pause)
     local f = io.open(root .. ngx.var.uri, "rb")
     local size = f and f:seek("end")
@@ -82,7 +82,7 @@ function take_paced(root, bytes_a_second, seconds)
     ngx.exit(200)
 end
 
--- A PUT that nginx took by WebDAV (201, or 204 where there was an object) is answered as S3 does it.
+-- A PUT that nginx took by WebDAV (201, or 204 if it replaced an object) is answered as S3 does it.
 function answer_put()
     if ngx.req.get_method() == "PUT" and (ngx.status == 201 or ngx.status == 204) then
         ngx.status = 200

@@ -37,7 +37,7 @@
  * too. */
 #define SIBLING_COST 512
 
-/* ---- what a read takes ---- */
+/* ---- the box of a read ---- */
 
 /* The box that is fetched for a regular selection: in whole chunks, or in elements if parts of chunks can be
  * fetched. */

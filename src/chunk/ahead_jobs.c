@@ -92,7 +92,7 @@ static void hook(void)
     (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* ---- what a job is ---- */
+/* ---- jobs ---- */
 
 static void memory_free(struct bkt_ahead_job *job)
 {
@@ -107,7 +107,7 @@ static void job_free(struct bkt_ahead_job *job) /* only one that doesn't run */
     memory_free(job);
 }
 
-/* ---- what a job does ---- */
+/* ---- running a job ---- */
 
 static void run_slab(struct bkt_ahead_job *job)
 {

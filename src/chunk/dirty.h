@@ -199,7 +199,7 @@ BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bk
 BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
                                      struct bkt_err *err);
 
-/* ---- stored.c: what a chunk object holds ---- */
+/* ---- stored.c: the contents of chunk objects ---- */
 /** Whether the stored bytes are the elements. */
 bool bkt_stored_is_plain(const struct bkt_dsetio *io);
 /** Decode fixed-size elements: chunk_bytes bytes.  @p pipe: the dataset's own filters, or a copy of them. */
@@ -257,7 +257,7 @@ BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct
 /** Help the workers and wait until a task has ended.  Lock held. */
 void bkt_dirty_wait(struct bkt_dirty *d);
 
-/* ---- dirty_read.c: what readers ask ---- */
+/* ---- dirty_read.c: functions for readers ---- */
 struct bkt_target;
 /** Complete the chunks of the target that were only partly written. */
 BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);

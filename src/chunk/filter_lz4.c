@@ -1,6 +1,6 @@
 /* LZ4 in HDF5's plugin framing (filter 32004, https://support.hdfgroup.org/services/filters/HDF5_LZ4.pdf):
  * total size (8 bytes, big-endian), block size (4), then per block its stored size (4) and an LZ4 block, or
- * the plain bytes where the stored size equals the block's. */
+ * the plain bytes if the stored size equals the block's. */
 #include <limits.h>
 #include <lz4.h>
 

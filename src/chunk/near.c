@@ -1,5 +1,5 @@
 /* Small reads also fetch their neighbourhood.  Over a network, a range of 64 KiB takes hardly longer than one
- * of 4 bytes, and a program that reads a point, a row or a tiny dataset is likely to read the next one.
+ * of 4 bytes.  A program that reads a point, a row or a tiny dataset is likely to read the next one.
  *
  * The block around a small range is aligned, so that neighbours in both directions are found in it.  It grows
  * if the bytes right before it are in the cache when the call begins, which is how reading in order looks.

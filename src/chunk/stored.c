@@ -60,7 +60,7 @@ bool bkt_stored_is_plain(const struct bkt_dsetio *io)
     return !io->var && !c->compressed && c->shuffle != 2 && (c->shuffle != 1 || c->shuffle_only_is_raw);
 }
 
-/* ---- what HSDS stored ---- */
+/* ---- chunks that HSDS stored ---- */
 
 /* Whether the bytes are one frame of all elements.  If HDF5's last filter is blosc itself, the frame is
  * HSDS's if it has HSDS's element size, 1.  If blosc is the only filter, both forms are the same. */

@@ -10,7 +10,7 @@
 #include "write_direct.h"
 #include "write_plan.h"
 
-/* ---- what is asked ---- */
+/* ---- checks of a request ---- */
 
 static int check_extent(const struct bkt_write *w, struct bkt_err *err)
 {

@@ -308,7 +308,7 @@ static void written(struct bkt_domain *d, struct bkt_change *c, const char *etag
     bkt_record_add(d->record, &c->id, etag, &c->text);
     bkt_buf_fini(&c->obj->stored);
     if (!c->foreign)
-        c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len ? c->bytes : c->text.len; /* what it costs to keep */
+        c->obj->json_bytes = d->edits->spilling && c->bytes > c->text.len ? c->bytes : c->text.len; /* the cost of keeping it */
     if (bkt_object_set_etag(c->obj, etag) == BKT_OK && c->text.len <= KEEP_MAX && *etag && !d->edits->spilling)
         bkt_buf_move(&c->obj->stored, &c->text);
 }

@@ -1,6 +1,6 @@
 /* The links of a group straight from its JSON.  A group is one document however many members it has, and its
- * links are nearly all of that.  jansson's parser and tree take much longer, and hold up whoever opens the
- * group meanwhile.
+ * links are nearly all of that.  jansson's parser and tree take much longer, and delay the program that opens
+ * the group.
  *
  * An entry of the usual form is read as it stands; any other becomes a tree, and then a link by the rules of
  * link_json.c. */

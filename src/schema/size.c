@@ -1,4 +1,4 @@
-/* What a parsed object takes of memory: every block that hangs off it, as the allocator rounds it.  Its
+/* The memory that a parsed object takes: every block that hangs off it, as the allocator rounds it.  Its
  * JSON's length says little, since shapes have room for 32 dimensions. */
 #include <string.h>
 

@@ -108,7 +108,7 @@ bool bkt_domain_is_full(struct bkt_domain *d)
     return d->edits->ordered && d->edits->dirty_bytes > limit_of(d) && !bkt_edits_foreign(d);
 }
 
-/* ---- whose they are ---- */
+/* ---- after a fork ---- */
 
 bool bkt_edits_foreign(const struct bkt_domain *d)
 {

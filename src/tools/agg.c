@@ -33,7 +33,7 @@ void agg_fini(struct agg *a)
     a->n_dsets = 0;
 }
 
-/* ---- what the dimension's name means ---- */
+/* ---- the meaning of the dimension's name ---- */
 
 static herr_t any_grows(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
@@ -144,7 +144,7 @@ int agg_shape(struct agg *a, hid_t src, const char *path, hid_t *space, hid_t *d
     return *space < 0 ? h5_fail(err, "making a dataspace") : chunked_list(dcpl, r, chunk, err);
 }
 
-/* ---- opening what is there ---- */
+/* ---- opening existing objects ---- */
 
 /* A new dataset to be linked gets its table now, without rows, but with room for names. */
 static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, struct bkt_err *err)

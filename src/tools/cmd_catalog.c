@@ -72,7 +72,7 @@ static int post(struct outbox *o, const char *path, const char *name, struct bkt
     return ++o->n == BKT_TOOL_BATCH ? send(o) : BKT_OK;
 }
 
-/* ---- what is listed ---- */
+/* ---- the lists ---- */
 
 struct listed { /* a copy of one entry */
     enum bkt_scan_what what;

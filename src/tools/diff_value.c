@@ -310,7 +310,7 @@ static void tell(struct bkt_diff *d, const struct sides *k, uint64_t n, const ch
                   rank ? "," : "", bkt_buf_str(&b), rank ? ")" : "");
 }
 
-/* ---- what is stored ---- */
+/* ---- stored chunks ---- */
 
 /* A plain file's, under our connector. */
 static bool is_of_hdf5(hid_t dset)

@@ -29,7 +29,7 @@ const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i)
     return i < bkt_tool_n_common ? &bkt_tool_common[i] : NULL;
 }
 
-/* ---- what was asked for ---- */
+/* ---- the command line ---- */
 
 unsigned bkt_tool_has(const struct bkt_tool *t, const char *name)
 {

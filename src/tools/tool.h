@@ -95,7 +95,7 @@ struct bkt_tool {
     struct bkt_strs words; /* words of the command line that were replaced */
 };
 
-/* ---- what was asked for ---- */
+/* ---- the command line ---- */
 
 /** How often an option was given, by its long name. */
 unsigned bkt_tool_has(const struct bkt_tool *t, const char *name);

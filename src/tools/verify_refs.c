@@ -178,8 +178,7 @@ static void check_ends(const struct walk *w)
     }
 }
 
-/* Checks that the table has a row for each chunk.  Without a row, a chunk reads as the fill value, which
- * nobody would notice. */
+/* Checks that the table has a row for each chunk.  Without a row, a chunk silently reads as the fill value. */
 static void check_table(const struct walk *w)
 {
     const struct bkt_object *t  = NULL;

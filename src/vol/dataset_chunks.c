@@ -100,8 +100,9 @@ static int tell(struct bkt_vobj *o, const uint64_t *coord, uint64_t size, struct
     return BKT_OK;
 }
 
-/* The size without filters, and as much as filters add to what they cannot make smaller: a program that did
- * not ask for the size has that much room, or else it could not read its own chunks from HDF5's files. */
+/* The size without filters, and as much as filters add to bytes that they can't make smaller.  A program that
+ * did not ask for the size has that much room: otherwise it could not read its own chunks from HDF5's
+ * files. */
 static uint64_t room_unasked(const struct bkt_vobj *o)
 {
     uint64_t n = o->obj->dset.type->size;

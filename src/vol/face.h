@@ -1,14 +1,13 @@
 /* The bytes that make HDF5's older calls work on our objects.
  *
- * H5Literate1, H5Lget_info1, H5Oget_info1, H5Rdereference2 and their kin refuse any connector but the
- * native one.  Everything compiled with HDF5's 1.8 or 1.10 API uses them, h5py among it.  All that they
- * need of the connector is to turn a token into a file address.  They ask for the terminal connector's
- * class.  If that is the native one, they read the first bytes of the object behind the id.  There they
- * look for the object's file, only to learn how many bytes an address has.  So each of our objects begins
- * with a copy of those bytes, taken from native objects of a file in memory.  The call then goes through
- * our callbacks like any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of
- * the old kind need more: HDF5 puts the region into that file's heap and finds it there again, see
- * shadow.h.
+ * H5Literate1, H5Lget_info1, H5Oget_info1, H5Rdereference2 and similar calls refuse any connector but the
+ * native one.  Everything compiled with HDF5's 1.8 or 1.10 API uses them, h5py among it.  All that they need
+ * of the connector is to turn a token into a file address.  They ask for the terminal connector's class.  If
+ * that is the native one, they read the first bytes of the object behind the id.  There they look for the
+ * object's file, only to learn how many bytes an address has.  So each of our objects begins with a copy of
+ * those bytes, taken from native objects of a file in memory.  The call then goes through our callbacks like
+ * any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the old kind need more:
+ * HDF5 puts the region into that file's heap and finds it there again, see shadow.h.
  *
  * This is done for HDF5 versions where it is known to work, see bkt_face_is_wanted().  Elsewhere the old
  * calls fail with HDF5's own clear message. */

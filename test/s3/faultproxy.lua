@@ -1,4 +1,4 @@
--- What faultproxy.sh does to requests; GET /__fault?name=value sets, ?clear=1 (alone) forgets all, no argument shows.
+-- The faults of faultproxy.sh.  GET /__fault?name=value sets one, ?clear=1 (alone) forgets all, no argument shows them.
 --   delay, jitter   ms before the request goes on (uniform in delay ± jitter)
 --   tail_p, tail    with probability tail_p wait tail ms more
 --   p503 p500 p429  probability of that answer;  next503=N: exactly the next N requests
@@ -8,7 +8,7 @@
 --   pflip           probability of one wrong body byte
 --   pafter          probability that the request is executed upstream, but its answer lost
 --                   (the last three need a server behind the proxy: nginx sends a folder's files past Lua)
---   nth, nth_do     what happens to the nth request only, counted from 1 (after method and match):
+--   nth, nth_do     the fault of the nth request only, counted from 1 (after method and match):
 --                     lose          executed upstream, its answer lost
 --                     reset, 500, 503, 412    that answer, not executed
 --                     freeze        not executed, and no request is answered any more (shown as frozen=true): the client

@@ -1,14 +1,18 @@
 /* make_odd held FILE          keeps FILE open for writing, marked so, until its input ends; then it dies
- * without closing it make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one
- * step a chunk make_odd never FILE N FILL  2^45 bytes that nobody wrote, contiguous, and a few of them in
- * chunks of N make_odd write FILE DATASET  writes its first element; 1: that failed make_odd elsewhere FILE N
- * 2^45 bytes of one small source and an absent one, and of a raw file, FILE.raw, of N bytes make_odd blank
- * FILE N       2^45 bytes of sources that nobody wrote, in FILE and in FILE.source, whose fill value is N
- *                             (other than 7: but for /few, only of ten bytes); the virtual datasets' is 7
- * make_odd raw FILE RAW       2^45 bytes, and six, of a raw file that this doesn't make
+ *                             without closing FILE
+ * make_odd small FILE         chunks of few elements: lines, tiles, a coordinate of one step a chunk
+ * make_odd never FILE N FILL  2^45 bytes that were never written, contiguous, and a few of them in chunks of N
+ * make_odd write FILE DATASET writes its first element; 1: that failed
+ * make_odd elsewhere FILE N   2^45 bytes of one small source and an absent one, and of a raw file, FILE.raw,
+ *                             of N bytes
+ * make_odd blank FILE N       2^45 bytes of sources that were never written, in FILE and in FILE.source, whose
+ *                             fill value is N; that of the virtual datasets is 7.  With another N than 7
+ *                             only /few, of ten bytes
+ * make_odd raw FILE RAW       2^45 bytes, and six, of a raw file that this program doesn't make
  * make_odd tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute,
- * and /padded make_odd step FILE N        one step of a series, linked by chunks: whose user block has 512 *
- * 2^N bytes, values from 100000 * N on */
+ *                             and /padded
+ * make_odd step FILE N        one step of a series, linked by chunks: its user block has 512 * 2^N bytes,
+ *                             values from 100000 * N on */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
-/* make_sparse make FILE    extents that nobody writes whole, with a few values in them
+/* make_sparse make FILE    extents that no program writes whole, with a few values in them
  * make_sparse check FILE   whether they are there, and nothing else is stored
- * make_sparse make-filled, check-filled FILE   with a fill value that HDF5's own files must hold in every
- * chunk make_sparse far FILE    numbers, a few chunks of 2^46
+ * make_sparse make-filled, check-filled FILE
+ *                          with a fill value that HDF5's own files must hold in every chunk
+ * make_sparse far FILE     numbers, a few chunks of 2^46
  * make_sparse fields FILE  a compound of 1100 numbers and a reference; its comment is 10000 times `c`
  * make_sparse raw FILE X   100 numbers in the raw file X, from byte 16 on
- * make_sparse wide FILE X  rows that are longer than what is read at once; X: 0, or where the values differ,
- * row-major */
+ * make_sparse wide FILE X  rows that are longer than one read; X: 0, or the place where the values differ,
+ *                          row-major */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

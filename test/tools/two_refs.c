@@ -1,6 +1,6 @@
-/* two_refs FILE: a dataset of one number, and an object reference to it, which is stored through filter 305
- * where HDF5 has that. two_refs FILE COPY: while both are open, that reference in each file leads to the
- * file's own dataset. */
+/* two_refs FILE: a dataset of one number, and an object reference to it.  It is stored through filter 305 if
+ *   HDF5 has that filter.
+ * two_refs FILE COPY: while both are open, the reference in each file leads to the file's own dataset. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
