@@ -1,4 +1,4 @@
-"""The data: what bench_make_data writes (fields of float32), and domains of many small objects, written here."""
+"""The data: fields of float32, written by bench_make_data, and domains of many small objects, written here."""
 import array
 import json
 import os

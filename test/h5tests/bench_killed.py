@@ -21,7 +21,7 @@ sys.stdin.read()
 
 
 def alive(pid):
-    """Not ended, and not ended but for its parent asking."""
+    """Whether it runs: neither gone nor a zombie that waits for its parent."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as f:
             return f.read().rpartition(")")[2].split()[0] not in "ZX"

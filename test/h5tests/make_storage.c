@@ -60,7 +60,7 @@ static void usual(hid_t file)
     OK(H5Pclose(compact)), OK(H5Pclose(a)), OK(H5Pclose(b)), OK(H5Pclose(c));
 }
 
-/* Chunks that skip the filter: HDF5's mask says so. */
+/* Chunks that skip the filter, marked in HDF5's mask. */
 static void masks(hid_t file)
 {
     hsize_t n = 40, at;

@@ -9,7 +9,7 @@
 
 /* ---- virtual datasets ---- */
 
-/* Of one dimension: the sources' parts lie in it one after the other, with gaps of the fill value. */
+/* One dimension: the sources' parts lie in it one after the other, with gaps of the fill value. */
 static void map_source(struct run *run, struct virt *v, const struct dset *d, hid_t dcpl)
 {
     hid_t   from = random_space(d), to;

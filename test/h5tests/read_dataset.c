@@ -1,6 +1,6 @@
-/* read_dataset FILE DATASET first|all|rows|chunks [TIMES]: read a dataset's first element, or all of it, or
- * all of it in calls of one leading index each, or only count its chunks, TIMES times in one open file.  The
- * environment chooses the connector.  Prints a checksum, or the number of chunks. */
+/* read_dataset FILE DATASET first|all|rows|chunks [TIMES]: read a dataset, TIMES times in one open file: its
+ * first element, or all of it, or all of it in calls of one leading index each.  Or only count its chunks.
+ * The environment chooses the connector.  Prints a checksum, or the number of chunks. */
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdint.h>

@@ -110,8 +110,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     fake_s3_handle(r, a, arg);
 }
 
-/* Each row that is flushed sends its chunk, as the program chose it but for tiny ones, and the dataset's
- * document with the extent. */
+/* Each row that is flushed sends its chunk and the dataset's document with the extent.  The chunk is as the
+ * program chose it, unless it is tiny. */
 static void row_by_row(const char *name, hsize_t chunk)
 {
     hid_t f = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)), d = new_log(f, chunk);

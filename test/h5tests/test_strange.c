@@ -46,7 +46,7 @@ static void put(hid_t d, hsize_t n, int base)
     TRY(H5Sclose(m));
 }
 
-/* Of another session: the first @p n elements, and fill values behind them. */
+/* The first @p n elements as another session finds them, and fill values behind them. */
 static void holds(const char *name, int n, int base)
 {
     static int v[N];

@@ -167,7 +167,7 @@ static int one_chunk(const hsize_t *at, unsigned mask, haddr_t addr, hsize_t siz
     return --v->left == 0;
 }
 
-/* Of 64 KiB, so that each is stored by itself, and its stored size is the one that HDF5 returns. */
+/* 64 KiB, so that each is stored by itself, and its stored size is the one that HDF5 returns. */
 static void chunks(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {384, 256}, chunk[] = {128, 128}, start[] = {130, 0}, count[] = {200, 100};

@@ -30,7 +30,7 @@ static void find_objects(hid_t f)
     CHECK(H5Ovisit3(f, H5_INDEX_NAME, H5_ITER_INC, add_object, NULL, H5O_INFO_BASIC) >= 0, "%s", error_text());
 }
 
-/* ---- everything in it, except what HSDS keeps in another way: exact types, and tracked numbers ---- */
+/* ---- everything in it, except values that HSDS keeps in another way: exact types, and tracked numbers ---- */
 
 static bool is_plain(hid_t t) { return H5Tget_class(t) == H5T_INTEGER || H5Tget_class(t) == H5T_FLOAT || H5Tget_class(t) == H5T_ENUM; }
 

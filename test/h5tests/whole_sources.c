@@ -90,7 +90,7 @@ static void print_space(const char *what, hid_t s)
     TRY(H5Sclose(s));
 }
 
-/* Of the first source, and no other. */
+/* Reads from the first source, and no other. */
 static void print_part(hid_t d, hid_t s)
 {
     hsize_t from[2] = {1, 2}, n[2] = {2, 3};

@@ -1,9 +1,11 @@
 /* Many processes make, change, move, copy and delete members of their own in objects that they share, in
  * random order, and nothing is lost.
  *
- *   writers_mixed PROCESSES STEPS SEED           in all objects is, at the end, what the last of each process's changes left there
- *   writers_mixed PROCESSES STEPS SEED SHIM      every other process is killed at one of its PUTs and DELETEs by SHIM (kill_at_put.c): what
- *                                                the others did is there, and what it had flushed and not changed since
+ *   writers_mixed PROCESSES STEPS SEED        at the end all objects have the result of each process's last
+ *                                             change
+ *   writers_mixed PROCESSES STEPS SEED SHIM   every other process is killed at one of its PUTs and DELETEs by
+ *                                             SHIM (kill_at_put.c): the results of the others are there, and
+ *                                             its flushed ones that it hasn't changed since
  *
  * $BKT_H5_BASE: where, a directory (its own by default) or s3://bucket/folder; $BKT_TOOL: h5bucket, which
  * then verifies the domain.  The connector is "bucket". */
@@ -316,7 +318,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, LINK = 0, GROUP = 1, ATTRIBUTE = 3,
 
 struct state {
     int  now[KINDS][SLOTS];
-    bool touched[KINDS][SLOTS]; /* after what was flushed */
+    bool touched[KINDS][SLOTS]; /* after the flushed changes */
 };
 
 static uint64_t next_random(uint64_t *s)

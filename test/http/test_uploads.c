@@ -66,7 +66,7 @@ static void chunks_have_more_from_the_start(void)
     answer_ms = 0;
 }
 
-/* Twice as many at once take twice as long each: that was no gain. */
+/* Twice as many at once take twice as long each: that is not a gain. */
 static void a_full_line_gets_no_more(void)
 {
     each_ms       = 4;

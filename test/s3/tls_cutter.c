@@ -10,7 +10,7 @@
 
 static atomic_uint turn, answers, handshakes;
 
-/* Spread evenly, and the same in each run, but for which of several comes first. */
+/* Spread evenly, and the same in each run, except for the order of several at once. */
 static bool sometimes(const char *head, size_t n, struct tls_cut *out, void *arg)
 {
     unsigned r = (atomic_fetch_add(&turn, 1) * 2654435761U) >> 8;

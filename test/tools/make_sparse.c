@@ -18,7 +18,7 @@ static const hsize_t places[N][2] = {{3, 5}, {777777, 12}, {SIDE - 1, SIDE - 1}}
 
 static struct form {
     const char *name, *fill;
-    int         kind; /* of what is in it */
+    int         kind; /* of the written contents */
     hsize_t     side;
 } forms[N_FORMS] = {
     {"texts", NULL, 's', SIDE}, {"lists", NULL, 'l', SIDE}, {"references", NULL, 'r', SIDE}, {"filled", "a fill", 's', 1600}};

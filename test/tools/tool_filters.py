@@ -130,7 +130,7 @@ def test_copies_where_the_filter_is_missing(b):
 
 
 def printed(r, name, ours, env):
-    """All that HDF5's tools print of the filters, but for the name of the file."""
+    """All that HDF5's tools print of the filters, except the name of the file."""
     env  = {**r.native, **env, **({"HDF5_VOL_CONNECTOR": "bucket"} if ours else {})}
     ls   = ok(r.hdf5("h5ls", "-v", name + "/x/d", env=env))
     dump = ok(r.hdf5("h5dump", "-pH", "-d", "/x/d", name, env=env))

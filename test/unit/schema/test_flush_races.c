@@ -490,7 +490,7 @@ static void a_tree_linked_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* The other writer's version of a group has the link that goes: nobody has made that link since. */
+/* The other writer's version of a group has the link that goes: no writer has made that link since. */
 static void changed_meanwhile(void)
 {
     struct bkt_id      a, b, ds;

@@ -123,7 +123,7 @@ static int parse_object(const char *fields, struct bkt_err *err)
                      "d-00000001-00000002-0000-000005-abcdef", fields, bkt_buf_str(&code)) < 0)
         abort();
     int rc = bkt_object_parse(json.ptr, json.len, NULL, &o, err);
-    if (rc == BKT_OK && o->dset.type->bad) /* the object stays readable, but for its data */
+    if (rc == BKT_OK && o->dset.type->bad) /* the object stays readable, except its data */
         rc = BKT_ERR(err, BKT_EFORMAT, "%s", o->dset.type->bad);
     bkt_object_free(o);
     return rc;
