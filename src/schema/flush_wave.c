@@ -458,7 +458,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
         else if (turn < 0)
             pause_after_loss(w, round);
     }
-    bkt_store_end_turn(turn);
+    bkt_store_end_turn(w->d->store, turn);
     wave_fini(w);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "buf.h"
-#include "cred_impl.h"
+#include "secret.h"
 
 #define BLANKS " \t\r\f\v"
 

@@ -8,6 +8,7 @@
 #include "aws_config.h"
 #include "buf.h"
 #include "cred.h"
+#include "secret.h"
 
 /* All variables that matter.  A provider is identified by their values. */
 #define BKT_CRED_ENV(X)                                                                                      \
@@ -126,12 +127,6 @@ extern _Atomic int64_t bkt_cred_clock_shift;
 /** Read a file of at most 1 MiB as text, which the caller wipes.  BKT_ENOENT; BKT_EACCES; BKT_EIO;
  *  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err);
-
-/** Buffers for secrets: growing and freeing leave no copies behind. */
-BKT_NODISCARD int bkt_secret_add(struct bkt_buf *b, const void *p, size_t n);
-BKT_NODISCARD int bkt_secret_addf(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void              bkt_secret_fini(struct bkt_buf *b);
-void              bkt_secret_free(char *text); /* NULL is allowed */
 
 /** A small request: no redirects, verified TLS, an answer of at most 1 MiB. */
 struct bkt_cred_http {

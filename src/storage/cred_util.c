@@ -1,4 +1,4 @@
-/* Small parts that the credential sources share: secrets in memory, files, times, and the JSON of answers. */
+/* Small parts that the credential sources share: files, times, and the JSON of answers. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,48 +14,6 @@
 
 #define MAX_FILE  (1U << 20) /* bytes of a config file or a token; a longer file is neither */
 #define RENEW_S   300        /* before credentials expire: EC2 has new ones at least five minutes before */
-
-/* ---- secrets ---- */
-
-int bkt_secret_add(struct bkt_buf *b, const void *p, size_t n)
-{
-    if (n >= b->cap || b->len >= b->cap - n) { /* realloc() would not wipe the old block */
-        struct bkt_buf bigger = {0};
-        BKT_PASS(bkt_buf_reserve(&bigger, 2 * b->len + n + 64));
-        BKT_PASS(bkt_buf_add(&bigger, b->ptr, b->len));
-        bkt_secret_fini(b);
-        *b = bigger;
-    }
-    return bkt_buf_add(b, p, n);
-}
-
-int bkt_secret_addf(struct bkt_buf *b, const char *fmt, ...)
-{
-    va_list ap;
-    char *text = NULL;
-    va_start(ap, fmt);
-    int n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    if (n < 0)
-        return BKT_ENOMEM;
-    int rc = bkt_secret_add(b, text, (size_t)n);
-    bkt_secret_free(text);
-    return rc;
-}
-
-void bkt_secret_fini(struct bkt_buf *b)
-{
-    if (b->ptr)
-        explicit_bzero(b->ptr, b->cap);
-    bkt_buf_fini(b);
-}
-
-void bkt_secret_free(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
 
 /* ---- credentials ---- */
 

@@ -288,7 +288,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 }
 
 static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
-                                              .may_put = file_may_put, .turn = file_turn, .ahead = file_ahead, .close = file_close};
+                                              .may_put = file_may_put, .turn = file_turn, .end_turn = bkt_file_unlock, .ahead = file_ahead, .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 

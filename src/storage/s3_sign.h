@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "buf.h"
-#include "cred.h"
+#include "creds.h"
 #include "err.h"
 
 #define BKT_SHA256_HEX       65 /* 64 digits and the NUL */

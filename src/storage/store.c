@@ -1,4 +1,4 @@
-/* Stores in general: choice of the backend, argument checks, counting, tracing.
+/* Stores in general: argument checks, counting, tracing.  See store_open.c for the kinds of stores.
  *
  * A completion may arrive while the same thread runs another completion.  It is deferred until the other one
  * returns.  So a done() that starts the next request never nests, however long the chain. */
@@ -10,33 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <openssl/crypto.h>
-
-#include "cred.h"
-#include "engine.h"
-#include "file_impl.h"
 #include "num.h"
-#include "pool.h"
-#include "s3.h"
 #include "stats.h"
-#include "stdfd.h"
 #include "store_impl.h"
-#include "tls.h"
 #include "trace.h"
-#include "url.h"
-
-static const struct {
-    const char *prefix;
-    size_t      skip; /* bytes of the URI that are the scheme */
-    int (*open)(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                struct bkt_err *err);
-} schemes[] = {
-    {"s3://", 5, bkt_s3_open},
-    {"file://", 7, bkt_file_open},
-    {"https://", 8, bkt_plain_open},
-    {"http://", 7, bkt_plain_open},
-    {"mem:", 4, bkt_mem_open},
-};
 
 static const struct {
     const char *name;
@@ -49,48 +26,6 @@ static const struct {
 };
 
 const char *bkt_op_name(enum bkt_op op) { return (size_t)op < BKT_COUNT(ops) ? ops[op].name : "?"; }
-
-/* ---- process state ---- */
-
-static pthread_mutex_t state  = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint     forks;
-static pthread_once_t  hooked = PTHREAD_ONCE_INIT;
-
-static void before_fork(void)
-{
-    (void)pthread_mutex_lock(&state);
-    bkt_engine_before_fork();
-}
-static void after_fork_parent(void)
-{
-    bkt_engine_after_fork_parent();
-    (void)pthread_mutex_unlock(&state);
-}
-static void after_fork_child(void)
-{
-    atomic_fetch_add(&forks, 1);
-    bkt_engine_after_fork_child();
-    bkt_tls_after_fork_child();
-    (void)pthread_mutex_unlock(&state);
-}
-static void hook(void)
-{
-    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-    /* HDF5's exit handler flushes the files of a program that just exits.  It runs after OpenSSL's handler,
-     * if there is one. */
-    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
-}
-
-void bkt_store_hook_fork(void)
-{
-    (void)pthread_once(&hooked, hook);
-    bkt_cred_hook_fork();
-    bkt_pool_hook_fork();
-}
-
-unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
-void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
-void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
 
 uint64_t bkt_random(void)
 {
@@ -394,29 +329,6 @@ int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const ch
     return BKT_OK;
 }
 
-int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out, struct bkt_err *err)
-{
-    *out = NULL;
-    if (!uri)
-        BKT_FAIL(err, BKT_EINVAL, "no store URI given");
-    (void)pthread_once(&hooked, hook);
-    bkt_stdfd_take();
-    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
-        if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
-            continue;
-        BKT_CLEANUP(bkt_freep) char *norm = strdup(uri);
-        if (!norm)
-            BKT_NOMEM(err);
-        size_t n = strlen(norm);
-        while (n > schemes[i].skip + 1 && norm[n - 1] == '/')
-            norm[--n] = 0;
-        if (set->stats)
-            bkt_stats_at_exit();
-        return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
-    }
-    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", BKT_SHOWN(uri));
-}
-
 void bkt_store_close(struct bkt_store *st)
 {
     if (!st)
@@ -449,30 +361,21 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
 
 int64_t bkt_store_ahead(struct bkt_store *st) { return st->ops->ahead ? st->ops->ahead(st) : 0; }
 
-void        bkt_store_cancelled(void) { bkt_engine_cancelled(); }
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
+bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
+
 int bkt_store_turn(struct bkt_store *st, const char *key) { return st->ops->turn ? st->ops->turn(st, key) : -1; }
 
-void bkt_store_end_turn(int held)
+void bkt_store_end_turn(struct bkt_store *st, int held)
 {
-    bkt_file_unlock(held);
+    if (held >= 0)
+        st->ops->end_turn(held);
 }
-
-bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
 
 int bkt_store_may_put(struct bkt_store *st, const char *key, struct bkt_err *err)
 {
     if (bkt_store_is_readonly(st))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to: the store is read-only", bkt_store_uri(st));
     return st->ops->may_put ? st->ops->may_put(st, key, err) : BKT_OK;
-}
-
-void bkt_store_shutdown(void)
-{
-    bkt_cred_shutdown();
-    bkt_engine_shutdown();
-    bkt_tls_shutdown();
-    bkt_s3_shutdown();
-    bkt_mem_shutdown();
 }

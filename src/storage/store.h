@@ -200,7 +200,7 @@ BKT_NODISCARD int bkt_store_delete(struct bkt_store *st, const char *const *keys
  *  that meet often from losing to each other again and again.  A turn ends with the process, too.
  *  @return the argument of bkt_store_end_turn(); -1: the store has no turns */
 int  bkt_store_turn(struct bkt_store *st, const char *key);
-void bkt_store_end_turn(int held); /* -1 is allowed */
+void bkt_store_end_turn(struct bkt_store *st, int held); /* -1 is allowed */
 
 /** One listed key. */
 struct bkt_listed {

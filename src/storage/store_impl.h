@@ -36,6 +36,7 @@ struct bkt_store_ops {
     int (*may_put)(struct bkt_store *st, const char *key, struct bkt_err *err);
     /** As bkt_store_turn(); NULL: the store has no turns. */
     int (*turn)(struct bkt_store *st, const char *key);
+    void (*end_turn)(int held); /* with turn */
     /** As bkt_store_will_write(); NULL: nothing to prepare. */
     void (*will_write)(struct bkt_store *st, const char *key);
     /** As bkt_store_pace().  NULL: nothing is known. */

@@ -350,7 +350,7 @@ static atomic_bool came; /* to its end */
 static void *takes_a_turn(void *arg)
 {
     int held = bkt_store_turn(arg, "db/turns");
-    bkt_store_end_turn(held);
+    bkt_store_end_turn(arg, held);
     atomic_store(&came, true);
     return held < 0 ? NULL : arg;
 }
@@ -376,7 +376,7 @@ static void turns_come(struct bkt_store *st)
     for (int i = 0; i < 2; i++) {
         let_pass(3);
         (void)usleep(20000); /* the marks of two turns differ: file systems count in milliseconds */
-        bkt_store_end_turn(held);
+        bkt_store_end_turn(st, held);
         held = i ? -1 : bkt_store_turn(st, "db/turns");
         if (!i)
             let_pass(0);
@@ -390,7 +390,7 @@ static void turns_come(struct bkt_store *st)
     CHECK(!atomic_load(&came), "it waits for 5 s");
     let_pass(1);
     CHECK(pthread_join(late, &got) == 0 && !got, "it goes on without");
-    bkt_store_end_turn(held);
+    bkt_store_end_turn(st, held);
 }
 
 /* In a program that runs without standard input nothing of the store's takes its place. */

@@ -187,7 +187,7 @@ static void scratch_is_no_link(const char *settings)
         CHECK(i == 1 || run(st, BKT_DELETE, "db/real/.group.json", NULL, NULL, &err) == BKT_EACCES, "%s: %s", make[i], first_line(&err));
         int turn = bkt_store_turn(st, "db/real/x");
         CHECK(i == 1 || turn < 0, "%s: a turn", make[i]);
-        bkt_store_end_turn(turn);
+        bkt_store_end_turn(st, turn);
         CHECK(!exists("gone") && !exists("b/db/real/x"), "%s", make[i]);
         bkt_store_close(st);
         outside_is_whole(make[i]);

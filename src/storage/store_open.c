@@ -1,0 +1,109 @@
+/* The kinds of stores, and what the process has of them: forks and the end.  The rest of the layer does not know the
+ * kinds; this file knows them all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+#include "cred.h"
+#include "engine.h"
+#include "file_impl.h"
+#include "pool.h"
+#include "s3.h"
+#include "stats.h"
+#include "stdfd.h"
+#include "store.h"
+#include "store_impl.h"
+#include "tls.h"
+#include "url.h"
+
+static const struct {
+    const char *prefix;
+    size_t      skip; /* bytes of the URI that are the scheme */
+    int (*open)(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                struct bkt_err *err);
+} schemes[] = {
+    {"s3://", 5, bkt_s3_open},
+    {"file://", 7, bkt_file_open},
+    {"https://", 8, bkt_plain_open},
+    {"http://", 7, bkt_plain_open},
+    {"mem:", 4, bkt_mem_open},
+};
+
+/* ---- forks ---- */
+
+static pthread_mutex_t state  = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint     forks;
+static pthread_once_t  hooked = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&state);
+    bkt_engine_before_fork();
+}
+static void after_fork_parent(void)
+{
+    bkt_engine_after_fork_parent();
+    (void)pthread_mutex_unlock(&state);
+}
+static void after_fork_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    bkt_engine_after_fork_child();
+    bkt_tls_after_fork_child();
+    (void)pthread_mutex_unlock(&state);
+}
+static void hook(void)
+{
+    (void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    /* HDF5's exit handler flushes the files of a program that just exits.  It runs after OpenSSL's handler,
+     * if there is one. */
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
+void bkt_store_hook_fork(void)
+{
+    (void)pthread_once(&hooked, hook);
+    bkt_cred_hook_fork();
+    bkt_pool_hook_fork();
+}
+
+unsigned bkt_fork_generation(void) { return atomic_load(&forks); }
+void     bkt_state_lock(void) { (void)pthread_mutex_lock(&state); }
+void     bkt_state_unlock(void) { (void)pthread_mutex_unlock(&state); }
+
+/* ---- opening, and the end ---- */
+
+int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out, struct bkt_err *err)
+{
+    *out = NULL;
+    if (!uri)
+        BKT_FAIL(err, BKT_EINVAL, "no store URI given");
+    (void)pthread_once(&hooked, hook);
+    bkt_stdfd_take();
+    for (size_t i = 0; i < BKT_COUNT(schemes); i++) {
+        if (strncmp(uri, schemes[i].prefix, strlen(schemes[i].prefix)) != 0)
+            continue;
+        BKT_CLEANUP(bkt_freep) char *norm = strdup(uri);
+        if (!norm)
+            BKT_NOMEM(err);
+        size_t n = strlen(norm);
+        while (n > schemes[i].skip + 1 && norm[n - 1] == '/')
+            norm[--n] = 0;
+        if (set->stats)
+            bkt_stats_at_exit();
+        return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
+    }
+    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", BKT_SHOWN(uri));
+}
+
+void bkt_store_cancelled(void) { bkt_engine_cancelled(); }
+
+void bkt_store_shutdown(void)
+{
+    bkt_cred_shutdown();
+    bkt_engine_shutdown();
+    bkt_tls_shutdown();
+    bkt_s3_shutdown();
+    bkt_mem_shutdown();
+}
