@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 
-WITH_SNAPSHOT = ("tree",)
+WITH_SNAPSHOT = ("tree", "vars")
 LEAVES, TINY, VARIABLES, ATTRIBUTES, SIDE = 100, 10000, 60, 20, 1000
 
 

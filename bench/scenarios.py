@@ -74,6 +74,7 @@ def table(mib):
                  "tiny_hsds.list", 256),
         Scenario("header", "60 variables x 20 attributes, as ncdump -h", "vars.h5", ["/", "header"], {"chain": 3}, "vars.list",
                  peers=over_http("data/vars.h5")),
+        Scenario("header_snap", "the same header, with a snapshot", "vars_snapshot.h5", ["/", "header"], {"chain": 3, "requests": 4}, "vars.list"),
         Scenario("million", "1,000,000 chunks, one is looked up", "million.h5", ["field", "lookup", "5550", "5550"],
                  {"chain": 5, "MiB": 1.0, "rss": 64}),
         Scenario("zip_ref", f"{mib} MiB shuffle+deflate, references", "chunks_zip.h5", ["field", "whole"],
@@ -107,6 +108,8 @@ def table(mib):
 
 # Goals that hold over https as over http; those in seconds don't.
 KEPT = ("R", "requests", "MiB", "chain", "rss_over", "wall_of")
+# Requests that share connections begin one after another without waiting for an answer: `chain` does not count them apart.
+SHARED = ("header",)
 OWN_GOALS = {"first": {"CPU": 0.025, "chain_more": 0}, "first_hsds": {"CPU": 0.025, "chain_more": 0},
              "slab_ref": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}, "slab_obj": {"R": 1.25, "http": 1.8, "cpu_R": 1.15}}
 
@@ -128,7 +131,7 @@ def over_tls(rows):
     for s in rows:
         if s.local or s.name == "again":
             continue
-        goals = {**{what: limit for what, limit in s.goals.items() if what in KEPT}, **OWN_GOALS.get(s.name, {})}
+        goals = {**{what: limit for what, limit in s.goals.items() if what in KEPT and not (what == "chain" and s.name in SHARED)}, **OWN_GOALS.get(s.name, {})}
         out.append(dataclasses.replace(s, name=s.name + "_https", title=s.title + ", https", goals=goals, tls=True,
                                        peers=in_python(s) if s.server == "port" else (),
                                        same_as=s.same_as and s.same_as + "_https"))

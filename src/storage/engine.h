@@ -94,9 +94,11 @@ struct bkt_xfer {
     bool             assigned;
     struct bkt_xfer *next, *prev;
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;
+    uint64_t         asked_ms; /* time when there was a connection for the request; 0: not yet */
     uint64_t         upload_ms, sent_ms; /* times when libcurl took the first and the last bytes of the body;
                                             0: not yet */
     bool             waiting; /* for its first byte */
+    bool             opened;  /* a connection was opened for it */
     bool             no_file; /* the system had no descriptor for a socket: too many are open */
     bool             resumed, first_in_line; /* after BKT_WIRE_SLOW: it is not resumed twice; it does not
                                                 queue again */

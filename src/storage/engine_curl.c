@@ -117,6 +117,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     (void)purpose;
     atomic_store(&x->host->known, true);
     x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has its own limit */
+    x->opened      = true;
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     if (fd >= 0) {
         bkt_engine_track(fd, true);
@@ -141,6 +142,8 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
     (void)ip, (void)local, (void)port, (void)local_port;
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     x->last_ms         = bkt_engine_now();
+    if (!x->asked_ms)
+        x->asked_ms = x->last_ms;
     atomic_store(&x->host->known, true); /* exchanges that wait for the first look-up need not wait for its
                                             answer too */
     return CURL_PREREQFUNC_OK;

@@ -4,7 +4,8 @@
  * Connections: START_CONNECTIONS at first.  More connections help only if requests are small and mostly wait;
  * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
  * than under way and bodies take less than half as long as their first bytes.  If first bytes take twice as
- * long afterwards, the number is halved again, for good.  Requests that are known to be small (JSON) have
+ * long afterwards, the number is halved again, for good.  (Neither connecting counts nor answers beside it:
+ * many handshakes at once take long, whatever the server does.)  Requests that are known to be small (JSON) have
  * twice as many connections from the start, until more are seen not to help.
  *
  * Uploads are treated likewise, by the time in which their bodies are sent.  But the system accepts bytes
@@ -35,7 +36,7 @@
 #include "num.h"
 #include "stats.h"
 
-#define HANDSHAKE_US      1500.0 /* us of this processor's time for a TLS connection whose session is resumed */
+#define HANDSHAKE_US      1000.0 /* us of this processor's time for a TLS connection whose session is resumed */
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
 #define START_CONNECTIONS 64u
 #define MORE_TIMES        2u
@@ -103,7 +104,7 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
     if (x->first_ms)
         return;
     x->first_ms  = bkt_engine_now();
-    uint64_t took = x->first_ms - bkt_min_u64(x->begun_ms, x->first_ms);
+    uint64_t took = x->first_ms - bkt_min_u64(x->asked_ms ? x->asked_ms : x->begun_ms, x->first_ms);
     atomic_store(&h->answered, true);
     if (!x->waiting)
         return;
@@ -136,11 +137,13 @@ static void adapt(struct host *h, struct lane *l)
     double bearable = (l == &h->gets ? 2 : 1.6) * l->before + SLACK_MS;
     if (++l->rounds < h->limit || l->first_ms <= 0)
         return;
-    l->rounds = 0;
-    if (l->before > 0 && cost(h, l) > bearable)
-        go_back(h);
-    else
+    bool opening = l->opening;
+    l->rounds    = 0;
+    l->opening   = false;
+    if (l->before <= 0 || cost(h, l) <= bearable)
         h->wanted = h->limit < h->most && l->body_ms < l->first_ms / 2;
+    else if (!opening)
+        go_back(h);
 }
 
 /* Record an upload and its answer, which has hardly a body.  Connecting is not counted. */
@@ -150,6 +153,7 @@ static void sent(struct host *h, const struct bkt_xfer *x)
         return;
     h->puts.first_ms = smooth(h->puts.first_ms, (double)(x->first_ms - bkt_min_u64(x->sent_ms, x->first_ms)));
     h->puts.body_ms  = smooth(h->puts.body_ms, (double)(x->sent_ms - x->upload_ms));
+    h->puts.opening |= x->opened;
     adapt(h, &h->puts);
 }
 
@@ -162,6 +166,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
         return;
     note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES, &h->slow_us);
     h->gets.body_ms = smooth(h->gets.body_ms, (double)took);
+    h->gets.opening |= x->opened;
     if (x->body_bytes >= SHORT_BODY)
         h->rate = smooth(h->rate, (double)x->body_bytes / ((double)took / 1000 + 0.0005));
     if (x->net->pace) {
@@ -245,7 +250,8 @@ bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
 void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
 {
     x->begun_ms   = bkt_engine_now();
-    x->first_ms   = 0;
+    x->asked_ms   = x->first_ms = 0;
+    x->opened     = false;
     x->upload_ms  = x->sent_ms = 0;
     x->body_bytes = 0;
     x->waiting    = !x->put_len;
@@ -260,10 +266,16 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
     (void)pthread_mutex_unlock(&h->lock);
 }
 
+/* The time when the first byte is late.  Connecting takes two more round trips, and over https a handshake. */
+static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
+{
+    return x->asked_ms ? x->asked_ms + h->late_ms : x->begun_ms + 3 * h->late_ms;
+}
+
 static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
 {
     return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge && h->active + h->twins < x->net->connections &&
-           strcmp(x->method, "GET") == 0 && x->waiting && now >= x->begun_ms + h->late_ms;
+           strcmp(x->method, "GET") == 0 && x->waiting && now >= late_at(h, x);
 }
 
 /* Whether the body is stuck or crawls, so that its rest would arrive sooner after a new request. */

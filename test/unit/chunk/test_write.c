@@ -5,6 +5,7 @@
 
 #include "dirty.h"
 #include "map.h"
+#include "sanitizer.h"
 
 static const char *const lists[] = {
     "",
@@ -297,7 +298,7 @@ int main(void)
     many_datasets();
     struct world w;
     world_open(&w, "write", "");
-    for (unsigned i = 0; i < 300; i++)
+    for (unsigned i = 0; i < FEWER(300, 60); i++)
         one_trial(&w, "write", i);
     counts(&w);
     append(&w);

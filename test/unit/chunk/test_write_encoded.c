@@ -7,6 +7,7 @@
 #include "dirty.h"
 #include "edit.h"
 #include "pool.h"
+#include "sanitizer.h"
 #include "write_testing.h"
 
 /* A chunk as the program's filters made it: deflated; @p mask: the filters before that which were left out. */
@@ -192,7 +193,7 @@ static void mixed(uint32_t seed)
         abort();
     w.dom->store          = st;
     struct bkt_dsetio *io = open_io(&w, m.n);
-    for (int i = 0; i < 1500 && !failures; i++)
+    for (int i = 0; i < FEWER(1500, 500) && !failures; i++)
         step(&w, &m, io, &seed, i * 2000);
     int rc = BKT_ENET;
     for (unsigned i = 0; rc < 0 && i < N + 2; i++) /* each rule hits once */
