@@ -233,9 +233,9 @@ bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
 {
     if (h->tls && !has_idle(h) && !saves_its_handshake(h, x))
         return false;
-    if (h->window > 0 && h->active + h->twins >= (unsigned)h->window)
-        return false;
     unsigned active = h->active + h->twins;
+    if (h->window > 0 && active >= (unsigned)h->window)
+        return false;
     if (active < limit_of(h, x))
         return true;
     if (!h->wanted || h->limit >= x->net->connections)
@@ -244,7 +244,7 @@ bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
     h->gets.before = cost(h, &h->gets);
     h->puts.before = cost(h, &h->puts);
     h->limit       = (unsigned)bkt_min_u64(2 * (uint64_t)h->limit, h->most);
-    return active < h->limit && active < x->net->connections;
+    return active < limit_of(h, x);
 }
 
 void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
