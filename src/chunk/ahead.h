@@ -16,7 +16,5 @@
 void bkt_ahead_before(struct bkt_read *reads, size_t n);
 /** Call after a read: learns from it, and begins to read ahead. */
 void bkt_ahead_after(struct bkt_read *reads, size_t n);
-/** Cancel the jobs of a dataset and wait for their end.  For a domain: bkt_ahead_stop() (chunk.h). */
-void bkt_ahead_forget(struct bkt_dsetio *io);
 
 #endif

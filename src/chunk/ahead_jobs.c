@@ -112,7 +112,7 @@ static void job_free(struct bkt_ahead_job *job) /* only one that doesn't run */
 static void run_slab(struct bkt_ahead_job *job)
 {
     struct bkt_read r = {.io = job->io, .file = &job->sel, .cancel = &job->cancel};
-    if (bkt_read_run(&r, 1, NULL) < 0) /* the program's own read will report it */
+    if (bkt_read_now(&r, 1, NULL) < 0) /* the program's own read will report it */
         bkt_trace(BKT_TRACE_CHUNK, "a step ahead in dataset %s failed", job->io->obj->id.text);
     bkt_read_fini(&r);
 }
@@ -169,7 +169,7 @@ static void run_siblings(struct bkt_ahead_job *job)
     for (size_t i = 0; reads && sels && done && i < job->n && !atomic_load(&job->cancel); i++)
         if (!done[i])
             n += open_small(job, i, &reads[n], &sels[n]);
-    int rc = n ? bkt_read_run(reads, n, NULL) : BKT_OK;
+    int rc = n ? bkt_read_now(reads, n, NULL) : BKT_OK;
     for (size_t i = 0; i < n; i++) {
         bkt_read_fini(&reads[i]);
         bkt_dsetio_close(reads[i].io);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "chunk.h"
-#include "dirty.h"
 #include "forkguard.h"
 #include "map.h"
 #include "scratch.h"
@@ -214,15 +213,6 @@ static void cache_free(void *p)
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom) { return bkt_domain_attach(dom, cache_make, cache_free); }
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c) { return &c->ahead; }
 uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; }
-
-void bkt_chunk_cache_drop(struct bkt_domain *dom)
-{
-    struct bkt_cache *c = bkt_domain_attached(dom);
-    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
-    bkt_dirty_drop_clean(dom);
-    if (c)
-        bkt_cache_clear(c);
-}
 
 void bkt_cache_clear(struct bkt_cache *c)
 {

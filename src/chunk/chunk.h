@@ -16,23 +16,7 @@
 #include "filter.h"
 #include "model.h"
 #include "recast.h"
-
-/* ---- selections ---- */
-struct bkt_run {
-    uint64_t off, len; /* elements; off is row-major in the extent */
-};
-enum bkt_sel_kind { BKT_SEL_NONE, BKT_SEL_ALL, BKT_SEL_HYPER, BKT_SEL_RUNS };
-/** A selection in an extent, in the order in which HDF5 iterates over it. */
-struct bkt_sel {
-    enum bkt_sel_kind kind;
-    unsigned          rank;                /* of the extent; 0: scalar */
-    uint64_t          dims[BKT_MAX_RANK];  /* the extent */
-    /* HYPER: regular, as H5Sselect_hyperslab takes it */
-    uint64_t          start[BKT_MAX_RANK], stride[BKT_MAX_RANK], count[BKT_MAX_RANK], block[BKT_MAX_RANK];
-    struct bkt_run   *runs;                /* RUNS: in selection order; the caller's */
-    size_t            n_runs;
-    uint64_t          n_elems;             /* number of selected elements */
-};
+#include "sel.h"
 
 /* ---- datasets opened for input ---- */
 struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
@@ -80,7 +64,6 @@ struct bkt_read {
      * read of such a type.  An element that isn't stored is the fill value, or zeros and counts of 0 */
     struct bkt_slice     *slices;
     void                 *impl;
-    bool                  internal; /* not a read of the program: no pattern is learned from it */
     bool                  unchecked; /* HDF5's checksums are not compared (H5Pset_edc_check); the result isn't
                                         kept then */
     uint64_t              of; /* this read is a piece of a selection of so many elements, and no chunk lies in

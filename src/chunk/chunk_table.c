@@ -284,9 +284,8 @@ static int read_rows(struct rows *rows, struct bkt_read *reads, size_t n, struct
         reads[i].io   = rows[i].q->io->table;
         reads[i].file = &rows[i].sel;
         reads[i].dst  = rows[i].fixed;
-        reads[i].internal = true;
     }
-    BKT_TRY(err, bkt_read_run(reads, n, err), "chunk table of dataset %s", rows[0].q->io->obj->id.text);
+    BKT_TRY(err, bkt_read_now(reads, n, err), "chunk table of dataset %s", rows[0].q->io->obj->id.text);
     for (size_t i = 0; i < n; i++)
         BKT_PASS(parse_rows(&rows[i], reads[i].slices, err));
     return BKT_OK;

@@ -16,7 +16,9 @@
 #define BKT_DIRTY_H
 
 #include "dsetio.h"
+#include "pending.h"
 #include "pool.h"
+#include "stored.h"
 #include "write.h"
 
 struct bkt_wtask;
@@ -199,34 +201,6 @@ BKT_NODISCARD int bkt_chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bk
 BKT_NODISCARD int bkt_chunk_each_key(struct bkt_dsetio *io, int (*each)(const uint64_t *coord, void *arg), void *arg,
                                      struct bkt_err *err);
 
-/* ---- stored.c: the contents of chunk objects ---- */
-/** Whether the stored bytes are the elements. */
-bool bkt_stored_is_plain(const struct bkt_dsetio *io);
-/** Decode fixed-size elements: chunk_bytes bytes.  @p pipe: the dataset's own filters, or a copy of them. */
-BKT_NODISCARD int bkt_stored_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe, const void *in, size_t n, void *dst,
-                                    struct bkt_err *err);
-/** Decode elements of fixed or variable size.  @p stored may be taken over. */
-BKT_NODISCARD int bkt_stored_read(const struct bkt_dsetio *io, struct bkt_buf *stored, struct bkt_centry **out, struct bkt_err *err);
-/** Encode @p n bytes of elements (fixed-size types: chunk_bytes), and append them to @p out. */
-BKT_NODISCARD int bkt_stored_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out, struct bkt_err *err);
-/** Wrap the output of HDF5's filters for storing: adds a header if @p mask or the bytes need one
- *  (DESIGN.md). */
-BKT_NODISCARD int bkt_stored_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask, struct bkt_buf *out,
-                                  struct bkt_err *err);
-/** The length of the header (0: there is none), and its mask. */
-#define BKT_STORED_HEAD 12
-size_t bkt_stored_head(const void *p, size_t n, uint32_t *mask);
-/** Whether HSDS stored the chunk object, by its own rule and not by HDF5's filters.  Such an object is
- *  reported as a chunk without filters.
- *  @p head: the first @p n_head bytes of @p n; BKT_STORED_LOOK of them are enough. */
-#define BKT_STORED_LOOK 16
-bool bkt_stored_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n);
-/** Turn a chunk object without a header into the result of H5Dread_chunk.  If HSDS stored it, the result is
- *  the elements, and the mask of no filter. */
-BKT_NODISCARD int bkt_stored_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask, struct bkt_err *err);
-/** The filter mask that means "no filter was applied". */
-uint32_t bkt_stored_no_filter(const struct bkt_dsetio *io);
-
 /* ---- behind.c ---- */
 /** After a flush of one set, or (NULL) of all: extents of datasets with failed chunks have to wait, extents
  * of the others don't.  Lock held. */
@@ -256,18 +230,5 @@ void bkt_dirty_push(struct bkt_dirty *d);
 BKT_NODISCARD int bkt_dirty_wait_room(struct bkt_dirty *d, uint64_t need, struct bkt_err *err);
 /** Help the workers and wait until a task has ended.  Lock held. */
 void bkt_dirty_wait(struct bkt_dirty *d);
-
-/* ---- dirty_read.c: functions for readers ---- */
-struct bkt_target;
-/** Complete the chunks of the target that were only partly written. */
-BKT_NODISCARD int bkt_dirty_prepare(struct bkt_target *t, struct bkt_err *err);
-/** The elements of a written chunk, retained; NULL: it wasn't written. */
-struct bkt_centry *bkt_dirty_get(const struct bkt_dsetio *io, const uint64_t *coord);
-/** Whether the dataset was written to. */
-bool bkt_dirty_knows(const struct bkt_dsetio *io);
-/** Free the clean chunks of all of the domain's datasets. */
-void bkt_dirty_drop_clean(struct bkt_domain *dom);
-/** Set the current cache numbers of the dataset's chunks. */
-void bkt_dirty_space(struct bkt_dsetio *io);
 
 #endif

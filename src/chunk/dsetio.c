@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
 #include "map.h"
 #include "num.h"
 #include "value.h"

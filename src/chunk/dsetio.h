@@ -165,4 +165,9 @@ void bkt_table_first_free(struct bkt_dsetio *io);
 /** The rows of chunk tables; called by bkt_locate(). */
 BKT_NODISCARD int bkt_chunk_table_rows(struct bkt_locate *q, size_t n, struct bkt_err *err);
 
+/** As bkt_read_run() of @p n > 0 reads, without read-ahead: for reads that no program asked for. */
+BKT_NODISCARD int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err);
+/** Cancel the jobs of a dataset and wait for their end.  For a domain: bkt_ahead_stop() (chunk.h). */
+void bkt_ahead_forget(struct bkt_dsetio *io);
+
 #endif

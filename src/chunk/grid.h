@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "chunk.h"
+#include "sel.h"
 
 struct bkt_grid_span { /* one chunk index of one dimension, and the selected ordinals that fall into it */
     uint64_t chunk, lo, hi;

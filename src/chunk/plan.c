@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dirty.h"
 #include "num.h"
+#include "pending.h"
+#include "stored.h"
 
 /* ---- targets ---- */
 

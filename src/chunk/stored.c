@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dirty.h"
+#include "stored.h"
+
 #include "filter_impl.h"
 #include "hsds_view.h"
 #include "value.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "await.h"
-#include "dirty.h"
 #include "dsetio.h"
 #include "num.h"
+#include "stored.h"
 
 #define LOADED_ROWS (UINT64_C(1) << 14) /* rows of a chunk of a table that `load` made (tools/load_table.c) */
 #define FIRST_BYTES (UINT64_C(1) << 18) /* bytes requested of the chunk; compressed ones are shorter */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dirty.h"
 #include "num.h"
+#include "stored.h"
 
 /* Bytes that a chunk of unknown length counts for: with more, too few chunks are under way. */
 #define VAR_COST (256u << 10)

@@ -1,4 +1,4 @@
-/* bkt_read_run(): everything that one call needs is in flight together, within setting in_flight.
+/* bkt_read_now(): everything that one call needs is in flight together, within setting in_flight.
  *
  * The calling thread makes tasks (a range or a chunk object with the segments it serves) and starts them.
  * The store reports each from its own thread, which hands decoding to the pool.  The thread that finishes a
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
-#include "dirty.h"
 #include "num.h"
+#include "pending.h"
+#include "stored.h"
 #include "task.h"
 #include "trace.h"
 
@@ -393,13 +393,11 @@ static void hand_over(struct bkt_target *t)
     memset(t, 0, sizeof *t);
 }
 
-int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
+int bkt_read_now(struct bkt_read *reads, size_t n, struct bkt_err *err)
 {
     struct bkt_run_state run;
     int        rc  = BKT_OK;
     size_t     n_t = 0;
-    if (!n)
-        return BKT_OK;
     memset(&run, 0, offsetof(struct bkt_run_state, err)); /* to clear an error's 5 KB would cost more than a
                                                              small read */
     bkt_err_clear(&run.err);
@@ -409,8 +407,6 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
         BKT_NOMEM(err);
     run.cancel = reads[0].cancel ? reads[0].cancel : &run.own_cancel;
     run.blind  = !reads[0].dst && !bkt_dsetio_is_var(reads[0].io);
-    if (!run.blind && !reads[0].internal)
-        bkt_ahead_before(reads, n);
     (void)pthread_mutex_init(&run.lock, NULL);
     (void)pthread_cond_init(&run.wake, NULL);
     while (rc == BKT_OK && n_t < n) {
@@ -431,8 +427,6 @@ int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
         }
         bkt_target_fini(&run.t[i]);
     }
-    if (rc == BKT_OK && !run.blind)
-        bkt_ahead_after(reads, n);
     free(run.t);
     (void)pthread_cond_destroy(&run.wake);
     (void)pthread_mutex_destroy(&run.lock);

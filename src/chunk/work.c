@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dirty.h"
 #include "scratch.h"
+#include "stored.h"
 #include "task.h"
 
 /* Bytes: to copy so few costs less than to wake a worker. */

@@ -148,16 +148,6 @@ void bkt_attr_fini(struct bkt_attr *a)
     memset(a, 0, sizeof *a);
 }
 
-void bkt_attrs_fini(struct bkt_attrs *a)
-{
-    for (size_t i = 0, used = bkt_named_used(a->n, a->edit); i < used; i++)
-        bkt_attr_fini(&a->v[i]);
-    free(a->v);
-    free(a->order);
-    bkt_named_edit_free(a->edit);
-    memset(a, 0, sizeof *a);
-}
-
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name)
 {
     return bkt_named_find(a->v, a->n, sizeof *a->v, a->edit, name);

@@ -9,40 +9,10 @@
 #define BKT_DOMAIN_H
 
 #include "model.h"
+#include "name.h"
 #include "settings.h"
 #include "store.h"
 
-/* ---- file names ---- */
-struct bkt_name {
-    char *store_uri;   /* "s3://bucket", "file:///dir", "https://host"; the store to open */
-    char *path;        /* domain path inside it, no leading or trailing '/': "home/b.h5" */
-    bool  search;      /* directories and https: store_uri is where the name starts; the bucket is the nearest
-                          ancestor that holds the root group (path is then relative to the ancestor found) */
-    bool  local;       /* no other machine is touched */
-    bool  create;      /* of bkt_name_parse_new() (edit.h): the domain may be absent */
-    bool  any;         /* of bkt_name_parse_any(): a bucket alone is enough */
-    /* only whether there is a domain is asked: no request is made to find out what is there instead */
-    bool  probe;
-};
-/** Take apart a name as given to H5Fopen.
- *  @return BKT_OK; BKT_ENOENT: local evidence shows that the name isn't ours, and no network was touched
- *          (e.g. a plain path that isn't a directory with .domain.json, without a default bucket);
- *          BKT_EINVAL: it is ours but malformed */
-BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                 struct bkt_err *err);
-/** As bkt_name_parse(), for the name of a domain or of a bucket, whose path is "". */
-BKT_NODISCARD int bkt_name_parse_any(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                     struct bkt_err *err);
-/** Shorten a path in a store to that of the folder above, which is "" for the bucket itself.  False: it was
- *  "". */
-bool              bkt_name_up(char *path);
-/** Release the members of @p n; the struct itself is the caller's. */
-void              bkt_name_fini(struct bkt_name *n);
-/** Whether @p name begins with the scheme of a store, so that it can't be meant for another driver or
- *  connector.  No network. */
-bool              bkt_name_has_scheme(const char *name);
-
-/* ---- domains ---- */
 struct bkt_domain;
 
 /** Open by name: resolve the bucket, read .domain.json and (v2 and v1) begin to fetch the root group.
@@ -72,8 +42,6 @@ const struct bkt_id         *bkt_domain_root(struct bkt_domain *d);
  *  bkt_object_release().  BKT_ENOENT: a link to an object that isn't stored; the message names id and key. */
 BKT_NODISCARD int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out,
                                  struct bkt_err *err);
-const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
-void                     bkt_object_release(const struct bkt_object *o);
 
 /** Begin to fetch those of @p ids that are neither cached nor under way; returns at once.  bkt_domain_get()
  *  reports failures. */

@@ -40,12 +40,6 @@ void bkt_names_add(struct bkt_names *names, const char *name);
 
 /* ---- domains ---- */
 
-/** As bkt_name_parse(), for a domain that doesn't have to exist yet.  For a plain path, the directory that
- *  would hold the domain must exist (BKT_ENOENT), and no other file may be in the domain's place
- *  (BKT_EEXIST). */
-BKT_NODISCARD int bkt_name_parse_new(const char *name, const struct bkt_settings *set, struct bkt_name *out,
-                                     struct bkt_err *err);
-
 struct bkt_new_domain {
     bool               truncate; /* replace an existing domain; else that is BKT_EEXIST */
     struct bkt_object *root;     /* the root group's attributes and creation properties (bkt_object_make(); taken, even on
@@ -216,12 +210,6 @@ BKT_NODISCARD int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *ds
 BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number, struct bkt_err *err);
 /** @param text  NULL or "": no comment */
 BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text, struct bkt_err *err);
-
-/* ---- ids ---- */
-
-/** A random id of a new root group, and of an object in the domain of @p root. */
-BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id *out);
-BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out);
 
 /** Note that elements of the domain were written: the next flush counts as one that changes something. */
 void bkt_domain_touched(struct bkt_domain *d);

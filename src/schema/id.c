@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "edit.h"
 #include "list.h"
 #include "map.h"
 #include "md5.h"

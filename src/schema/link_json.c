@@ -210,16 +210,6 @@ int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)
     return bkt_buf_addf(out, "%s/%s", strcmp(group, "/") == 0 ? "" : group, name);
 }
 
-void bkt_links_fini(struct bkt_links *l)
-{
-    for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)
-        bkt_link_fini(&l->v[i]);
-    free(l->v);
-    free(l->order);
-    bkt_named_edit_free(l->edit);
-    memset(l, 0, sizeof *l);
-}
-
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name)
 {
     return bkt_named_find(l->v, l->n, sizeof *l->v, l->edit, name);

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain.h"
+#include "named.h"
 #include "num.h"
 #include "object.h"
-#include "parse.h"
 
 /* ---- types ---- */
 
@@ -196,6 +195,26 @@ void bkt_dset_fini(struct bkt_dset *d)
     free(d->init_text);
     free(d->bad);
     bkt_buf_fini(&d->fill);
+}
+
+void bkt_attrs_fini(struct bkt_attrs *a)
+{
+    for (size_t i = 0, used = bkt_named_used(a->n, a->edit); i < used; i++)
+        bkt_attr_fini(&a->v[i]);
+    free(a->v);
+    free(a->order);
+    bkt_named_edit_free(a->edit);
+    memset(a, 0, sizeof *a);
+}
+
+void bkt_links_fini(struct bkt_links *l)
+{
+    for (size_t i = 0, used = bkt_named_used(l->n, l->edit); i < used; i++)
+        bkt_link_fini(&l->v[i]);
+    free(l->v);
+    free(l->order);
+    bkt_named_edit_free(l->edit);
+    memset(l, 0, sizeof *l);
 }
 
 void bkt_object_free(struct bkt_object *o)

@@ -333,11 +333,16 @@ BKT_NODISCARD int bkt_space_check(const struct bkt_space *s, struct bkt_err *err
 const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, const uint64_t *coord);
 const struct bkt_link *bkt_links_find(const struct bkt_links *l, const char *name);
 const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, const char *name);
+/** One reference more, one less.  Released: it is freed with the last one; NULL is allowed. */
+const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
+void                     bkt_object_release(const struct bkt_object *o);
 /** Bring v and order up to date.  Returns the same pointer, for use in place. */
 const struct bkt_links *bkt_links_settle(const struct bkt_links *l);
 const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a);
 /** The place of one entry of a settled list in the order of creation. */
 size_t                  bkt_attrs_place(const struct bkt_attrs *a, const struct bkt_attr *one);
+void                    bkt_attrs_fini(struct bkt_attrs *a); /* releases the members */
+void                    bkt_links_fini(struct bkt_links *l);
 void                    bkt_attr_fini(struct bkt_attr *a);
 void                    bkt_link_fini(struct bkt_link *l);
 /** Append the path of a group's member.  @p group: the group's own path, "/" for the root. */
@@ -371,6 +376,10 @@ void              bkt_ids_fini(struct bkt_ids *l); /* empty afterwards */
 /** Append the storage key of the document of a domain or folder.  @p path: in the store, "" for the bucket's
  *  own. */
 BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
+/** A random id of a new root group, and of an object in the domain of @p root. */
+BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id *out);
+BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id *out);
+
 /** Append the storage key of an object to @p out. */
 BKT_NODISCARD int bkt_id_key(const struct bkt_id *id, struct bkt_buf *out);
 /** v2: the object of the domain with this root that a key belongs to.  Also gives the rest of the key behind

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "edit.h"
+#include "name.h"
 #include "pointer.h"
 
 static int no_memory(struct bkt_err *err) { BKT_NOMEM(err); }

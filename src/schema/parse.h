@@ -63,8 +63,6 @@ BKT_NODISCARD int bkt_link_parse(const json_t *j, struct bkt_link *l);
  *  bkt_links. */
 struct bkt_scan;
 BKT_NODISCARD int bkt_links_scan(struct bkt_scan *s, void *links);
-void              bkt_attrs_fini(struct bkt_attrs *a);
-void              bkt_links_fini(struct bkt_links *l);
 
 /** Layout and chunk grid of a dataset from its two layout objects.  @p d must have its type and space. */
 BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
@@ -73,7 +71,6 @@ BKT_NODISCARD int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, 
 BKT_NODISCARD int bkt_layout_files_emit(const struct bkt_layout *l, json_t *j);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
-void              bkt_dset_fini(struct bkt_dset *d);
 /** Keys h5trim and h5written of a dataset whose space is known (extent.c). */
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "domain.h"
-#include "userblock.h"
+#include "name.h"
 
 static const char head[] = BKT_HDF5_SIGNATURE "h5bucket 1\n";
 #define HEAD ((size_t)(sizeof head - 1))
@@ -130,6 +129,14 @@ int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *er
 }
 
 /* ---- the user block ---- */
+
+size_t bkt_userblock_used(const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    while (n && !p[n - 1])
+        n--;
+    return n;
+}
 
 uint64_t bkt_pointer_userblock(const char *path)
 {

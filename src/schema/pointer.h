@@ -62,5 +62,8 @@ BKT_NODISCARD int bkt_pointer_reblock(const char *path, const struct bkt_pointer
 
 /** Append the contents of a pointer file to @p target to @p out. */
 BKT_NODISCARD int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *err);
+#define BKT_USERBLOCK_MAX (256u << 20) /* bytes; a longer block of a file is refused */
+/** The length of @p n bytes without the zeros at their end. */
+size_t bkt_userblock_used(const void *bytes, size_t n);
 
 #endif

@@ -17,14 +17,6 @@ int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out)
     return bkt_buf_addf(out, "db/%.17s/.h5bucket-userblock", root->text + 2);
 }
 
-size_t bkt_userblock_used(const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-    while (n && !p[n - 1])
-        n--;
-    return n;
-}
-
 /* ---- the document's key ---- */
 
 static bool parse(const json_t *j, struct bkt_userblock *u)

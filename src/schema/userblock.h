@@ -10,17 +10,13 @@
 #define BKT_USERBLOCK_H
 
 #include "domain.h"
-
-#define BKT_USERBLOCK_MAX (256u << 20) /* bytes; a longer block of a file is refused */
+#include "pointer.h"
 
 /** Whether HDF5 accepts a user block of that size: 0, or a power of two from 512 on. */
 bool bkt_userblock_fits(uint64_t size);
 /** Append the key of the bytes, if they are an object of their own, of the domain with that root (version
  *  2). */
 BKT_NODISCARD int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out);
-/** The length of @p n bytes without the zeros at their end. */
-size_t bkt_userblock_used(const void *bytes, size_t n);
-
 /** The domain's user block.
  *  @param size   of the block; 0: the domain has none
  *  @param bytes  its first bytes, appended; zeros follow up to @p size

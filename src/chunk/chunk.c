@@ -1,0 +1,27 @@
+/* What programs' reads add to the parts of this layer: read-ahead, and data that were written and not yet stored. */
+#include "chunk.h"
+
+#include "ahead.h"
+#include "cache.h"
+#include "dirty.h"
+#include "dsetio.h"
+
+int bkt_read_run(struct bkt_read *reads, size_t n, struct bkt_err *err)
+{
+    if (!n)
+        return BKT_OK;
+    bkt_ahead_before(reads, n);
+    int rc = bkt_read_now(reads, n, err);
+    if (rc == BKT_OK)
+        bkt_ahead_after(reads, n);
+    return rc;
+}
+
+void bkt_chunk_cache_drop(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = bkt_domain_attached(dom);
+    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
+    bkt_dirty_drop_clean(dom);
+    if (c)
+        bkt_cache_clear(c);
+}
