@@ -5,7 +5,6 @@
 
 #include "h5enc.h"
 #include "num.h"
-#include "parse.h"
 
 #define MESSAGE 3 /* H5O_DTYPE_ID */
 

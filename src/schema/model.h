@@ -18,6 +18,7 @@
 #include "buf.h"
 #include "err.h"
 
+#define BKT_TYPE_DEPTH 32           /* types within types; HDF5's own tools nest far less */
 #define BKT_MAX_RANK 32 /* H5S_MAX_RANK */
 #define BKT_UNLIMITED UINT64_MAX
 #define BKT_VAR_NULL  UINT32_MAX

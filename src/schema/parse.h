@@ -38,7 +38,6 @@
 #include "model.h"
 #include "named.h"
 
-#define BKT_TYPE_DEPTH 32           /* types within types; HDF5's own tools nest far less */
 #define BKT_VALUE_MAX  (256u << 20) /* bytes of one attribute value or fill value in stored form */
 
 /** A type in any of its forms: a predefined name or an object. */

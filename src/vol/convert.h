@@ -2,24 +2,12 @@
 #ifndef BKT_CONVERT_H
 #define BKT_CONVERT_H
 
+#include "hid.h"
 #include "vol.h"
 
 /** The datatype that HDF5 shows for a stored type; a new id (H5Tclose).
  *  Compounds are packed in stored order; object references are H5T_STD_REF_OBJ; strings keep pad and set. */
 BKT_NODISCARD int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
-/** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
-void bkt_hid_closep(const hid_t *id);
-/** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
- *  stack. */
-hid_t bkt_hid_hold(hid_t id);
-/** Hand an id over, so that the cleanup closes nothing. */
-static inline hid_t bkt_hid_take(hid_t *id)
-{
-    hid_t taken = *id;
-    *id         = H5I_INVALID_HID;
-    return taken;
-}
-static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 
 /** The datatype of a dataset, attribute or committed type, made on first use; borrowed. */
 BKT_NODISCARD int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);

@@ -6,14 +6,6 @@
 #include "rebuild.h"
 #include "trace.h"
 
-void bkt_hid_closep(const hid_t *id)
-{
-    if (*id >= 0)
-        (void)H5Idec_ref(*id);
-}
-
-hid_t bkt_hid_hold(hid_t id) { return H5Iinc_ref(id) < 0 ? H5I_INVALID_HID : id; }
-
 static int done(hid_t id, const char *what, hid_t *out, struct bkt_err *err)
 {
     if (id < 0)

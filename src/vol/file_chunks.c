@@ -2,8 +2,8 @@
 
 #include <stdbool.h>
 
-#include "convert.h"
 #include "h5err.h"
+#include "hid.h"
 #include "num.h"
 
 struct listing {

@@ -5,7 +5,6 @@
 #include <H5VLconnector.h>
 #include <stdlib.h>
 
-#include "convert.h"
 #include "native.h"
 
 struct listing {

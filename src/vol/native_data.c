@@ -6,7 +6,7 @@
 #include <H5VLconnector_passthru.h>
 #include <H5VLnative.h>
 
-#include "convert.h"
+#include "hid.h"
 #include "kept_filters.h"
 #include "native.h"
 #include "xfer.h"

@@ -3,7 +3,7 @@
 #ifndef BKT_NATIVE_DATA_H
 #define BKT_NATIVE_DATA_H
 
-#include "convert.h"
+#include "vol.h"
 
 /** Each is the callback of that name, with HDF5's arguments.  BKT_EHDF5: HDF5's own message. */
 BKT_NODISCARD int bkt_native_dataset_read(struct bkt_vobj *o, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,

@@ -4,7 +4,7 @@
 
 #include <H5VLnative.h>
 
-#include "convert.h"
+#include "hid.h"
 #include "kept_filters.h"
 #include "native.h"
 #include "native_data.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "convert.h"
 #include "file.h"
 #include "native.h"
 

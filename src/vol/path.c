@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
 #include "file.h"
+#include "hid.h"
 #include "iterate.h"
 #include "native.h"
 #include "outside.h"

@@ -69,6 +69,7 @@ struct bkt_vobj {
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out of memory (obj released). */
 struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const struct bkt_object *obj, const char *path);
 void             bkt_vobj_free(struct bkt_vobj *o);
+static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 /** The first open object of plain HDF5 files (native_id); the others follow by `next`. */
 struct bkt_vobj *bkt_vobj_plain(void);
 /** An attribute without a number in the order of creation: made by H5Acreate2() on an object that doesn't

@@ -2,6 +2,8 @@
 
 #include <hdf5.h>
 
+#include "h5err.h"
+
 #include <H5FDdevelop.h>
 
 /* HDF5's name of the property.  An HDF5 without MPI has the property too, but no call for it. */

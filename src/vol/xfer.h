@@ -5,7 +5,8 @@
 #ifndef BKT_XFER_H
 #define BKT_XFER_H
 
-#include "convert.h"
+#include "err.h"
+#include "hid.h"
 
 /** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent access.
  *  @p out: a new reference or a copy, for bkt_hid_closep().  BKT_EHDF5: @p dxpl is not a transfer list. */

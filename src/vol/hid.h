@@ -1,0 +1,20 @@
+/* HDF5 ids in local variables. */
+#ifndef BKT_VOL_HID_H
+#define BKT_VOL_HID_H
+
+#include <hdf5.h>
+
+/** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
+void bkt_hid_closep(const hid_t *id);
+/** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
+ *  stack. */
+hid_t bkt_hid_hold(hid_t id);
+/** Hand an id over, so that the cleanup closes nothing. */
+static inline hid_t bkt_hid_take(hid_t *id)
+{
+    hid_t taken = *id;
+    *id         = H5I_INVALID_HID;
+    return taken;
+}
+
+#endif
