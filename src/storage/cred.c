@@ -129,7 +129,7 @@ static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt
 {
     p->rounds++;
     if (rc == BKT_OK && is_unwanted(p, from)) {
-        rc = BKT_ERR(err, BKT_EACCES, "the files that had the credentials have none any more");
+        rc = BKT_ERR(err, BKT_EACCES, "the credentials are gone from the files that held them");
         bkt_creds_unref(fresh);
     }
     if (rc == BKT_OK) {
@@ -274,7 +274,7 @@ int bkt_cred_get(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_er
             rc = bkt_err_copy(err, p->fail, p->why);
     }
     if (rc == BKT_CRED_LATER) /* dropped before this thread ran */
-        rc = BKT_ERR(err, BKT_EACCES, "credentials ended as soon as they came");
+        rc = BKT_ERR(err, BKT_EACCES, "the credentials ended as soon as they arrived");
     (void)pthread_mutex_unlock(&lock);
     return rc;
 }

@@ -235,7 +235,7 @@ static int from_credential_source(struct bkt_cred_fetch *f, const char *profile,
             return rc;
         }
     BKT_FAIL(err, BKT_EINVAL,
-             "profile %.80s: credential_source '%.60s' is none of Environment, EcsContainer and "
+             "profile %.80s: unknown credential_source '%.60s'; use Environment, EcsContainer or "
              "Ec2InstanceMetadata",
              profile, kind);
 }
@@ -278,7 +278,7 @@ static int assume(struct bkt_cred_fetch *f, const struct hop *hop, const char *a
     (void)snprintf(who, sizeof who, "profile %.80s", name);
     if (of_profile(f, name, "mfa_serial"))
         BKT_FAIL(err, BKT_EUNSUP,
-                 "profile %.80s wants an MFA code, which cannot be asked for here; use \"aws configure "
+                 "profile %.80s needs an MFA code, which can't be entered here; use \"aws configure "
                  "export-credentials --profile %.80s --format process\" as credential_process",
                  name, name);
     if (source_profile && source)

@@ -130,7 +130,7 @@ static bool take_literal(struct reader *r, struct bkt_buf *out)
     while (r->p < r->end && ((*r->p >= '0' && *r->p <= '9') || (*r->p >= 'a' && *r->p <= 'z') ||
                              *r->p == 'E' || *r->p == '-' || *r->p == '+' || *r->p == '.'))
         r->p++;
-    return r->p > start ? put(r, out, start, (size_t)(r->p - start)) : bad(r, "something that is no value");
+    return r->p > start ? put(r, out, start, (size_t)(r->p - start)) : bad(r, "an invalid value");
 }
 
 /* Skip an array or object that is not needed: brackets must match, strings must end. */
@@ -141,7 +141,7 @@ static bool skip_nested(struct reader *r)
     do {
         int c = peek(r);
         if (c < 0)
-            return bad(r, "its end missing");
+            return bad(r, "no end");
         if (c == '"') {
             if (!take_string(r, NULL))
                 return false;
@@ -211,7 +211,7 @@ static bool take_object(struct reader *r, struct bkt_json_field *fields, size_t 
 {
     skip_blanks(r);
     if (peek(r) != '{')
-        return bad(r, "no object");
+        return bad(r, "no '{'");
     r->p++;
     skip_blanks(r);
     if (peek(r) != '}')
@@ -222,13 +222,13 @@ static bool take_object(struct reader *r, struct bkt_json_field *fields, size_t 
             if (c == '}')
                 break;
             if (c != ',')
-                return bad(r, c < 0 ? "its end missing" : "no comma between members");
+                return bad(r, c < 0 ? "no end" : "no comma between members");
             r->p++;
             skip_blanks(r);
         }
     r->p++;
     skip_blanks(r);
-    return r->p == r->end ? true : bad(r, "something behind the object");
+    return r->p == r->end ? true : bad(r, "text after the object");
 }
 
 int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, size_t n_fields,
@@ -241,7 +241,7 @@ int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, s
     bkt_json_fields_fini(fields, n_fields);
     if (r.no_memory)
         BKT_NOMEM(err);
-    BKT_FAIL(err, BKT_EFORMAT, "not the JSON object that was expected: %s at byte %zu of %zu", r.wrong,
+    BKT_FAIL(err, BKT_EFORMAT, "not a JSON object: %s at byte %zu of %zu", r.wrong,
              (size_t)(r.p - r.begin), n);
 }
 

@@ -189,7 +189,7 @@ static int imds_token(struct imds *m, struct bkt_err *err)
     if (rc < 0)
         return bkt_err_copy(err, rc, &own);
     if (!body.len || body.len > 4096 || strcspn(bkt_buf_str(&body), "\r\n") != body.len)
-        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or odd",
+        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the token is empty or malformed",
                  BKT_SHOWN(bkt_buf_str(&m->base)));
     if (bkt_secret_addf(&m->token, "X-aws-ec2-metadata-token: %s", bkt_buf_str(&body)) < 0)
         BKT_NOMEM(err);
@@ -221,7 +221,7 @@ static int imds_role(struct imds *m, struct bkt_buf *role, struct bkt_err *err)
         return BKT_ENOENT;
     }
     if (!is_role_name(bkt_buf_str(role)))
-        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: that is no role's name",
+        BKT_FAIL(err, BKT_EFORMAT, "EC2 instance metadata at %.100s: the answer is not a role name",
                  BKT_SHOWN(bkt_buf_str(&m->base)));
     return BKT_OK;
 }

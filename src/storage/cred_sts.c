@@ -108,11 +108,11 @@ int bkt_creds_from_sts(const void *xml, size_t n, const char *source, struct bkt
     if (a.no_memory)
         BKT_NOMEM(err);
     if (!ok)
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer is no XML that can be read", source);
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer is not valid XML", source);
     if (!a.v[ID].len || !a.v[SECRET].len || !a.v[TOKEN].len)
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer has no credentials in it", source);
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer has no credentials", source);
     if (!bkt_cred_time(bkt_buf_str(&a.v[EXPIRES]), &expires))
-        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer's Expiration is no ISO 8601 time", source);
+        BKT_FAIL(err, BKT_EFORMAT, "%.250s: the answer's Expiration is not an ISO 8601 time", source);
     return bkt_creds_make(bkt_buf_str(&a.v[ID]), bkt_buf_str(&a.v[SECRET]), bkt_buf_str(&a.v[TOKEN]), expires,
                           source, out, err);
 }
@@ -136,7 +136,7 @@ static int default_url(const char *region, char *url, size_t room, struct bkt_er
     if (!region)
         (void)snprintf(url, room, "https://sts.amazonaws.com/");
     else if (!is_region(region))
-        BKT_FAIL(err, BKT_EINVAL, "'%.60s' is no region", region);
+        BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not a region", region);
     else
         (void)snprintf(url, room, "https://sts.%s.amazonaws.com%s/", region,
                        strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
@@ -173,7 +173,7 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
     else
         BKT_PASS(default_url(role->region, t->url, sizeof t->url, err));
     if (n < 0 || (size_t)n >= sizeof t->url || !take_apart(t))
-        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is no URL that can be used", BKT_SHOWN(t->url));
+        BKT_FAIL(err, BKT_EINVAL, "the STS endpoint '%.200s' is not a valid URL", BKT_SHOWN(t->url));
     (void)snprintf(t->region, sizeof t->region, "%s", role->region ? role->region : "us-east-1");
     return BKT_OK;
 }
@@ -184,12 +184,12 @@ static int read_token(const char *path, struct bkt_buf *out, struct bkt_err *err
 {
     int rc = bkt_cred_read_file(path, out, err);
     if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EACCES, "the web identity token file %.250s is not there", path);
+        BKT_FAIL(err, BKT_EACCES, "the web identity token file %.250s does not exist", path);
     BKT_PASS(rc);
     while (out->len && strchr(" \t\r\n", out->ptr[out->len - 1]))
         bkt_buf_cut(out, out->len - 1);
     if (!out->len || strlen(bkt_buf_str(out)) != out->len)
-        BKT_FAIL(err, BKT_EFORMAT, "the web identity token file %.250s is empty or no text", path);
+        BKT_FAIL(err, BKT_EFORMAT, "the web identity token file %.250s is empty or not text", path);
     return BKT_OK;
 }
 

@@ -49,7 +49,7 @@ int bkt_creds_make(const char *id, const char *secret, const char *token, int64_
     if (!id || !secret || !*id || !*secret)
         BKT_FAIL(err, BKT_EFORMAT, "%.200s: access key or secret key is missing", source);
     if (!is_printable(id) || !is_printable(secret) || (token && !is_printable(token)))
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: blanks or odd characters in a key or token", source);
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: blanks or invalid characters in a key or token", source);
     if (expires && expires <= bkt_cred_now())
         BKT_FAIL(err, BKT_EACCES, "%.200s: the credentials ended %lld s ago; renew them (or set the clock)",
                  source, (long long)(bkt_cred_now() - expires));
@@ -75,7 +75,7 @@ enum { ID, SECRET, TOKEN, EXPIRES, CODE, MESSAGE, VERSION, FIELDS };
 /* Report a server's refusal.  Its code is one word; its message may be any text, and is shortened. */
 static int refused(const struct bkt_json_field *f, const char *source, struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EACCES, "%.150s gave no credentials: %.60s %.120s", source, bkt_buf_str(&f[CODE].value),
+    BKT_FAIL(err, BKT_EACCES, "%.150s: credentials refused: %.60s %.120s", source, bkt_buf_str(&f[CODE].value),
              f[MESSAGE].text ? bkt_buf_str(&f[MESSAGE].value) : "");
 }
 
@@ -90,7 +90,7 @@ static int from_fields(const struct bkt_json_field *f, bool process, const char 
     if (!f[ID].text || !f[SECRET].text)
         BKT_FAIL(err, BKT_EFORMAT, "%.200s: the answer lacks \"AccessKeyId\" or \"SecretAccessKey\"", source);
     if (f[EXPIRES].present && (!f[EXPIRES].text || !bkt_cred_time(bkt_buf_str(&f[EXPIRES].value), &expires)))
-        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Expiration\" is no ISO 8601 time", source);
+        BKT_FAIL(err, BKT_EFORMAT, "%.200s: \"Expiration\" is not an ISO 8601 time", source);
     return bkt_creds_make(bkt_buf_str(&f[ID].value), bkt_buf_str(&f[SECRET].value),
                           f[TOKEN].text ? bkt_buf_str(&f[TOKEN].value) : NULL, expires, source, out, err);
 }
@@ -186,7 +186,7 @@ static int open_error(const char *path, struct bkt_err *err)
     if (code == BKT_ENOENT)
         return code;
     if (e == EMEDIUMTYPE)
-        BKT_FAIL(err, code, "%.300s: it is not a file, so nothing is taken from it; name a file", path);
+        BKT_FAIL(err, code, "%.300s: not a file, so nothing is read from it; name a file", path);
     BKT_FAIL(err, code, "%.300s: %s", path, strerrordesc_np(e));
 }
 

@@ -68,7 +68,7 @@ int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_setti
                        of /dev/zero */
     *net = (struct bkt_net){0};
     if (set->ca_bundle && stat(set->ca_bundle, &sb) == 0 && !S_ISREG(sb.st_mode))
-        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: it is not a file; name a file of CA certificates", set->ca_bundle);
+        BKT_FAIL(err, BKT_EINVAL, "ca_bundle %.300s: not a file; name a file of CA certificates", set->ca_bundle);
     *net = (struct bkt_net){.origin      = strdup(origin),
                             .ca_bundle   = set->ca_bundle ? strdup(set->ca_bundle) : NULL,
                             .connections = (unsigned)bkt_max_u64(1, bkt_min_u64(set->connections, MAX_CONNECTS)),

@@ -168,8 +168,9 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
     if (receive(st, req, fd, &sb, len, &want, &have))
         return true;
     if (last)
-        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": its bytes have CRC-32C %08x, those stored had %08x; the object is "
-                           "damaged: store it anew, or restore it", BKT_REQ_NAMED(req), have, want);
+        (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": its bytes have CRC-32C %08x, but %08x is "
+                           "recorded; the object is damaged: store it again, or restore it",
+                           BKT_REQ_NAMED(req), have, want);
     return false;
 }
 
@@ -204,7 +205,7 @@ static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
         return;
     bkt_err_clear(req->err);
     (void)BKT_REQ_FAIL(req, BKT_EIO, "%s %s: the bucket's folder, %s, was deleted while it was in use; restore it or make the domain "
-                       "anew, and open it again", bkt_op_name(req->op), req->key, root_path(st));
+                       "again, and open it again", bkt_op_name(req->op), req->key, root_path(st));
 }
 
 static void perform(struct bkt_file_store *st, struct bkt_req *req)
@@ -288,7 +289,8 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 }
 
 static const struct bkt_store_ops file_ops = {.name = "file", .local = true, .start = file_start, .list = file_list,
-                                              .may_put = file_may_put, .turn = file_turn, .end_turn = bkt_file_unlock, .ahead = file_ahead, .close = file_close};
+                                              .may_put = file_may_put, .turn = file_turn,
+                                              .end_turn = bkt_file_unlock, .ahead = file_ahead, .close = file_close};
 static const struct bkt_store_ops file_ops_readonly = {
     .name = "file", .local = true, .readonly = true, .start = file_start, .list = file_list, .close = file_close};
 

@@ -34,7 +34,7 @@ static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err
         BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch_again(st, "lock", &st->lock, err);
         fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), O_RDWR | O_CREAT, 0666);
         if (dir >= 0 && fd < 0 && errno == ELOOP)
-            (void)BKT_ERR(err, BKT_EACCES, "%s/%s is a symbolic link, behind which no lock is kept; remove it",
+            (void)BKT_ERR(err, BKT_EACCES, "%s/%s is a symbolic link, which can't be used as a lock; remove it",
                           st->base.uri + strlen("file://"), path);
         if (fd < 0 && errno != ENOENT)
             break;
@@ -89,8 +89,9 @@ static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd
         begun  = waited ? begun : seconds_now();
         waited = true;
         if ((uint64_t)(seconds_now() - begun) * 1000 > st->deadline_ms) {
-            (void)BKT_REQ_FAIL(req, BKT_ETIME, "%s: somebody has kept %s/%s locked for %" PRIu64 " ms (deadline_ms): another writer "
-                               "that is stopped?", req->key, st->base.uri, name, st->deadline_ms);
+            (void)BKT_REQ_FAIL(req, BKT_ETIME,
+                               "%s: another writer has kept %s/%s locked for %" PRIu64 " ms (deadline_ms); end it "
+                               "if it is stopped", req->key, st->base.uri, name, st->deadline_ms);
             return false;
         }
         (void)nanosleep(&pause, NULL);

@@ -62,7 +62,7 @@ int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const c
     size_t n = bkt_beneath_link(st->root, key);
     BKT_FAIL(err, BKT_EACCES, "%s %s: %s/%.*s is a symbolic link, %s", what, key, st->base.uri + strlen("file://"),
              (int)(n ? n : strlen(key)), key,
-             st->follow ? "and nothing is deleted through one; delete what it leads to under its own name"
+             st->follow ? "and nothing is deleted through one; delete its target under the target's name"
                         : "which isn't followed inside a bucket; to allow that, set links=follow (H5BUCKET_LINKS)");
 }
 
@@ -77,9 +77,9 @@ static bool is_trusted(const struct stat *dir, const struct stat *parent, const 
 static int refuse(const struct bkt_file_store *st, const char *in, const char *name, unsigned long owner, struct bkt_err *err)
 {
     const char *root = st->base.uri + strlen("file://");
-    BKT_FAIL(err, BKT_EACCES, "%s%s/%s belongs to user %lu, and everybody may write to the folder that it is in; to share the bucket with "
-             "some, take that right from others (chmod o-w %s%s), else remove %s or use a folder of your own", root, in, name, owner, root,
-             in, name);
+    BKT_FAIL(err, BKT_EACCES, "%s%s/%s belongs to user %lu, and all users may write to its folder; to share "
+             "the bucket, withdraw that right (chmod o-w %s%s); otherwise remove %s, or use a folder of your own",
+             root, in, name, owner, root, in, name);
 }
 
 /* Open one of the scratch directories, in @p at, which is DIR@p in.  -1: the failure is recorded, except
@@ -97,7 +97,8 @@ static int open_scratch(const struct bkt_file_store *st, int at, const char *in,
     if (fd >= 0)
         (void)refuse(st, in, name, (unsigned long)sb->st_uid, err);
     else if (e == ELOOP)
-        (void)BKT_ERR(err, BKT_EACCES, "%s%s/%s is a symbolic link, behind which no scratch files and locks are kept; remove it", dir,
+        (void)BKT_ERR(err, BKT_EACCES, "%s%s/%s is a symbolic link, which can't hold scratch files and "
+                      "locks; remove it", dir,
                       in, name);
     else if (e != ENOENT)
         (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in, name, strerrordesc_np(e));

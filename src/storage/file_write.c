@@ -248,7 +248,8 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
     if (only_new && errno == EEXIST)
         return BKT_REQ_FAIL(req, BKT_EPRECOND, "PUT %s: the object exists", req->key);
     if (errno == EXDEV)
-        return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it lies on another file system than the bucket's directory", req->key);
+        return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it is on another file system than the bucket's directory",
+                            req->key);
     if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; this is not a
                                                         missing object */
         req->rc = BKT_EIO;

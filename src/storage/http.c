@@ -138,7 +138,7 @@ static bool on_begin(struct bkt_xfer *x)
     }
     uint64_t spent = spent_ms(op);
     if (spent >= bkt_retry_time(&h->policy, &op->retry)) {
-        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: %" PRIu64 " ms are over (deadline_ms)", x->method,
+        (void)BKT_REQ_FAIL(op->req, BKT_ETIME, "%s %s/%s: not done after %" PRIu64 " ms (deadline_ms)", x->method,
                            h->base.uri, op->req->key, h->policy.deadline_ms);
         finish(op);
         return false;
@@ -186,9 +186,9 @@ static const char *begin_body(struct bkt_http_op *op)
         if (!r->has_range || r->bad_range)
             return "the answer's Content-Range is missing or malformed";
         if (r->first != want || (!is_whole(op) && r->last > req->off + req->len - 1))
-            return "the answer is for another range than asked";
+            return "the answer is for another range than requested";
         if (is_whole(op) && r->total == UINT64_MAX)
-            return "the answer is a part and does not say of how much";
+            return "the answer is a part of an object of unknown size";
         if (r->length != UINT64_MAX && r->length != r->last - r->first + 1)
             return "the answer's Content-Length and Content-Range differ";
         op->odd = false;
@@ -376,14 +376,16 @@ static const char *advice(enum bkt_wire wire, const char *why, const char *uri)
     bool tls = (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_FATAL) &&
                (strcasestr(why, "ssl") || strcasestr(why, "certificate") || strcasestr(why, "tls"));
     if (tls)
-        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold who signed its certificate?"
-                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold who signed its certificate?";
+        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold the CA that "
+                    "signed its certificate?"
+                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold the CA that signed its "
+                    "certificate?";
     if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
         return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy (http_proxy, no_proxy)"
                : s3        ? "; check setting endpoint (AWS_ENDPOINT_URL) and the network"
                            : "; check the address and the network";
     if (wire == BKT_WIRE_STALL)
-        return "; setting stall_ms says how long is waited for a byte";
+        return "; setting stall_ms limits the wait for a byte";
     return "";
 }
 
@@ -431,7 +433,7 @@ static int end_get(struct bkt_http_op *op)
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->if_match && !op->query && !r->etag[0])
-        return bkt_http_odd(op, "it has no ETag, but one was asked for");
+        return bkt_http_odd(op, "the answer has no ETag, but the request names one");
     if (op->if_match && !op->query && !bkt_etag_same(op->if_match, r->etag)) {
         if (op->http->ops->misfit && bkt_http_another(op)) /* S3 answers 412 in this case */
             return BKT_HTTP_AGAIN;
@@ -446,11 +448,12 @@ static int end_get(struct bkt_http_op *op)
         return req->rc;
     bool broken = op->x.status == 206 && op->pos <= r->last; /* fewer bytes than the answer announced */
     if (op->got < want && (total != UINT64_MAX || broken)) {
-        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes came", op->got, want);
+        (void)snprintf(op->x.why, sizeof op->x.why, "%" PRIu64 " of %" PRIu64 " bytes arrived", op->got, want);
         return bkt_http_retry(op, BKT_WIRE_SHORT) ? BKT_HTTP_AGAIN : bkt_http_wire_failure(op, BKT_WIRE_SHORT);
     }
     if (op->got < want && !is_whole(op) && !req->may_be_short)
-        return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes came", op->http->base.uri,
+        return BKT_REQ_FAIL(req, BKT_EFORMAT, "GET %s/%.150s: %" PRIu64 " of %" PRIu64 " bytes arrived",
+                            op->http->base.uri,
                             req->key, op->got, want);
     req->n = op->got;
     return bkt_http_sum_check(op);

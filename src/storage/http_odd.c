@@ -30,9 +30,9 @@ static const char *misfit_416(const struct bkt_http_op *op)
     const struct bkt_http_reply *r    = &op->reply;
     bool                         sent = op->doubt || (req->op == BKT_GET && (req->len != BKT_WHOLE || op->got));
     if (!sent)
-        return "no range was asked for";
+        return "the request has no range";
     if (req->op == BKT_GET && r->has_range && !r->bad_range && r->total != UINT64_MAX && r->total > req->off + op->got)
-        return "the range lies within the object that it tells of";
+        return "the answer's own Content-Range contains the range";
     return NULL;
 }
 
@@ -41,17 +41,17 @@ const char *bkt_http_misfit(struct bkt_http_op *op)
     long status = op->x.status;
     bool reads  = is_method(op, "GET") || is_method(op, "HEAD");
     if (op->doubt && status >= 200 && status < 300)
-        return "HEAD says that there is no such object, GET finds it";
+        return "HEAD does not find the object, but GET does";
     if (reads && status >= 201 && status < 300 && status != 206)
-        return "that answers no request to read";
+        return "not an answer to a read request";
     if (is_method(op, "POST") && status >= 300)
         return NULL; /* judged by the code that sent it */
     if (status == 304 && !(reads && !op->put.looking && op->if_none_match))
-        return "nothing was asked that this answers";
+        return "not an answer to this request";
     if ((status == 412 || (status == 409 && !reads)) && !has_condition(op))
-        return "there was no condition to fail";
+        return "the request has no condition";
     if (status == 409 && reads)
-        return "that answers no request to read";
+        return "not an answer to a read request";
     const char *what = status == 416 ? misfit_416(op) : NULL;
     return what || !op->http->ops->misfit ? what : op->http->ops->misfit(op->http, op);
 }

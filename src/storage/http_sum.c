@@ -51,9 +51,11 @@ int bkt_http_sum_check(struct bkt_http_op *op)
         bkt_http_sum_begin(op);
     if (!op->sum.on || op->sum.n != op->got || op->sum.have == op->sum.want)
         return BKT_OK;
-    (void)snprintf(text, sizeof text, "its bytes have CRC-32C %08" PRIx32 ", those stored had %08" PRIx32, op->sum.have, op->sum.want);
+    (void)snprintf(text, sizeof text, "its bytes have CRC-32C %08" PRIx32 ", but %08" PRIx32 " is recorded",
+                   op->sum.have, op->sum.want);
     bkt_trace(BKT_TRACE_HTTP, "%s %s: %s", op->x.method, op->req->key, text);
     if (bkt_http_another(op))
         return BKT_HTTP_AGAIN;
-    return bkt_http_say(op, BKT_EFORMAT, "", text, "the object is damaged where it lies or on the way; store it anew, or restore it");
+    return bkt_http_say(op, BKT_EFORMAT, "", text, "the object is damaged in the store or on the way; store "
+                        "it again, or restore it");
 }

@@ -58,7 +58,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     long status = op->x.status;
     if (status >= 300 && status < 400 && op->x.redirect) {
         if (!same_server(h->base.uri, op->x.redirect))
-            return bkt_http_say(op, BKT_EACCES, "", "", "it redirects to another server, which is not followed");
+            return bkt_http_say(op, BKT_EACCES, "", "", "redirects to another server are not followed");
         if (op->detours++ >= MAX_REDIRECTS)
             return bkt_http_say(op, BKT_EINVAL, "", "", "too many redirects");
         free(op->location);

@@ -108,9 +108,10 @@ static const struct {
     {403, "SignatureDoesNotMatch", BKT_EACCES, "the secret key is wrong"},
     {403, "InvalidAccessKeyId", BKT_EACCES, "the server does not know the access key"},
     {403, "QuotaExceeded", BKT_EACCES, "the quota of the bucket or of its owner is used up"},
-    {403, "InvalidObjectState", BKT_EACCES, "the object lies in an archive: restore it first"},
+    {403, "InvalidObjectState", BKT_EACCES, "the object is archived: restore it first"},
     {403, NULL, BKT_EACCES, NULL}, /* denied_hint() */
-    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials; a profile is read anew by the next try"},
+    {400, "ExpiredToken", BKT_EACCES, "the session token has expired: renew the credentials; the next try "
+     "reads a profile again"},
     {400, "InvalidToken", BKT_EACCES, "the session token is not valid"},
     {301, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
     {307, NULL, BKT_EINVAL, "the bucket is in another region: set region (AWS_REGION) or endpoint"},
@@ -134,7 +135,7 @@ static const char *denied_hint(const struct bkt_http_op *op)
     for (size_t i = 0; i < BKT_COUNT(hints); i++)
         if (strcmp(op->x.method, hints[i].method) == 0 && (!hints[i].query || (op->query && strstr(op->query, hints[i].query))))
             return hints[i].hint;
-    return "without permission to list the bucket a missing key answers so, too";
+    return "without permission to list the bucket, S3 also reports missing keys as 403";
 }
 
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
@@ -193,7 +194,7 @@ static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struc
         bkt_s3_region_of_profile(set, &profile);
     const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
     if (!bkt_s3_region_ok(region))
-        BKT_FAIL(err, BKT_EINVAL, "region '%.100s' is no region's name", region);
+        BKT_FAIL(err, BKT_EINVAL, "region '%.100s' is not a region name", region);
     memcpy(s->region, region, strlen(region) + 1);
     return BKT_OK;
 }

@@ -45,8 +45,8 @@ static const char *misfit_success(struct bkt_s3 *s, struct bkt_http_op *op)
     if (strcmp(op->x.method, "DELETE") == 0 && (op->x.status > 204 || op->trouble.len))
         return "S3 answers a DELETE with 204 and no body";
     if (root && !bkt_s3_is_document(op->req->body.ptr, op->req->body.len, root))
-        return "it is no document of the kind that was asked for";
-    return bare && reads && !op->query ? "it has no ETag, as this server's answers have" : NULL;
+        return "not a document of the requested kind";
+    return bare && reads && !op->query ? "no ETag, unlike this server's other answers" : NULL;
 }
 
 static bool has_code(const struct bkt_http_op *op, const char *const *codes, size_t n)
@@ -67,11 +67,11 @@ const char *bkt_s3_misfit(struct bkt_http *h, struct bkt_http_op *op)
     if (status >= 200 && status < 300)
         return misfit_success((struct bkt_s3 *)h, op);
     if (status == 404 && !(head ? op->reply.is_s3 : has_code(op, absent, BKT_COUNT(absent))))
-        return "S3 says NoSuchKey when there is no such object";
+        return "S3 answers NoSuchKey if the object does not exist";
     if (status == 410)
-        return "S3 says NoSuchKey when there is no such object";
+        return "S3 answers NoSuchKey if the object does not exist";
     bool tells = op->reply.has_range && !op->reply.bad_range;
     if (status == 416 && !head && !tells && !has_code(op, past, BKT_COUNT(past)))
-        return "S3 says InvalidRange when the object is shorter";
+        return "S3 answers InvalidRange if the object is shorter";
     return NULL;
 }

@@ -83,8 +83,9 @@ static int each_below(const struct bkt_listed *e, void *arg)
 {
     const struct below *u = arg;
     if (strncmp(e->key, u->prefix, strlen(u->prefix)) != 0)
-        BKT_FAIL(u->err, BKT_EFORMAT, "list of %s/%.150s: the server lists '%.150s', too, which is elsewhere", u->s->http.base.uri,
-                 u->prefix, e->key);
+        BKT_FAIL(u->err, BKT_EFORMAT,
+                 "list of %s/%.150s: the server also lists '%.150s', which is outside it",
+                 u->s->http.base.uri, u->prefix, e->key);
     return u->each(e, u->arg);
 }
 
@@ -103,7 +104,9 @@ static int end_page(struct bkt_s3 *s, struct part *p, int (*each)(const struct b
     bkt_buf_move(&last, &p->page.token);
     BKT_PASS(bkt_s3_parse_list(p->asked.req.body.ptr, p->asked.req.body.len, each_below, &u, &p->page, err));
     if (p->page.truncated && (!p->page.token.len || strcmp(bkt_buf_str(&p->page.token), bkt_buf_str(&last)) == 0))
-        BKT_FAIL(err, BKT_EFORMAT, "list of %s/%.200s: the server says there is more, but not where", s->http.base.uri, p->prefix);
+        BKT_FAIL(err, BKT_EFORMAT,
+                 "list of %s/%.200s: the server reports more keys, but not where they begin",
+                 s->http.base.uri, p->prefix);
     return BKT_OK;
 }
 

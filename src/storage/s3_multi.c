@@ -192,7 +192,8 @@ static void part_done(struct bkt_req *req)
     if (req->rc == BKT_OK && req->etag[0] && !strpbrk(req->etag, "<>&"))
         memcpy(m->etags[p->number - 1], req->etag, BKT_ETAG_MAX);
     else if (req->rc == BKT_OK)
-        req->rc = BKT_ERR(bkt_req_err(req), BKT_EFORMAT, "PUT %s: part %u got no ETag", req->key, p->number);
+        req->rc = BKT_ERR(bkt_req_err(req), BKT_EFORMAT, "PUT %s: the answer for part %u has no ETag",
+                          req->key, p->number);
     if (req->rc < 0) {
         fail(m, req->rc == BKT_ENOENT ? BKT_ENET : req->rc, req->err); /* the upload does not exist any more;
                                                                           this is not a missing object */

@@ -278,16 +278,16 @@ static int check(const struct bkt_sign_input *in, struct bkt_err *err)
         BKT_FAIL(err, BKT_EINVAL, "the secret key of %.40s is longer than %u characters", c->access_key,
                  MAX_SECRET);
     if (!is_clean(c->access_key) || strpbrk(c->access_key, " ,/="))
-        BKT_FAIL(err, BKT_EINVAL, "the access key from %.100s has odd characters in it",
+        BKT_FAIL(err, BKT_EINVAL, "the access key from %.100s has invalid characters",
                  c->source ? c->source : "?");
     if (c->session_token && !is_clean(c->session_token))
-        BKT_FAIL(err, BKT_EINVAL, "the session token of %.40s has control characters in it", c->access_key);
+        BKT_FAIL(err, BKT_EINVAL, "the session token of %.40s has control characters", c->access_key);
     if (!is_clean(in->host) || !is_clean(in->region) || strpbrk(in->region, " ,/=") ||
         !is_clean(in->payload_hash))
-        BKT_FAIL(err, BKT_EINVAL, "host or region with odd characters");
+        BKT_FAIL(err, BKT_EINVAL, "host or region has invalid characters");
     for (size_t i = 0; i < in->n_headers; i++)
         if (!is_clean(in->headers[i].name) || !is_clean(in->headers[i].value))
-            BKT_FAIL(err, BKT_EINVAL, "header %zu to be signed has control characters in it", i);
+            BKT_FAIL(err, BKT_EINVAL, "header %zu to be signed has control characters", i);
     return BKT_OK;
 }
 

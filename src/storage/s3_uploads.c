@@ -56,7 +56,8 @@ int bkt_s3_uploads(struct bkt_store *st, const char *prefix, int (*each)(const s
         }
         BKT_PASS(bkt_s3_parse_uploads(a.req.body.ptr, a.req.body.len, each_below, &b, &page, err));
         if (page.truncated && (!page.key.len || strcmp(bkt_buf_str(&last), bkt_buf_str(&query)) == 0))
-            BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server says there is more, but not where", st->uri, prefix);
+            BKT_FAIL(err, BKT_EFORMAT, "list of the uploads of %s/%.200s: the server reports more uploads, "
+                     "but not where they begin", st->uri, prefix);
         bkt_buf_move(&last, &query);
     }
     return BKT_OK;

@@ -65,7 +65,7 @@ int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *en
 {
     *p = (struct bkt_s3_place){0};
     if (!bucket_ok(bucket))
-        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no bucket name",
+        BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a bucket name",
                  BKT_SHOWN(bucket));
     int rc = BKT_OK;
     if (endpoint && *endpoint)

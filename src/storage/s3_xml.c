@@ -107,7 +107,7 @@ static int parse(struct parse *p, const void *xml, size_t n, struct bkt_err *err
     if (p->rc < 0 && !p->too)
         return p->rc; /* the callback's result */
     if (p->rc < 0 || ok != XML_STATUS_OK)
-        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is no XML that can be read (%s)", why ? why : "?");
+        BKT_FAIL(err, p->rc < 0 ? p->rc : BKT_EFORMAT, "S3's answer is not valid (%s)", why ? why : "?");
     return BKT_OK;
 }
 
@@ -227,7 +227,7 @@ static void list_start(struct parse *p, const char *name)
     if (p->depth == 1) {
         l->is_list = strcmp(name, "ListBucketResult") == 0;
         if (!l->is_list)
-            stop(p, BKT_EFORMAT, "it is no ListBucketResult");
+            stop(p, BKT_EFORMAT, "not a ListBucketResult");
     } else if (p->depth == 2) {
         l->in_contents = strcmp(name, "Contents") == 0;
         l->in_prefixes = strcmp(name, "CommonPrefixes") == 0;
@@ -344,7 +344,7 @@ static void uploads_start(struct parse *p, const char *name)
 {
     struct uploads_parse *u = p->arg;
     if (p->depth == 1 && strcmp(name, "ListMultipartUploadsResult") != 0)
-        stop(p, BKT_EFORMAT, "it is no ListMultipartUploadsResult");
+        stop(p, BKT_EFORMAT, "not a ListMultipartUploadsResult");
     if (p->depth != 2)
         return;
     u->in_upload = strcmp(name, "Upload") == 0;
@@ -409,7 +409,7 @@ static void deleted_start(struct parse *p, const char *name)
 {
     struct deleted_parse *d = p->arg;
     if (p->depth == 1 && strcmp(name, "DeleteResult") != 0)
-        stop(p, BKT_EFORMAT, "it is no DeleteResult");
+        stop(p, BKT_EFORMAT, "not a DeleteResult");
     if (p->depth != 2)
         return;
     d->in_error = strcmp(name, "Error") == 0;
@@ -448,7 +448,7 @@ int bkt_s3_parse_deleted(const void *xml, size_t n, int (*each)(const char *key,
 static void upload_start(struct parse *p, const char *name)
 {
     if (p->depth == 1 && strcmp(name, "InitiateMultipartUploadResult") != 0)
-        stop(p, BKT_EFORMAT, "it is no InitiateMultipartUploadResult");
+        stop(p, BKT_EFORMAT, "not an InitiateMultipartUploadResult");
 }
 
 static void upload_end(struct parse *p, const char *name)
@@ -463,6 +463,6 @@ int bkt_s3_parse_upload(const void *xml, size_t n, struct bkt_buf *id, struct bk
     bkt_buf_clear(id);
     BKT_PASS(parse(&p, xml, n, err));
     if (!id->len)
-        BKT_FAIL(err, BKT_EFORMAT, "S3's answer names no UploadId");
+        BKT_FAIL(err, BKT_EFORMAT, "S3's answer has no UploadId");
     return BKT_OK;
 }

@@ -65,12 +65,12 @@ int bkt_req_span(struct bkt_req *req, uint64_t size, uint64_t *len)
         return BKT_OK;
     }
     if (req->off >= size)
-        return BKT_REQ_FAIL(req, BKT_ERANGE, BKT_REQ_NAME ": bytes from %" PRIu64 " wanted, the object has %" PRIu64,
+        return BKT_REQ_FAIL(req, BKT_ERANGE, BKT_REQ_NAME ": bytes from %" PRIu64 " requested, the object has %" PRIu64,
                             BKT_REQ_NAMED(req), req->off, size);
     *len = bkt_min_u64(req->len, size - req->off);
     if (*len < req->len && !req->may_be_short)
         return BKT_REQ_FAIL(req, BKT_EFORMAT,
-                            BKT_REQ_NAME ": %" PRIu64 " bytes at %" PRIu64 " wanted, the object has only %" PRIu64,
+                            BKT_REQ_NAME ": %" PRIu64 " bytes at %" PRIu64 " requested, the object has only %" PRIu64,
                             BKT_REQ_NAMED(req), req->len, req->off, size);
     return BKT_OK;
 }
@@ -114,7 +114,7 @@ static int check(struct bkt_store *st, struct bkt_req *req)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key, req->len,
                             req->off);
     if ((req->op == BKT_PUT || req->op == BKT_DELETE) && bkt_store_is_readonly(st))
-        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s can only be read", bkt_op_name(req->op), req->key, st->uri);
+        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s is read-only", bkt_op_name(req->op), req->key, st->uri);
     if (req->op == BKT_PUT && !req->put && req->put_len)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "PUT %s: no data given", req->key);
     if (bad_header(req->if_match) || bad_header(req->if_none_match))

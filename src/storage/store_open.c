@@ -94,7 +94,8 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
             bkt_stats_at_exit();
         return schemes[i].open(norm, norm + schemes[i].skip, set, out, err);
     }
-    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is no store: s3://bucket, file:///dir or https://host is expected", BKT_SHOWN(uri));
+    BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a store; s3://bucket, file:///dir or https://host is expected",
+             BKT_SHOWN(uri));
 }
 
 void bkt_store_cancelled(void) { bkt_engine_cancelled(); }

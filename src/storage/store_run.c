@@ -158,7 +158,7 @@ int bkt_store_list(struct bkt_store *st, const char *prefix, const char *delimit
     if (*delimiter && strcmp(delimiter, "/") != 0)
         BKT_FAIL(err, BKT_EINVAL, "list of '%s': delimiter '%s' is not '/'", prefix, delimiter);
     if (!st->ops->list)
-        BKT_FAIL(err, BKT_EUNSUP, "%s has no list of its keys", st->uri);
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the keys of this store can't be listed", st->uri);
     if (!st->ops->decorator)
         bkt_stats_add(BKT_STAT(list), 1);
     bkt_store_enter(st);

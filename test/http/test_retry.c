@@ -146,7 +146,7 @@ static const struct {
     {"412 without a condition", PART, {412}, BKT_ENET, 3, "no condition", "bytes=1000-5999"},
     {"304 without a condition, once", WHOLE, {304, OBJECT}, BKT_OK, 2, NULL, ""},
     {"416 without a range, once", WHOLE, {416, OBJECT}, BKT_OK, 2, NULL, ""},
-    {"416 without a range", WHOLE, {416}, BKT_ENET, 3, "no range was asked", ""},
+    {"416 without a range", WHOLE, {416}, BKT_ENET, 3, "the request has no range", ""},
     {"416 for what the object has, once", PART, {OTHER_416, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
     {"201 once", WHOLE, {201, OBJECT}, BKT_OK, 2, NULL, ""},
     {"less than asked: the rest is asked for", PART, {LESS_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=2000-5999"},

@@ -234,7 +234,7 @@ static void what_is_denied_names_the_permission(void)
         const char *says;
         int         rc;
     } cases[] = {
-        {"a missing key answers so", get(st, "k", &err[0])},
+        {"also reports missing keys as 403", get(st, "k", &err[0])},
         {"s3:PutObject", bkt_store_put(st, "k", "abc", 3, NULL, NULL, NULL, &err[1])},
         {"s3:DeleteObject", bkt_store_delete(st, &key, 1, &err[2])},
         {"s3:ListBucket here", bkt_store_list(st, "x", "", ignore, NULL, &err[3])},

@@ -127,17 +127,17 @@ static void hostile_lists_are_refused(void)
     static const struct {
         const char *what, *xml, *says;
     } cases[] = {
-        {"empty", "", "no document"},
+        {"empty", "", "not a document"},
         {"garbage", "hello", "'hello'"},
         {"cut", "<ListBucketResult><Contents><Key>db/x/a</Key>", "'<ListBucketResult>"},
-        {"HTML", "<html><body/></html>", "no document"},
+        {"HTML", "<html><body/></html>", "not a document"},
         {"an error", "<Error><Code>InternalError</Code></Error>", "InternalError"},
-        {"not closed", "<ListBucketResult><Contents></ListBucketResult>", "no XML"},
+        {"not closed", "<ListBucketResult><Contents></ListBucketResult>", "answer is not valid (mismatched tag)"},
         {"entities", "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><ListBucketResult>&b;</ListBucketResult>",
-         "no document"},
+         "not a document"},
         {"deep", deep, "deep"},
         {"another prefix", "<ListBucketResult><Contents><Key>db/x/1</Key></Contents><Contents><Key>db/y/1</Key></Contents>"
-                           "</ListBucketResult>", "elsewhere"},
+                           "</ListBucketResult>", "outside it"},
         {"no token", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "not where"},
         {"one token for ever",
          "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>",

@@ -76,7 +76,7 @@ static void environment(void **state)
     assert_string_equal(f.token, "T");
     (void)setenv("AWS_SESSION_TOKEN", "TOPSECRET\n", 1);
     f = look(NULL);
-    is_failure(&f, BKT_EFORMAT, "odd characters");
+    is_failure(&f, BKT_EFORMAT, "invalid characters");
 }
 
 static void profiles(void **state)
@@ -286,12 +286,12 @@ static void sts_refuses(void **state)
         {403, "", BKT_EACCES, "HTTP 403", 1},
         {301, "", BKT_EACCES, "HTTP 301", 1},
         {503, "<Err", BKT_ENET, "HTTP 503", 3},
-        {200, "", BKT_EFORMAT, "no XML", 1},
-        {200, "<a>", BKT_EFORMAT, "no XML", 1},
+        {200, "", BKT_EFORMAT, "not valid XML", 1},
+        {200, "<a>", BKT_EFORMAT, "not valid XML", 1},
         {200, "<a/>", BKT_EFORMAT, "no credentials", 1},
         {200, "<a><Credentials><AccessKeyId>A</AccessKeyId></Credentials></a>", BKT_EFORMAT, "no credentials", 1},
-        {200, "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", BKT_EFORMAT, "no XML", 1},
-        {200, "<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>", BKT_EFORMAT, "no XML", 1},
+        {200, "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", BKT_EFORMAT, "not valid XML", 1},
+        {200, "<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>", BKT_EFORMAT, "not valid XML", 1},
         {200, "<a><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>TOPSECRET</SecretAccessKey><SessionToken>TOPSECRET"
               "</SessionToken><Expiration>never</Expiration></Credentials></a>", BKT_EFORMAT, "Expiration", 1},
         {200, "<a><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>TOPSECRET</SecretAccessKey><SessionToken>TOPSECRET"
@@ -318,7 +318,7 @@ static void sts_refuses(void **state)
     (void)unsetenv("AWS_ENDPOINT_URL_STS");
     (void)setenv("AWS_REGION", "evil.com/x", 1);
     f = look("profile=role");
-    is_failure(&f, BKT_EINVAL, "is no region");
+    is_failure(&f, BKT_EINVAL, "is not a region");
 }
 
 /* Broken off anywhere: an error, never half a key. */
@@ -390,8 +390,8 @@ static void process(void **state)
              BKT_OK, "PROC");
     run_tool("#!/bin/sh\necho 'please log in' >&2\nexit 3\n", BKT_EACCES, "status 3: please log in");
     run_tool("#!/bin/sh\nkill -9 $$\n", BKT_EACCES, "status 137");
-    run_tool("#!/bin/sh\necho TOPSECRET\n", BKT_EFORMAT, "not the JSON object");
-    run_tool("#!/bin/sh\nexit 0\n", BKT_EFORMAT, "not the JSON object");
+    run_tool("#!/bin/sh\necho TOPSECRET\n", BKT_EFORMAT, "not a JSON object");
+    run_tool("#!/bin/sh\nexit 0\n", BKT_EFORMAT, "not a JSON object");
     run_tool("#!/bin/sh\nhead -c 100000 /dev/zero\n", BKT_EFORMAT, "more than 65536 bytes");
     run_tool("#!/bin/sh\nhead -c 100000 /dev/zero >&2\necho '{\"Version\":1,\"AccessKeyId\":\"LOUD\",\"SecretAccessKey\":\"s\"}'",
              BKT_OK, "LOUD");
@@ -526,10 +526,10 @@ static void ec2(void **state)
     world.no_token = false;
     world.body     = "a token\r\nX: y";
     f              = look(NULL);
-    is_failure(&f, BKT_EFORMAT, "token is empty or odd");
+    is_failure(&f, BKT_EFORMAT, "token is empty or malformed");
     world.body = "../../evil?";
     f          = look(NULL);
-    is_failure(&f, BKT_EFORMAT, "no role's name");
+    is_failure(&f, BKT_EFORMAT, "not a role name");
     world.body = NULL;
     atomic_store(&world_holds, true);
     atomic_store(&impatient, true);
