@@ -94,7 +94,7 @@ struct bkt_err *bkt_err_dup(const struct bkt_err *err)
 int bkt_err_copy(struct bkt_err *to, int code, const struct bkt_err *from)
 {
     if (code < 0 && to && !to->n && !(from && from->n))
-        return BKT_ERR(to, code, "%s%s", bkt_err_text(code), from ? "" : " (there was no memory to say more)");
+        return BKT_ERR(to, code, "%s%s", bkt_err_text(code), from ? "" : " (out of memory for the rest)");
     for (unsigned i = 0; to && from && i < from->n && to->n < BKT_ERR_FRAMES; i++) {
         if (to->n == 0)
             to->code = from->code;

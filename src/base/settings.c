@@ -62,7 +62,7 @@ static int unknown(const char *name, const char *where, struct bkt_err *err)
             break;
         n += (size_t)k;
     }
-    BKT_FAIL(err, BKT_EINVAL, "'%.40s' in %.100s is no setting; there are: %s", name, where, list);
+    BKT_FAIL(err, BKT_EINVAL, "unknown setting '%.40s' in %.100s; known are: %s", name, where, list);
 }
 
 static int set_bool(const struct setting *t, bool *to, const char *value, const char *where, struct bkt_err *err)
@@ -74,7 +74,7 @@ static int set_bool(const struct setting *t, bool *to, const char *value, const 
     for (size_t i = 0; i < BKT_COUNT(no); i++)
         if (strcasecmp(value, no[i]) == 0)
             return *to = false, BKT_OK;
-    BKT_FAIL(err, BKT_EINVAL, "%s in %s is yes or no, not '%.80s'", t->name, where, BKT_SHOWN(value));
+    BKT_FAIL(err, BKT_EINVAL, "%s in %s must be yes or no, not '%.80s'", t->name, where, BKT_SHOWN(value));
 }
 
 static int set_uint(const struct setting *t, uint64_t *to, const char *value, const char *where, struct bkt_err *err)
@@ -92,7 +92,8 @@ static int set_uint(const struct setting *t, uint64_t *to, const char *value, co
         end++;
     }
     if (!ok || *end || v < t->lo || v > t->hi)
-        BKT_FAIL(err, BKT_EINVAL, "%s in %s is a number from %llu to %llu (K, M, G may follow), not '%.80s'", t->name, where,
+        BKT_FAIL(err, BKT_EINVAL, "%s in %s must be a number from %llu to %llu (K, M, G may follow), not "
+                 "'%.80s'", t->name, where,
                  (unsigned long long)t->lo, (unsigned long long)t->hi, BKT_SHOWN(value));
     *to = v;
     return BKT_OK;
@@ -193,7 +194,7 @@ static int read_file(int fd, const char *path, struct bkt_buf *out, struct bkt_e
     ssize_t n;
     while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
         if (n > 0 && out->len + (size_t)n > MAX_FILE)
-            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it can't be a file of settings", path, MAX_FILE);
+            BKT_FAIL(err, BKT_EINVAL, "%.300s is longer than %u bytes; it is not a settings file", path, MAX_FILE);
         if (n > 0 && bkt_buf_add(out, part, (size_t)n) < 0)
             BKT_NOMEM(err);
     }
@@ -228,7 +229,8 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
         BKT_NOMEM(err);
     int fd = bkt_plain_file_open(bkt_buf_str(&path));
     if (fd < 0 && errno == EMEDIUMTYPE)
-        BKT_FAIL(err, BKT_EINVAL, "%.300s: it is not a file, so no settings are taken from it; name a file in H5BUCKET_CONFIG",
+        BKT_FAIL(err, BKT_EINVAL, "%.300s: not a file, so no settings are read from it; name a file in "
+                 "H5BUCKET_CONFIG",
                  bkt_buf_str(&path));
     if (fd < 0) {
         if (own && *own)

@@ -23,16 +23,17 @@
     X(TEXT, endpoint, OTHER, "AWS_ENDPOINT_URL_S3,AWS_ENDPOINT_URL,AWS_S3_GATEWAY", NULL, 0, 0,                             \
       "S3 server to use instead of AWS, e.g. http://127.0.0.1:9000")                                                 \
     X(TEXT, region, OTHER, "AWS_REGION,AWS_DEFAULT_REGION", NULL, 0, 0,                                                     \
-      "S3 region; found from the server's own answer when not set")                                                  \
+      "S3 region; if it is not set, taken from the server's answer")                                                  \
     X(TEXT, profile, OTHER, "AWS_PROFILE,AWS_DEFAULT_PROFILE", NULL, 0, 0, "profile in the AWS config and credentials files") \
     X(BOOL, anonymous, OTHER, "AWS_NO_SIGN_REQUEST,H5BUCKET_ANONYMOUS", "no", 0, 1, "send unsigned requests (public buckets)") \
     X(BOOL, requester_pays, OTHER, "H5BUCKET_REQUESTER_PAYS", "no", 0, 1, "agree to pay for requests to requester-pays buckets") \
     X(TEXT, addressing, OTHER, "H5BUCKET_ADDRESSING", "auto", 0, 0,                                                         \
       "auto, path or virtual: bucket in the path or in the host name; auto is virtual on AWS, path elsewhere")       \
     X(TEXT, ca_bundle, OTHER, "AWS_CA_BUNDLE,CURL_CA_BUNDLE,SSL_CERT_FILE", NULL, 0, 0,                                   \
-      "file of the CA certificates that TLS trusts, in place of the system's") \
+      "file of CA certificates that TLS trusts, instead of the system's") \
     X(UINT, connections, SAME, "H5BUCKET_CONNECTIONS", "256", 1, 1024,                                                  \
-      "connections to one server at most; 64 at first, 128 for metadata and uploaded chunks, more where that is seen to help") \
+      "most connections to one server; 64 at first, 128 for metadata and uploaded chunks; "                       \
+      "grows while throughput improves") \
     X(UINT, hedge, SAME, "H5BUCKET_HEDGE", "5", 0, 100,                                                                    \
       "per cent of GETs that may be sent a second time because the answer is late or its body stuck; 0: none")        \
     X(UINT, workers, SAME, "H5BUCKET_WORKERS", "0", 0, 256, "decoding threads; 0: one per processor, at most 64")          \
@@ -40,40 +41,44 @@
       "threads that talk to servers; 0: one for every four processors, at most 16")                                   \
     X(UINT, retries, SAME, "H5BUCKET_RETRIES", "8", 0, 100, "how often one request is sent again")                         \
     X(UINT, deadline_ms, SAME, "H5BUCKET_DEADLINE_MS", "120000", 100, 86400000,                                                      \
-      "time for one request with all its retries, ms; and 1 s more for each 4 KiB that have moved")                       \
+      "time for one request with all its retries, ms; plus 1 s for each 4 KiB transferred")                       \
     X(UINT, connect_ms, SAME, "H5BUCKET_CONNECT_MS", "10000", 10, 600000, "time to connect, ms")                           \
     X(UINT, stall_ms, SAME, "H5BUCKET_STALL_MS", "20000", 100, 600000,                                                  \
-      "a transfer without a byte for so long is given up and retried, ms") \
+      "abandon and retry a transfer after this long without data, ms") \
     X(UINT, backoff_ms, SAME, "H5BUCKET_BACKOFF_MS", "50", 0, 60000, "first back-off, ms; doubles, with full jitter, up to 10 s") \
     X(UINT, meta_cache, SAME, "H5BUCKET_META_CACHE", "64M", 0, UINT64_MAX,                                                 \
-      "bytes of parsed objects kept per open domain; when changes take up as much, they are stored ahead of a flush") \
+      "bytes of parsed objects kept per open domain; when changes take as much, they are stored before a flush") \
     X(UINT, chunk_cache, SAME, "H5BUCKET_CHUNK_CACHE", "96M", 0, UINT64_MAX, "bytes of decoded chunks kept per open domain") \
     X(UINT, write_cache, SAME, "H5BUCKET_WRITE_CACHE", "96M", 1048576, UINT64_MAX,                                         \
-      "bytes of chunks written that are kept per open domain; they are stored in the background as it fills")        \
-    X(UINT, in_flight, SAME, "H5BUCKET_IN_FLIGHT", "96M", 1048576, UINT64_MAX, "bytes of chunk data under way at once")   \
+      "bytes of written chunks kept per open domain; as it fills, they are stored in the background")        \
+    X(UINT, in_flight, SAME, "H5BUCKET_IN_FLIGHT", "96M", 1048576, UINT64_MAX, "most bytes of chunk data in transfer at once")   \
     X(UINT, part_size, SAME, "H5BUCKET_PART_SIZE", "8M", 65536, UINT64_MAX, "longer ranges are split into parts of this size") \
     X(UINT, merge_gap, SAME, "H5BUCKET_MERGE_GAP", "2M", 0, 67108864,                                                      \
-      "ranges of one file no farther apart than this are fetched as one, at most; how far is worth it follows from the server's pace") \
+      "widest gap between ranges of one file that are fetched as one; "                                           \
+      "the gap in use follows from the server's speed") \
     X(UINT, read_ahead, SAME, "H5BUCKET_READ_AHEAD", "64M", 0, UINT64_MAX,                                                 \
-      "bytes that are read ahead of a program that reads in steps; 0: none")                                         \
+      "bytes read ahead for sequential readers; 0: none")                                         \
     X(BOOL, huge_pages, SAME, "H5BUCKET_HUGE_PAGES", "yes", 0, 1,                                                          \
-      "ask for huge pages where a read fills 8 MiB of fresh memory or more, as long as they come quickly (MADV_HUGEPAGE)") \
+      "request huge pages (MADV_HUGEPAGE) if a read fills 8 MiB of fresh memory or more, until one request was slow") \
     X(UINT, near, SAME, "H5BUCKET_NEAR", "64K", 0, 67108864, "bytes around a small read that are fetched with it; 0: none")  \
     X(UINT, max_object, OTHER, "H5BUCKET_MAX_OBJECT", "256M", 4096, UINT64_MAX, "a metadata object larger than this is refused") \
     X(TEXT, writers, OTHER, "H5BUCKET_WRITERS", "many", 0, 0,                                                               \
-      "many or one: programs that write one domain at a time; one needs no conditional PUT of the server, and none is sent") \
+      "many or one: programs that write a domain at the same time; "                                              \
+      "one sends no conditional PUTs, for servers without them") \
     X(TEXT, conditional, OTHER, "H5BUCKET_CONDITIONAL", "auto", 0, 0,                                                       \
-      "auto, quoted or bare: how an S3 server wants the ETag of a conditional PUT; auto finds out by trying in a scratch object") \
+      "auto, quoted or bare: form of the ETag in a conditional PUT; auto tests the server with a scratch object") \
     X(TEXT, sign_payload, OTHER, "H5BUCKET_SIGN_PAYLOAD", "auto", 0, 0,                                                     \
-      "auto, yes or no: whether the signature of a PUT covers its bytes; auto: over http, as https protects them anyway") \
+      "auto, yes or no: whether a PUT's signature covers its bytes; auto: only over http, since https protects them") \
     X(UINT, upload_part, SAME, "H5BUCKET_UPLOAD_PART", "32M", 65536, 5368709120,                                           \
-      "longer objects are uploaded in parts of this size, in parallel; S3 wants at least 5M")                        \
+      "longer objects are uploaded in parts of this size, in parallel; S3 requires at least 5M")                        \
     X(BOOL, fsync, OTHER, "H5BUCKET_FSYNC", "yes", 0, 1,                                                                    \
       "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")                    \
     X(TEXT, links, OTHER, "H5BUCKET_LINKS", "refuse", 0, 0,                                                                 \
-      "refuse or follow: symbolic links inside a folder that is a bucket; follow never deletes through one, nor keeps locks behind one") \
+      "refuse or follow: symbolic links inside a folder used as a bucket; "                                      \
+      "nothing is deleted and no lock is kept through a link") \
     X(TEXT, allow, OTHER, "H5BUCKET_ALLOW", NULL, 0, 0,                                                                     \
-      "stores that references may name besides the domain's own: URI prefixes separated by spaces or commas; * allows any remote one") \
+      "stores that references may name besides the domain's own: URI prefixes, separated by spaces or commas; "  \
+      "*: any remote store") \
     X(TEXT, user, OTHER, "H5BUCKET_USERNAME,HS_USERNAME", NULL, 0, 0, "user name that a domain's (advisory) ACL is checked for") \
     X(TEXT, link_count, OTHER, "H5BUCKET_LINK_COUNT", "all", 0, 0,                                                          \
       "all or known: H5Oget_info counts hard links in all groups of the domain, or only in those read so far")       \
@@ -83,12 +88,13 @@
       "raw or shuffled: how chunk objects with shuffle and no compressor are stored; HSDS 0.9 stores them raw")      \
     X(BOOL, prefetch, SAME, "H5BUCKET_PREFETCH", "yes", 0, 1, "fetch a group's members together when it is traversed")     \
     X(TEXT, snapshot, OTHER, "H5BUCKET_SNAPSHOT", "check", 0, 0,                                                            \
-      "check, trust or no: take a domain's objects from its snapshot (h5bucket snapshot) where a list shows that they haven't changed;" \
-      " trust: without looking")                                                                                     \
+      "check, trust or no: take objects from the domain's snapshot (h5bucket snapshot) if a list shows them unchanged;" \
+      " trust: without a list")                                                                                     \
     X(TEXT, native_calls, SAME, "H5BUCKET_NATIVE_CALLS", "auto", 0, 0,                                                     \
-      "auto, yes or no: serve calls of HDF5's 1.8 and 1.10 API that HDF5 keeps for its own files (h5py needs them); auto: 1.14 to 2.2") \
+      "auto, yes or no: serve calls of the 1.8 and 1.10 API that HDF5 reserves for its own files (h5py needs them); "  \
+      "auto: HDF5 1.14 to 2.2") \
     X(BOOL, pointers, SAME, "H5BUCKET_POINTERS", "no", 0, 1,                                                               \
-      "leave a pointer file where a plain name is created in the default bucket, for programs that look for the file they made") \
+      "make a pointer file when a plain name is created in the default bucket, for programs that look for their file") \
     X(BOOL, stats, SAME, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")                       \
     X(TEXT, trace, SAME, "H5BUCKET_TRACE", NULL, 0, 0,                                                                     \
       "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")

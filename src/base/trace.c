@@ -28,7 +28,8 @@ int bkt_trace_set(const char *categories, struct bkt_err *err)
         while (i < BKT_COUNT(cats) && !(strlen(cats[i].name) == n && strncmp(cats[i].name, p, n) == 0))
             i++;
         if (n && i == BKT_COUNT(cats))
-            BKT_FAIL(err, BKT_EINVAL, "trace category '%.*s' is unknown: vol, schema, chunk, store, http, cred or all",
+            BKT_FAIL(err, BKT_EINVAL, "unknown trace category '%.*s'; known are vol, schema, chunk, store, "
+                     "http, cred and all",
                      (int)n, p);
         if (n)
             bits |= cats[i].bits;
