@@ -96,7 +96,7 @@ void bkt_alias_doom(struct bkt_domain *d, const struct bkt_id *ours, const struc
     if (was->kind == BKT_DATATYPE) /* stored things may be of the type */
         return;
     if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0) {
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store, where nothing leads to it", d->name,
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
                   ours->text);
         return;
     }
@@ -123,7 +123,7 @@ static void delete_doomed(struct bkt_domain *d)
         bkt_remove_objects(d->store, gone, e->n_doomed);
     for (size_t i = 0; i < e->n_doomed; i++)
         if (!gone || gone[i].rc < 0)
-            bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store, where nothing leads to it", d->name,
+            bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays in the store without a link to it", d->name,
                       e->doomed[i].id.text);
     if (gone)
         bkt_gone_fini(gone, e->n_doomed);

@@ -47,7 +47,7 @@ int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err)
     if (!j || json_is_null(j))
         return BKT_OK;
     if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "attributes is no object");
+        BKT_FAIL(err, BKT_EFORMAT, "attributes is not an object");
     out->v = calloc(json_object_size(j) + 1, sizeof *out->v);
     if (!out->v)
         BKT_NOMEM(err);

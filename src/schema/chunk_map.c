@@ -54,7 +54,7 @@ static int parse_files(const json_t *list, struct bkt_chunk_map *m, struct bkt_e
 {
     size_t n = json_array_size(list);
     if (!n)
-        BKT_FAIL(err, BKT_EFORMAT, "files: no list of files");
+        BKT_FAIL(err, BKT_EFORMAT, "files: no entries");
     m->files = calloc(n, sizeof *m->files);
     if (!m->files)
         BKT_NOMEM(err);
@@ -118,7 +118,7 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
     BKT_PASS(bkt_json_u64_list(dims, "shape", INT64_MAX, BKT_MAX_RANK, s->dims, &s->rank, err));
     memcpy(s->maxdims, s->dims, sizeof s->dims);
     if (max && json_array_size(max) != s->rank)
-        BKT_FAIL(err, BKT_EFORMAT, "maxshape has not as many entries as shape");
+        BKT_FAIL(err, BKT_EFORMAT, "maxshape and shape differ in their number of entries");
     for (unsigned i = 0; max && i < s->rank; i++) {
         const json_t *v = json_array_get(max, i);
         if (json_is_string(v) && strcmp(json_string_value(v), "unlimited") == 0)
@@ -137,7 +137,7 @@ static int parse_base64(const json_t *j, const char *key, struct bkt_buf *out, s
     if (!v)
         return BKT_OK;
     if (!json_is_string(v) || bkt_base64_decode(json_string_value(v), json_string_length(v), out) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "%s is no base64", key);
+        BKT_FAIL(err, BKT_EFORMAT, "%s is not base64", key);
     return BKT_OK;
 }
 
@@ -151,7 +151,7 @@ static int chunk_index(const struct bkt_map_dset *d, const char *key, uint64_t *
         for (; ok && *s >= '0' && *s <= '9'; s++)
             ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
         if (!ok || v >= d->grid[i] || *s++ != (i + 1 < d->space.rank ? '_' : 0))
-            BKT_FAIL(err, BKT_EFORMAT, "chunks: \"%.60s\" is no chunk of the dataset", key);
+            BKT_FAIL(err, BKT_EFORMAT, "chunks: the dataset has no chunk \"%.60s\"", key);
         *out = *out * d->grid[i] + v;
     }
     return BKT_OK;
@@ -174,7 +174,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
     for (unsigned i = 0; i < rank; i++) {
         d->grid[i] = d->cdims[i] ? bkt_ceil_div(d->space.dims[i], d->cdims[i]) : 0;
         if (!d->cdims[i] || (d->grid[i] && !bkt_mul_u64(n, d->grid[i], &n)))
-            BKT_FAIL(err, BKT_EFORMAT, "chunk: no shape of a chunk");
+            BKT_FAIL(err, BKT_EFORMAT, "chunk: not a chunk shape");
     }
     d->chunks = calloc(json_object_size(list) + 1, sizeof *d->chunks);
     if (!d->chunks)
@@ -197,7 +197,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
         qsort(d->chunks, d->n_chunks, sizeof *d->chunks, by_index);
     for (size_t i = 1; i < d->n_chunks; i++)
         if (d->chunks[i].index == d->chunks[i - 1].index) /* keys such as 1 and 01 */
-            BKT_FAIL(err, BKT_EFORMAT, "chunks: one is there twice");
+            BKT_FAIL(err, BKT_EFORMAT, "chunks: an index occurs twice");
     return BKT_OK;
 }
 
@@ -224,7 +224,7 @@ static int parse_dset(const struct bkt_chunk_map *m, const json_t *j, struct bkt
 {
     int kind = bkt_word_find(kinds, BKT_COUNT(kinds), bkt_json_word(j, "layout"), -1);
     if (kind < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "layout is missing, or none that is known");
+        BKT_FAIL(err, BKT_EFORMAT, "layout is missing or unknown");
     d->kind = (enum bkt_map_kind)kind;
     BKT_PASS(parse_shape(j, d, err));
     BKT_PASS(bkt_json_u64(bkt_json_get(j, "item_size"), "item_size", UINT32_MAX, &d->item_size, err));

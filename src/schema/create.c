@@ -49,7 +49,7 @@ static int open_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
         BKT_NOMEM(err);
     }
     if (!*d->path)
-        BKT_FAIL(err, BKT_EINVAL, "%s names no domain", n->store_uri);
+        BKT_FAIL(err, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
     BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
     if (bkt_store_is_readonly(d->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(d->store));
@@ -144,7 +144,7 @@ static int judge_above(struct bkt_domain *d, struct above *a, size_t *folder, st
     for (*folder = 1; *folder < a->n && a->reqs[*folder].rc == BKT_ENOENT; ++*folder) {}
     if (*folder < a->n && a->reqs[*folder].rc == BKT_OK) {
         if (a->docs[*folder].root.text[0])
-            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, no folder", d->path, a->paths[*folder]);
+            BKT_FAIL(err, BKT_EINVAL, "%s can't be made: %s is a domain, not a folder", d->path, a->paths[*folder]);
         if (!bkt_domain_doc_lets(&a->docs[*folder], d->set.user, BKT_ACL_CREATE))
             BKT_FAIL(err, BKT_EACCES, "%s can't be made: the ACL of folder %s does not let user %s create (setting user)",
                      d->path, a->paths[*folder], d->set.user);
@@ -165,11 +165,12 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
     struct bkt_edits *e = d->edits;
     e->replace          = truncate;
     if (a->reqs[0].rc == BKT_ENOENT && a->below)
-        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name, and it is not empty (%s is in it)", d->path, a->below);
+        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists, and it is not empty (%s is in it)",
+                 d->path, a->below);
     if (a->reqs[0].rc == BKT_ENOENT)
         return BKT_OK;
     if (!a->docs[0].root.text[0])
-        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name", d->path);
+        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists", d->path);
     if (!truncate)
         BKT_FAIL(err, BKT_EEXIST, "domain %s exists", d->path);
     if (!bkt_domain_doc_lets(&a->docs[0], d->set.user, BKT_ACL_DELETE))
@@ -476,7 +477,8 @@ static int refuse_link(const struct bkt_name *n, struct bkt_err *err)
         BKT_NOMEM(err);
     size_t link = bkt_bucket_link(bkt_buf_str(&path), false);
     if (link)
-        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link, and nothing is deleted through one; name what it leads to",
+        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link, and nothing is deleted through one; name its "
+                 "target",
                  bkt_buf_str(&path), (int)link, bkt_buf_str(&path));
     return BKT_OK;
 }

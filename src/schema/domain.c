@@ -129,8 +129,8 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
         return rc < 0 ? bkt_err_copy(err, rc, &quiet) : rc;
     size_t strange = d->set.links && strcmp(d->set.links, "follow") == 0 ? 0 : bkt_bucket_link(bkt_buf_str(&path), true);
     if (strange)
-        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link that another user has put into a bucket; to follow such, set links=follow "
-                 "(H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
+        BKT_FAIL(err, BKT_EACCES, "%s: %.*s is a symbolic link of another user; to follow such links, set "
+                 "links=follow (H5BUCKET_LINKS)", bkt_buf_str(&path), (int)strange, bkt_buf_str(&path));
     as.path = real + 1;
     return find_local(d, &as, key, err);
 }
@@ -586,5 +586,6 @@ int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *er
 {
     if (bkt_domain_doc_lets(&d->doc, d->set.user, need))
         return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s that permission (setting user)", d->name, d->set.user);
+    BKT_FAIL(err, BKT_EACCES, "%s: its ACL does not give user %s this permission (setting user)", d->name,
+             d->set.user);
 }

@@ -21,7 +21,7 @@ static int parse_acls(const json_t *j, struct bkt_domain_doc *d, struct bkt_err 
     if (!j)
         return BKT_OK;
     if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "acls is no object");
+        BKT_FAIL(err, BKT_EFORMAT, "acls is not an object");
     d->acls = calloc(json_object_size(j) + 1, sizeof *d->acls);
     if (!d->acls)
         BKT_NOMEM(err);
@@ -94,7 +94,7 @@ static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *e
     const json_t *root = bkt_json_get(j, "root"), *owner = bkt_json_get(j, "owner");
     if (root && (!json_is_string(root) || !bkt_id_set(&d->root, json_string_value(root)) ||
                  bkt_id_kind(&d->root) != BKT_GROUP))
-        BKT_FAIL(err, BKT_EFORMAT, "root is no group id");
+        BKT_FAIL(err, BKT_EFORMAT, "root is not a group id");
     if (owner)
         BKT_PASS(bkt_json_dup(owner, "owner", &d->owner, err));
     d->created  = bkt_json_seconds(j, "created");

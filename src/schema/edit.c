@@ -284,7 +284,7 @@ static void note_back(struct bkt_map *deltas, const char *name, enum bkt_delta w
     if (deltas && was == BKT_DELTA_NONE)
         (void)bkt_map_del(deltas, name, n);
     else if (deltas && bkt_map_put(deltas, name, n, (void *)(uintptr_t)was, NULL) < 0) /* NOLINT(performance-no-int-to-ptr) */
-        bkt_trace(BKT_TRACE_SCHEMA, "out of memory, twice: '%s' is in memory only", name);
+        bkt_trace(BKT_TRACE_SCHEMA, "out of memory: the change of '%s' is not stored", name);
 }
 
 /* ---- objects ---- */
@@ -374,7 +374,7 @@ static int group_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_ch
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
     if ((*out)->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s is no group, it has no links", id->text);
+        BKT_FAIL(err, BKT_EINVAL, "%s is not a group, so it has no links", id->text);
     return BKT_OK;
 }
 
@@ -385,11 +385,11 @@ int bkt_edit_link(struct bkt_domain *d, const struct bkt_id *group, struct bkt_l
     bool               hard   = l->cls == BKT_L_HARD;
     BKT_PASS(group_of(d, group, &c, err));
     if (!l->name || !*l->name || strchr(l->name, '/'))
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is no name for a link", l->name ? l->name : "");
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a valid link name", l->name ? l->name : "");
     if (hard && !bkt_id_valid(target.text, NULL))
-        BKT_FAIL(err, BKT_EINVAL, "link '%s' leads to no object", l->name);
+        BKT_FAIL(err, BKT_EINVAL, "link '%s' does not lead to an object", l->name);
     if (bkt_links_find(&c->obj->group.links, l->name))
-        BKT_FAIL(err, BKT_EEXIST, "a link '%s' is there already", l->name);
+        BKT_FAIL(err, BKT_EEXIST, "link '%s' exists already", l->name);
     if (l->created <= 0)
         l->created = bkt_edit_now(d->edits);
     count_bytes(d, c, 3 * sizeof *l + 2 * strlen(l->name));
@@ -414,7 +414,7 @@ int bkt_edit_unlink(struct bkt_domain *d, const struct bkt_id *group, const char
     BKT_PASS(group_of(d, group, &c, err));
     const struct bkt_link *l = bkt_links_find(&c->obj->group.links, name);
     if (!l)
-        BKT_FAIL(err, BKT_ENOENT, "there is no link '%s'", name);
+        BKT_FAIL(err, BKT_ENOENT, "no link '%s'", name);
     struct bkt_id target = l->id;
     bool          hard   = l->cls == BKT_L_HARD;
     c->numbers |= c->obj->track_order & 1;
@@ -440,7 +440,8 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     int64_t refs = (int64_t)c->obj->extra_refs + by;
     if (refs < 0) { /* H5Odecr_refcount() can't take away links */
-        BKT_FAIL(err, BKT_EINVAL, "object %s has %u references beside its links", obj->text, c->obj->extra_refs);
+        BKT_FAIL(err, BKT_EINVAL, "object %s has only %u references beside its links", obj->text,
+                 c->obj->extra_refs);
     }
     BKT_PASS(sign_counts(d, c, err));
     c->obj->extra_refs = (uint32_t)refs;
@@ -454,7 +455,7 @@ int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *obj, int by, st
 static int add_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_attr *a, struct bkt_err *err)
 {
     if (bkt_attrs_find(&c->obj->attrs, a->name))
-        BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", a->name);
+        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", a->name);
     if (a->created <= 0)
         a->created = bkt_edit_now(d->edits);
     BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
@@ -471,7 +472,7 @@ static int replace_attr(struct bkt_domain *d, struct bkt_change *c, struct bkt_a
 {
     struct bkt_attr *old = (struct bkt_attr *)(uintptr_t)bkt_attrs_find(&c->obj->attrs, a->name);
     if (!old)
-        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", a->name);
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", a->name);
     if (strcmp(old->type->committed.text, a->type->committed.text) != 0) {
         BKT_PASS(bkt_edit_use(d, &a->type->committed, 1, err));
         BKT_PASS(bkt_edit_use(d, &old->type->committed, -1, err));
@@ -495,7 +496,8 @@ static int check_size(const struct bkt_attr *a, struct bkt_err *err)
     uint64_t n = 0, bytes = a->value.len;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if ((!a->type->is_var && !bkt_mul_u64(n, a->type->size, &bytes)) || bytes > BKT_VALUE_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': %u MiB is the most that can be stored", a->name, BKT_VALUE_MAX >> 20);
+        BKT_FAIL(err, BKT_EUNSUP, "attribute '%s': larger than the limit of %u MiB",
+                 a->name, BKT_VALUE_MAX >> 20);
     return BKT_OK;
 }
 
@@ -519,7 +521,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     struct bkt_attr    out = {0};
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     if (!bkt_attrs_find(&c->obj->attrs, name))
-        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", name);
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
     if (note(c, &c->attrs, name, BKT_DELTA_REMOVE) < 0)
         BKT_NOMEM(err);
@@ -541,11 +543,11 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));
     if (strcmp(from, to) == 0)
-        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "there is no attribute '%s'", from);
+        return bkt_attrs_find(&c->obj->attrs, from) ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "no attribute '%s'", from);
     if (bkt_attrs_find(&c->obj->attrs, to))
-        BKT_FAIL(err, BKT_EEXIST, "an attribute '%s' is there already", to);
+        BKT_FAIL(err, BKT_EEXIST, "attribute '%s' exists already", to);
     if (!bkt_attrs_find(&c->obj->attrs, from))
-        BKT_FAIL(err, BKT_ENOENT, "there is no attribute '%s'", from);
+        BKT_FAIL(err, BKT_ENOENT, "no attribute '%s'", from);
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 || note(c, &c->attrs, from, BKT_DELTA_REMOVE) < 0 ||

@@ -55,7 +55,7 @@ static int dset_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_cha
 {
     BKT_PASS(bkt_change_of(d, id, out, err));
     if ((*out)->obj->kind != BKT_DATASET || (*out)->obj->dset.space.cls != BKT_S_SIMPLE)
-        BKT_FAIL(err, BKT_EINVAL, "%s has no extent that could change", id->text);
+        BKT_FAIL(err, BKT_EINVAL, "%s has no extent that can change", id->text);
     return BKT_OK;
 }
 

@@ -92,10 +92,10 @@ static int remove_objects(struct bkt_domain *d, struct bkt_change **v, size_t n,
     }
     bkt_gone_fini(gone, k);
     if (bkt_edit_refused(first))
-        BKT_FAIL(err, first, "%s: all changes are stored, but what was removed could not be deleted and stays in the store, where "
-                 "nothing leads to it: `h5bucket verify` finds it", d->name);
+        BKT_FAIL(err, first, "%s: all changes are stored, but removed objects could not be deleted and stay "
+                 "in the store without a link to them: `h5bucket verify` finds them", d->name);
     if (first < 0)
-        BKT_FAIL(err, first, "%s: all changes are stored, but not all of what was removed is deleted yet", d->name);
+        BKT_FAIL(err, first, "%s: all changes are stored, but not all removed objects are deleted yet", d->name);
     return BKT_OK;
 }
 
@@ -247,7 +247,7 @@ static int tell_gone(const struct bkt_domain *d, const struct bkt_names *gone, s
 {
     if (!gone->n)
         return BKT_OK;
-    BKT_FAIL(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by somebody else are dropped: %s",
+    BKT_FAIL(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by another writer are dropped: %s",
              d->name, gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
 }
 
@@ -333,7 +333,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     int            blind     = bkt_edit_spare(d, &blind_why);
     int            rc        = flush_and_adopt(d, err);
     d->edits->doubt = false;
-    BKT_TRY(err, rc, "%s: not everything is written; what is missing is kept", d->name);
+    BKT_TRY(err, rc, "%s: not everything is written; the rest is kept", d->name);
     d->edits->spill_at = 0;
     struct bkt_names gone = d->edits->gone;
     memset(&d->edits->gone, 0, sizeof d->edits->gone);

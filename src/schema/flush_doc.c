@@ -47,7 +47,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
         if (*ours) {
             rc = BKT_OK;
         } else if (!e->replace || !doc.root.text[0]) {
-            rc = BKT_ERR(err, BKT_EEXIST, "%s: somebody else has made it meanwhile", d->name);
+            rc = BKT_ERR(err, BKT_EEXIST, "%s: another writer has made it meanwhile", d->name);
         } else {
             free(e->old_etag);
             e->old_etag = strdup(r.etag);
@@ -131,9 +131,9 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
     int  rc = v2 ? bkt_remove_tree(d->store, &e->old_root, err) : bkt_remove_v1(d, &e->old_root, err);
     if (rc == BKT_OK || bkt_edit_refused(rc)) /* a refused deletion isn't repeated for ever */
         memset(&e->old_root, 0, sizeof e->old_root);
-    BKT_TRY(err, rc, "%s is stored, but not all of what it replaces is deleted%s", d->name,
+    BKT_TRY(err, rc, "%s is stored, but not everything that it replaces is deleted%s", d->name,
             !bkt_edit_refused(rc) ? ""
-            : v2                  ? "; it stays in the store, where nothing leads to it: `h5bucket verify` finds it"
-                                  : "; it stays in the store, where nothing leads to it");
+            : v2                  ? "; the rest stays in the store without a link to it: `h5bucket verify` finds it"
+                                  : "; the rest stays in the store without a link to it");
     return BKT_OK;
 }

@@ -88,7 +88,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
         return BKT_OK;
     }
     if (!base)
-        BKT_FAIL(err, BKT_EINVAL, "no version of %s to put changes on", c->id.text);
+        BKT_FAIL(err, BKT_EINVAL, "no stored version of %s to apply changes to", c->id.text);
     BKT_PASS(bkt_json_load(base->ptr, base->len, &j, err));
     BKT_PASS(bkt_replay(w->d->edits, c, j, is_part(w, c), err));
     c->foreign |= c->reread;
@@ -116,7 +116,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
     bool ours = o->created == c->obj->created;
     bkt_object_release(o);
     if (!ours)
-        BKT_FAIL(err, BKT_EEXIST, "there is an object %s already", c->id.text);
+        BKT_FAIL(err, BKT_EEXIST, "object %s exists already", c->id.text);
     if (set_etag(c, r->etag) < 0)
         BKT_NOMEM(err);
     return build(w, c, NULL, err); /* an earlier attempt of ours: the present state replaces it */
@@ -454,7 +454,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
         if (rc < 0 || !w->lost || w->n > 1) /* several: the losers are written one by one */
             break;
         if (from > until)
-            rc = BKT_ERR(err, BKT_EPRECOND, "%s: others change the same objects all the time", w->d->name);
+            rc = BKT_ERR(err, BKT_EPRECOND, "%s: other writers keep changing the same objects", w->d->name);
         else if (turn < 0)
             pause_after_loss(w, round);
     }

@@ -116,7 +116,7 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
     uint64_t     fair;
     BKT_PASS(look_at_corners(rank, n, coords, err));
     if (!bkt_mul_u64(n, 2 * (uint64_t)rank, &fair) || !bkt_add_u64(fair, *spare, &s.left))
-        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has places", n);
+        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks, more than a dataset has elements", n);
     BKT_CLEANUP(bkt_freep) size_t *blocks = calloc(n + 1, sizeof *blocks);
     if (!blocks)
         BKT_NOMEM(err);
@@ -127,7 +127,8 @@ int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     if (rc < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks that cross each other too often; store them so that none overlap",
+        BKT_FAIL(err, BKT_EFORMAT, "the stored selection has %zu blocks that cross each other too often; "
+                 "store blocks that do not overlap",
                  n);
     return BKT_OK;
 }

@@ -97,7 +97,7 @@ static int filters(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     if (!r->ok)
         return cut_off(err);
     if (n > BKT_H5_FILTERS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu filters; %d are the most",
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu filters; the limit is %d",
                  (unsigned long long)n, BKT_H5_FILTERS_MAX);
     l->filters = calloc((size_t)n + 1, sizeof *l->filters);
     if (!l->filters)
@@ -121,7 +121,7 @@ static int group_info(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *e
     if (l->heap_hint > BKT_H5_GROUP_MAX || bytes > BKT_H5_GROUP_MAX)
         BKT_FAIL(err, BKT_EFORMAT,
                  "the encoded property list has a group of %u links with names of %u bytes, and %u bytes ahead; "
-                 "%u bytes are the most",
+                 "the limit is %u bytes",
                  l->est_entries, l->est_name, l->heap_hint, BKT_H5_GROUP_MAX);
     return BKT_OK;
 }
@@ -141,7 +141,7 @@ static int chunk_shape(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *
     l->rank = (unsigned)bkt_rd_le(r, 1);
     if (r->ok && (l->rank == 0 ||
                   l->rank > BKT_MAX_RANK)) /* HDF5 1.14 compares lists without a shape beyond their end */
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u; %d is the most", l->rank,
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has chunks of rank %u; the limit is %d", l->rank,
                  BKT_MAX_RANK);
     for (unsigned i = 0; i < l->rank; i++)
         l->dims[i] = bkt_rd_le(r, 4);
@@ -270,7 +270,7 @@ static int external_files(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_er
     if (!r->ok || n > bkt_rd_left(r) / 8)
         return cut_off(err);
     if (n > BKT_H5_FILES_MAX) /* for each file HDF5 adds up the sizes of all */
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu external files; %d are the most",
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has %llu external files; the limit is %d",
                  (unsigned long long)n, BKT_H5_FILES_MAX);
     l->files = calloc((size_t)n + 1, sizeof *l->files);
     if (!l->files)
@@ -301,7 +301,7 @@ static int leaf(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
 {
     l->leaf = take_u32(r);
     if (l->leaf > BKT_H5_LEAF_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has leaves of %u links; %d are the most",
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has leaves of %u links; the limit is %d",
                  l->leaf, BKT_H5_LEAF_MAX);
     return BKT_OK;
 }
@@ -311,7 +311,7 @@ static int ranks(struct bkt_rd *r, struct bkt_h5plist *l, struct bkt_err *err)
     l->ranks[0] = take_u32(r);
     l->ranks[1] = (uint32_t)bkt_rd_le(r, 4);
     if (l->ranks[0] > BKT_H5_BTREE_MAX || l->ranks[1] > BKT_H5_BTREE_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has trees of rank %u and %u; %d is the most",
+        BKT_FAIL(err, BKT_EFORMAT, "the encoded property list has trees of rank %u and %u; the limit is %d",
                  l->ranks[0], l->ranks[1], BKT_H5_BTREE_MAX);
     return BKT_OK;
 }

@@ -71,7 +71,7 @@ static int take_bits(struct bkt_rd *r, const struct head *h, struct bkt_h5type *
     if (!r->ok)
         return cut_off(err);
     if (t->size > BKT_H5_NUMBER_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has a number of %zu bytes; %d are the most", t->size,
+        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has a number of %zu bytes; the limit is %d", t->size,
                  BKT_H5_NUMBER_MAX);
     if (t->prec == 0 || t->offset + t->prec > t->size * 8)
         BKT_FAIL(err, BKT_EFORMAT, "the encoded datatype has a number of %u bits from bit %u on in %zu bytes",

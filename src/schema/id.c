@@ -233,7 +233,7 @@ int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, struct bkt_err *e
         if (strncmp(text, kinds[i].collection, strlen(kinds[i].collection)) == 0)
             id = text + strlen(kinds[i].collection);
     if (!bkt_id_set(out, id))
-        BKT_FAIL(err, BKT_EFORMAT, "object reference \"%s\" holds no id%s", text,
+        BKT_FAIL(err, BKT_EFORMAT, "object reference \"%s\" has no id%s", text,
                  strlen(id) + 1 == BKT_ID_LEN ? " (the REST VOL cuts references to committed types by one digit)" : "");
     return BKT_OK;
 }

@@ -287,7 +287,7 @@ int bkt_json_load_strict(const void *p, size_t n, json_t **out, struct bkt_err *
         BKT_FAIL(err, BKT_EFORMAT, "not JSON at byte %d of %zu: %s", je.position, n, je.text);
     if (!json_is_object(j)) {
         json_decref(j);
-        BKT_FAIL(err, BKT_EFORMAT, "the JSON is no object");
+        BKT_FAIL(err, BKT_EFORMAT, "not a JSON object");
     }
     *out = j;
     return BKT_OK;
@@ -347,7 +347,7 @@ int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,
 {
     struct bkt_num v;
     if (!j || !bkt_json_num(j, &v))
-        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "no number" : "missing");
+        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "not a number" : "missing");
     if (v.kind == BKT_NUM_REAL && v.real >= 0 && v.real < 9007199254740992.0 && v.real == floor(v.real))
         v = (struct bkt_num){.kind = BKT_NUM_INT, .mag = (uint64_t)v.real};
     if (v.kind != BKT_NUM_INT || (v.neg && v.mag) || v.huge || v.mag > max)
@@ -365,7 +365,7 @@ int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned 
     }
     size_t count = json_array_size(j);
     if (count > max_n)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu entries, %u at most are possible", what, count, max_n);
+        BKT_FAIL(err, BKT_EFORMAT, "%s has %zu entries, more than %u", what, count, max_n);
     for (size_t i = 0; i < count; i++)
         BKT_PASS(bkt_json_u64(json_array_get(j, i), what, max, &v[i], err));
     *n = (unsigned)count;
@@ -413,11 +413,11 @@ int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     if (!j || !bkt_json_is_text(j))
-        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "no string" : "missing");
+        BKT_FAIL(err, BKT_EFORMAT, "%s is %s", what, j ? "not a string" : "missing");
     if (bkt_buf_reserve(&text, json_string_length(j)) < 0 || bkt_json_text(j, &text) < 0)
         BKT_NOMEM(err);
     if (memchr(text.ptr, 0, text.len))
-        BKT_FAIL(err, BKT_EFORMAT, "%s has a NUL character in it", what);
+        BKT_FAIL(err, BKT_EFORMAT, "%s has a NUL character", what);
     *out = bkt_buf_steal(&text);
     return BKT_OK;
 }

@@ -232,6 +232,6 @@ int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err)
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     if (rc < 0)
-        BKT_FAIL(err, rc, "the JSON holds text that is no UTF-8");
+        BKT_FAIL(err, rc, "the JSON has text that is not UTF-8");
     return BKT_OK;
 }

@@ -44,7 +44,7 @@ int bkt_layout_files_parse(const json_t *j, struct bkt_layout *l, struct bkt_err
     if (!list)
         return BKT_OK;
     if (!json_is_array(list) || n == 0 || n > MAX_SEGMENTS)
-        BKT_FAIL(err, BKT_EFORMAT, "layout.segments is no list of pieces of files");
+        BKT_FAIL(err, BKT_EFORMAT, "layout.segments is not a list of file segments");
     l->segments = calloc(n, sizeof *l->segments);
     if (!l->segments)
         BKT_NOMEM(err);

@@ -96,7 +96,7 @@ static int parse_coord(const char *key, unsigned rank, uint64_t *out, struct bkt
         for (; ok && *s >= '0' && *s <= '9'; s++)
             ok = bkt_mul_u64(v, 10, &v) && bkt_add_u64(v, (uint64_t)(*s - '0'), &v);
         if (!ok || *s++ != (i + 1 < rank ? '_' : 0))
-            BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: \"%.60s\" is no chunk index of rank %u", key, rank);
+            BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: \"%.60s\" is not a chunk index of rank %u", key, rank);
         out[i] = v;
     }
     return BKT_OK;
@@ -106,7 +106,7 @@ static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bk
 {
     uint64_t mask = 0;
     if (json_array_size(v) != 2 && json_array_size(v) != 3)
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is no pair of offset and size");
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks: an entry is not a pair of offset and size");
     if (json_array_size(v) == 3) /* a third number is ours */
         BKT_PASS(bkt_json_u64(json_array_get(v, 2), "filter mask", UINT32_MAX, &mask, err));
     c->mask = (uint32_t)mask;
@@ -143,7 +143,7 @@ static int parse_chunks(const json_t *j, struct bkt_layout *l, struct bkt_err *e
     json_t *obj = (json_t *)(uintptr_t)j; /* jansson's iterators lack const */
     size_t  n   = json_object_size(j);
     if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks is %s", j ? "no object" : "missing");
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunks is %s", j ? "not an object" : "missing");
     l->chunks       = calloc(n + 1, sizeof *l->chunks);
     l->chunk_coords = calloc(n + 1, sizeof *l->chunk_coords * l->rank);
     if (!l->chunks || !l->chunk_coords)
@@ -174,8 +174,8 @@ static int parse_contiguous_ref(const json_t *j, struct bkt_dset *d, struct bkt_
         return BKT_OK;
     if (d->bad) /* the fill value is bad as well: one reason is enough */
         return BKT_OK;
-    if (asprintf(&d->bad, "layout.size is %" PRIu64 ", which is not what %" PRIu64 " elements of %zu bytes take: the file "
-                 "that it refers to holds another type", l->size, n, d->type->size) < 0) {
+    if (asprintf(&d->bad, "layout.size is %" PRIu64 ", but %" PRIu64 " elements of %zu bytes take another "
+                 "size: the file that it refers to holds another type", l->size, n, d->type->size) < 0) {
         d->bad = NULL;
         BKT_NOMEM(err);
     }
@@ -210,7 +210,7 @@ static int parse_ref(const json_t *j, const json_t *top, struct bkt_dset *d, str
     const char *id = bkt_json_word(j, "chunk_table");
     if (!id || bkt_ref_parse(id, strlen(id), &l->chunk_table, NULL) < 0 || bkt_id_kind(&l->chunk_table) != BKT_DATASET ||
         !l->chunk_table.text[0])
-        BKT_FAIL(err, BKT_EFORMAT, "layout.chunk_table is no dataset id");
+        BKT_FAIL(err, BKT_EFORMAT, "layout.chunk_table is not a dataset id");
     return BKT_OK;
 }
 
@@ -303,7 +303,7 @@ static int say_beyond(struct bkt_dset *d, unsigned dim, uint64_t bytes, struct b
     if (asprintf(&d->bad,
                  "layout.dims: chunks of %" PRIu64 " bytes, %" PRIu64
                  " elements long in dimension %u, which has %" PRIu64 " now: more than %" PRIu64
-                 " MiB are believed only of chunks that the extent fills",
+                 " MiB are accepted only for chunks that the extent fills",
                  bytes, d->layout.dims[dim], dim, d->space.dims[dim], bkt_layout_most(d) >> 20) < 0) {
         d->bad = NULL;
         BKT_NOMEM(err);

@@ -123,7 +123,7 @@ int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out, 
 {
     bool scanned = out->n > 0;
     if (j && !json_is_object(j) && !json_is_null(j))
-        BKT_FAIL(err, BKT_EFORMAT, "links is no object");
+        BKT_FAIL(err, BKT_EFORMAT, "links is not an object");
     if (!scanned && !json_object_size(j) && !json_object_size(user)) {
         out->next = 0;
         return BKT_OK;
@@ -161,7 +161,7 @@ int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err)
 {
     json_t *j;
     if (l->cls == BKT_L_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "link \"%s\" is of no class that the schema has", l->name);
+        BKT_FAIL(err, BKT_EUNSUP, "link \"%s\" has an unknown class", l->name);
     j      = json_object();
     int rc = j ? emit_target(l, j) : BKT_ENOMEM;
     if (rc == BKT_OK)

@@ -68,9 +68,9 @@ static int parse_bucket(const char *name, const char *rest, const char *scheme, 
 {
     size_t n = strcspn(rest, "/");
     if (n == 0)
-        BKT_FAIL(err, BKT_EINVAL, "%s: no bucket is named", name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: the bucket's name is missing", name);
     if (memchr(rest, '@', n)) /* the text before it may be a secret: not to be repeated */
-        BKT_FAIL(err, BKT_EINVAL, "a bucket's name holds no '@'; credentials are not given in file names");
+        BKT_FAIL(err, BKT_EINVAL, "a bucket's name can't hold '@'; credentials are not part of file names");
     BKT_PASS(set_uri(out, scheme, rest, n, err));
     BKT_PASS(clean_path(name, rest + n, &out->path, err));
     return need_path(name, out, err);
@@ -111,10 +111,11 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
     if (access(bkt_buf_str(&file), F_OK) == 0)
         return BKT_OK;
     if (errno == EACCES)
-        BKT_FAIL(err, BKT_EACCES, "%s: whether there is a file %s can't be seen: permission denied", name, bkt_buf_str(&file));
+        BKT_FAIL(err, BKT_EACCES, "%s: no permission to look for %s", name, bkt_buf_str(&file));
     if (is_hdf5_file(dir))
         BKT_FAIL(err, BKT_ENOENT, "%s is an HDF5 file, not a domain; `h5bucket load` makes a domain of it", name);
-    BKT_FAIL(err, BKT_ENOENT, "%s is no domain: no file %s, and no default bucket is asked (bucket=, H5BUCKET_BUCKET or HS_BUCKET)",
+    BKT_FAIL(err, BKT_ENOENT, "%s is not a domain: no file %s, and no default bucket is set (bucket=, "
+             "H5BUCKET_BUCKET or HS_BUCKET)",
              name, bkt_buf_str(&file));
 }
 
@@ -125,7 +126,7 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) char *held = NULL;
     for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
         if (strcspn(s, "/") > NAME_MAX)
-            BKT_FAIL(err, BKT_EINVAL, "%s: a name in a folder has at most %d bytes", name, NAME_MAX);
+            BKT_FAIL(err, BKT_EINVAL, "%s: a component of the name is longer than %d bytes", name, NAME_MAX);
     DIR           *d  = opendir(dir);
     struct dirent *e;
     bool           is = false; /* domain or folder of the schema: its document decides */
@@ -137,7 +138,8 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
     if (d)
         (void)closedir(d);
     if (held && !is)
-        BKT_FAIL(err, BKT_EEXIST, "%s: there is a folder of that name, and it is not empty (%s is in it)", name, held);
+        BKT_FAIL(err, BKT_EEXIST, "%s: a folder with this name exists, and it is not empty (%s is in it)",
+                 name, held);
     return BKT_OK;
 }
 
@@ -153,12 +155,12 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
         parent[--n] = 0;
     char *cut = strrchr(parent, '/');
     if (stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode))
-        BKT_FAIL(err, BKT_EEXIST, "%s: there is a file of that name, which is no domain", name);
+        BKT_FAIL(err, BKT_EEXIST, "%s: a file with this name exists, and it is not a domain", name);
     BKT_PASS(need_free(name, dir, err));
     if (cut)
         cut[cut == parent] = 0;
     if (stat(cut ? parent : ".", &sb) < 0 || !S_ISDIR(sb.st_mode))
-        BKT_FAIL(err, BKT_ENOENT, "%s: there is no directory %s", name, cut ? parent : ".");
+        BKT_FAIL(err, BKT_ENOENT, "%s: no directory %s", name, cut ? parent : ".");
     return BKT_OK;
 }
 

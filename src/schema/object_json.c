@@ -85,7 +85,7 @@ static int parse_ids(const json_t *j, const struct bkt_id *expect, struct bkt_ob
     if (!id || !bkt_id_set(&o->id, id))
         BKT_FAIL(err, BKT_EFORMAT, "id is %s", id ? "malformed" : "missing");
     if (expect && strcmp(expect->text, o->id.text) != 0)
-        BKT_FAIL(err, BKT_EFORMAT, "id is %s where %s was expected", o->id.text, expect->text);
+        BKT_FAIL(err, BKT_EFORMAT, "id is %s, but %s was expected", o->id.text, expect->text);
     if (!root || !bkt_id_set(&o->root, root))
         (void)bkt_id_root(&o->id, &o->root);
     o->kind = bkt_id_kind(&o->id);

@@ -143,7 +143,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
 {
     struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
     if (!bkt_id_valid(id->text, NULL))
-        BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is no object id", id->text);
+        BKT_FAIL(err, BKT_EFORMAT, "\"%.40s\" is not an object id", id->text);
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
     bkt_snap_age(c);
@@ -223,7 +223,7 @@ int bkt_objects_add(struct bkt_objects *c, struct bkt_object *o, struct bkt_err 
     struct entry *e  = NULL;
     int           rc = BKT_OK;
     if (bkt_map_get(c->entries, o->id.text, BKT_ID_LEN))
-        rc = BKT_ERR(err, BKT_EEXIST, "there is an object %s already", o->id.text);
+        rc = BKT_ERR(err, BKT_EEXIST, "object %s exists already", o->id.text);
     else if (!(e = bkt_entry_new(c, &o->id)))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (e) {

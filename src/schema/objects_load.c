@@ -220,7 +220,7 @@ static void parse_one(struct load *l)
         return;
     }
     if (rc == BKT_OK && !object) {
-        bkt_trace(BKT_TRACE_SCHEMA, "%s is incomplete, reading it again", key_of(l));
+        bkt_trace(BKT_TRACE_SCHEMA, "%s is incomplete and is read again", key_of(l));
         send(l);
         return;
     }

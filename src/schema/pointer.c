@@ -37,7 +37,8 @@ static bool has_control(const char *s, size_t n)
 static int check(const char *target, size_t n, struct bkt_err *err)
 {
     if (n == 0 || n > LONGEST - HEAD - 1 || has_control(target, n))
-        BKT_FAIL(err, BKT_EFORMAT, "a pointer file names one domain, on one line of at most %zu bytes", LONGEST - HEAD - 1);
+        BKT_FAIL(err, BKT_EFORMAT, "a pointer file must name one domain, on one line of at most %zu bytes",
+                 LONGEST - HEAD - 1);
     return BKT_OK;
 }
 
@@ -120,7 +121,7 @@ int bkt_pointer_emit(const char *target, struct bkt_buf *out, struct bkt_err *er
 {
     BKT_PASS(check(target, strlen(target), err));
     if (has_user(target))
-        BKT_FAIL(err, BKT_EINVAL, "%s: a pointer file has no user and no password in it; leave them out", target);
+        BKT_FAIL(err, BKT_EINVAL, "%s: a pointer file can't hold a user or password; leave them out", target);
     if (!is_allowed(target))
         BKT_FAIL(err, BKT_EINVAL, "a pointer file may name s3://, hsds+s3://, hdf5:/ or file:// domains or a plain path, not %s", target);
     if (bkt_buf_add(out, head, HEAD) < 0 || bkt_buf_addf(out, "%s\n", target) < 0)
@@ -166,7 +167,8 @@ int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf 
     if (*size == 0)
         return BKT_OK;
     if (*size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes: a domain takes %u at most", path, (unsigned long long)*size,
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes; a domain holds at most %u", path,
+                 (unsigned long long)*size,
                  BKT_USERBLOCK_MAX);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 ? BKT_EIO : read_block(fd, (size_t)*size, bytes);
@@ -272,6 +274,6 @@ int bkt_pointer_reblock(const char *path, const struct bkt_pointer_block *block,
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     int                                      rc     = bkt_pointer_read(path, &target, err);
     if (rc <= 0)
-        return rc < 0 ? rc : BKT_ERR(err, BKT_ENOENT, "%s is no pointer file any more", path);
+        return rc < 0 ? rc : BKT_ERR(err, BKT_ENOENT, "%s is not a pointer file any more", path);
     return bkt_pointer_write(path, bkt_buf_str(&target), block, true, err);
 }

@@ -213,7 +213,7 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
 {
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
     if (strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES, "reference to %s: a domain that is not on this machine never leads to a file on it", uri);
+        BKT_FAIL(err, BKT_EACCES, "reference to %s: only a domain on this machine may refer to files on it", uri);
     if (!is_clean(path + 1))
         BKT_FAIL(err, BKT_EACCES, "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
@@ -294,10 +294,11 @@ int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *e
     if (strncasecmp(copy, "file://", 7) == 0) {
         if (local)
             return BKT_OK; /* as for HDF5's own external links */
-        BKT_FAIL(err, BKT_EACCES, "link to \"%.200s\": a domain that is not on this machine never leads to a file on it", BKT_SHOWN(uri));
+        BKT_FAIL(err, BKT_EACCES,
+                 "link to \"%.200s\": only a domain on this machine may refer to files on it", BKT_SHOWN(uri));
     }
     if (t.place == PLACE_NAMED)
-        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": no scheme of a store that is known", BKT_SHOWN(uri));
+        BKT_FAIL(err, BKT_ENOENT, "link to \"%.200s\": unknown scheme", BKT_SHOWN(uri));
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(copy + (t.rest - copy), err));
     if (!strchr(t.rest, '/') || !is_clean(t.rest))

@@ -178,7 +178,7 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
     if (rc == BKT_OK && n == 0 && bkt_edit_loosen(d, id, NULL) == BKT_OK)
         rc = bkt_edit_sweep(d, NULL);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: what nothing leads to is looked for with the next flush", d->name);
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: objects without a link are looked for by the next flush", d->name);
 }
 
 /* ---- in the store ---- */

@@ -337,7 +337,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
 {
     int rc = bkt_objects_rename(d->objects, &r->ours, &r->theirs);
     if (rc == BKT_EBUSY)
-        BKT_FAIL(err, rc, "object %s of another writer is open as well; close it", r->theirs.text);
+        BKT_FAIL(err, rc, "another writer's object %s is open as well; close it", r->theirs.text);
     if (rc < 0)
         BKT_NOMEM(err);
     struct bkt_change *c = bkt_map_del(d->edits->changes, r->ours.text, BKT_ID_LEN);
@@ -395,7 +395,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
     BKT_PASS(add_ours(d, &r->theirs, theirs, err));
     e->unnamed = true;
     bkt_alias_doom(d, &r->ours, theirs);
-    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s was made by another writer as well: %s stands for %s", d->name,
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s was made by another writer as well: %s replaces %s", d->name,
               r->name, r->theirs.text, r->ours.text);
     return BKT_OK;
 }
@@ -503,8 +503,8 @@ int bkt_rivals_tell(struct bkt_domain *d, struct bkt_err *err)
     if (!names.n)
         return BKT_OK;
     BKT_FAIL(err, BKT_EEXIST,
-             "%s: not stored, since another writer made something else by the same name: %s; delete or "
+             "%s: not stored, since another writer made something else with the same name: %s; delete or "
              "rename %s, or "
-             "end the program to give %s up",
+             "end the program to abandon %s",
              d->name, names.text, names.n == 1 ? "it" : "them", names.n == 1 ? "it" : "them");
 }

@@ -49,7 +49,7 @@ void bkt_snapshot_free(struct bkt_snapshot *s)
 
 /* ---- parsing ---- */
 
-static int bad(struct bkt_err *err, const char *what) { BKT_FAIL(err, BKT_EFORMAT, "it is no snapshot: %s", what); }
+static int bad(struct bkt_err *err, const char *what) { BKT_FAIL(err, BKT_EFORMAT, "not a snapshot: %s", what); }
 
 /* Take the next line and end it with a NUL; NULL: none. */
 static char *take_line(struct bkt_rd *r)
@@ -71,12 +71,12 @@ static int parse_one(const struct bkt_snapshot *s, struct bkt_rd *r, struct one 
     line[BKT_ID_LEN]     = 0;
     unsigned long long n = strtoull(line + BKT_ID_LEN + 1, &end, 10);
     if (!bkt_id_set(&id, line) || !bkt_id_root(&id, &root) || strcmp(root.text, s->root.text) != 0)
-        return bad(err, "an object is none of the domain's");
+        return bad(err, "an object belongs to another domain");
     if (*end != ' ' || !end[1] || n > bkt_rd_left(r))
         return bad(err, "an object's length or ETag is missing");
     *out = (struct one){.id = line, .etag = end + 1, .json = bkt_rd_take(r, (size_t)n), .n = (size_t)n};
     const char *newline = bkt_rd_take(r, 1);
-    return newline && *newline == '\n' ? BKT_OK : bad(err, "an object does not end where it says");
+    return newline && *newline == '\n' ? BKT_OK : bad(err, "an object's length is wrong");
 }
 
 static int by_id(const void *a, const void *b)
@@ -97,7 +97,7 @@ static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
     for (size_t i = 0; i < s->n; i++)
         BKT_PASS(parse_one(s, &r, &s->v[i], err));
     if (bkt_rd_left(&r))
-        return bad(err, "there is more in it than it says");
+        return bad(err, "it is longer than its header states");
     if (s->n)
         qsort(s->v, s->n, sizeof *s->v, by_id);
     return BKT_OK;
@@ -111,7 +111,7 @@ static int inflate_text(struct bkt_snapshot *s, const void *p, size_t n, size_t 
     int rc = bytes ? uncompress(s->text.ptr, &got, p, n) : Z_OK;
     if (rc == Z_MEM_ERROR)
         BKT_NOMEM(err);
-    return rc == Z_OK && got == bytes ? BKT_OK : bad(err, "it can't be inflated");
+    return rc == Z_OK && got == bytes ? BKT_OK : bad(err, "it can't be decompressed");
 }
 
 /* Parse the four numbers of the first line. */
@@ -137,15 +137,15 @@ static int parse_all(struct bkt_snapshot *s, const void *p, size_t n, struct bkt
     uint64_t    v[4];
     const char *end = n ? memchr(p, '\n', n < sizeof line ? n : sizeof line - 1) : NULL;
     if (!end)
-        return bad(err, "it does not begin like one");
+        return bad(err, "its header is malformed");
     size_t head = (size_t)(end - (const char *)p);
     memcpy(line, p, head);
     line[head] = 0;
     if (strlen(line) != head || !parse_head(line, v))
-        return bad(err, "it does not begin like one");
+        return bad(err, "its header is malformed");
     const uint64_t objects = v[0], bytes = v[2], cuts = v[3];
     if (bytes > BKT_SNAPSHOT_MAX || objects > bytes / MIN_LINE || cuts > bytes / MIN_CUT)
-        return bad(err, "its sizes make no sense");
+        return bad(err, "its sizes are impossible");
     BKT_PASS(inflate_text(s, end + 1, n - head - 1, (size_t)bytes, err));
     s->cuts   = calloc((size_t)cuts + 1, sizeof *s->cuts);
     s->v      = calloc((size_t)objects + 1, sizeof *s->v);
@@ -327,7 +327,8 @@ int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char *key)
 int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag, const void *json, size_t n, struct bkt_err *err)
 {
     if (o->objects.len + n > BKT_SNAPSHOT_MAX - (1u << 20)) /* room for the cuts: a key of 100 bytes for each 900 objects */
-        BKT_FAIL(err, BKT_EUNSUP, "the objects have more JSON than a snapshot takes (%u MiB)", BKT_SNAPSHOT_MAX >> 20);
+        BKT_FAIL(err, BKT_EUNSUP, "the objects have more JSON than a snapshot can hold (%u MiB)",
+                 BKT_SNAPSHOT_MAX >> 20);
     if (bkt_buf_addf(&o->objects, "%s %zu %s\n", id->text, n, etag) < 0 || bkt_buf_add(&o->objects, json, n) < 0 ||
         bkt_buf_add(&o->objects, "\n", 1) < 0)
         BKT_NOMEM(err);
@@ -342,7 +343,7 @@ int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out, str
         bkt_buf_addf(out, MAGIC "%" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", o->n_objects, o->n_keys, text.len, o->n_cuts) < 0)
         BKT_NOMEM(err);
     if (text.len > BKT_SNAPSHOT_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "the domain has more keys than a snapshot takes");
+        BKT_FAIL(err, BKT_EUNSUP, "the domain has more keys than a snapshot can hold");
     uLongf n = compressBound(text.len);
     if (!text.len)
         return BKT_OK;

@@ -44,7 +44,7 @@ int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err)
     int         kind = bkt_word_find(classes, BKT_COUNT(classes), cls, -1);
     memset(out, 0, sizeof *out);
     if (!json_is_object(j))
-        BKT_FAIL(err, BKT_EFORMAT, "shape is %s", j ? "no object" : "missing");
+        BKT_FAIL(err, BKT_EFORMAT, "shape is %s", j ? "not an object" : "missing");
     if (kind < 0 && (cls || !bkt_json_get(j, "dims")))
         BKT_FAIL(err, BKT_EFORMAT, "shape.class is %s%.40s", cls ? "unknown: " : "missing", cls ? cls : "");
     if (kind < 0 || kind == BKT_S_SIMPLE)

@@ -85,7 +85,7 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
 {
     if (!bkt_map_del(s->gone, id->text, BKT_ID_LEN))
         return BKT_OK;
-    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, others have linked it", s->d->name, id->text);
+    bkt_trace(BKT_TRACE_SCHEMA, "%s: %s stays, since another writer has linked it", s->d->name, id->text);
     return bkt_ids_add(&s->stays, id);
 }
 
@@ -241,7 +241,8 @@ int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS(collect_gone(&s, err));
     if (bkt_map_count(s.gone) == 0)
         return BKT_OK;
-    BKT_TRY(err, find_all(&s, err), "%s: whether others have linked what is removed can't be seen", d->name);
+    BKT_TRY(err, find_all(&s, err), "%s: can't look for other writers' links to removed objects",
+            d->name);
     if (!s.stays.n)
         return BKT_OK;
     put_back(&s);

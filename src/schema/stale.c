@@ -73,7 +73,7 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     bool seen;
     BKT_PASS(find(d, &keys, &seen, err));
     if (keys.n)
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu objects of HSDS's are out of date", d->name, keys.n);
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu info objects of HSDS are out of date", d->name, keys.n);
     int rc = keys.n ? bkt_store_delete(d->store, (const char *const *)keys.v, keys.n, err) : BKT_OK;
     if (rc < 0 && !seen && bkt_edit_refused(rc)) { /* most likely they don't exist */
         bkt_trace(BKT_TRACE_SCHEMA, "%s: neither a list nor a deletion is allowed", d->name);
@@ -83,6 +83,6 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     if (rc < 0 && !bkt_edit_refused(rc))
         e->touched = true, e->looked = 0;
     BKT_TRY(err, rc, "%s: all changes are stored, but .info.json and .summary.json beside its root group are out of date and can't be "
-            "deleted: HSDS may answer with what was there before", d->name);
+            "deleted: HSDS may still report the old numbers", d->name);
     return BKT_OK;
 }

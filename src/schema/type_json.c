@@ -71,7 +71,7 @@ static int set_predefined(const char *name, struct bkt_type *t, struct bkt_err *
         t->is_var     = p->size == 0;
         return BKT_OK;
     }
-    BKT_FAIL(err, BKT_EUNSUP, "type \"%.60s\" is none of the schema's predefined types", name);
+    BKT_FAIL(err, BKT_EUNSUP, "type \"%.60s\" is not a predefined type of the schema", name);
 }
 
 static int parse_number(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
@@ -80,7 +80,7 @@ static int parse_number(const json_t *j, unsigned depth, struct bkt_type *t, str
     const json_t       *base = bkt_json_get(j, "base");
     (void)depth;
     if (!json_is_string(base))
-        BKT_FAIL(err, BKT_EFORMAT, "type.base is %s", base ? "no string" : "missing");
+        BKT_FAIL(err, BKT_EFORMAT, "type.base is %s", base ? "not a string" : "missing");
     BKT_PASS(set_predefined(json_string_value(base), t, err));
     if (t->cls != want)
         BKT_FAIL(err, BKT_EFORMAT, "type.base \"%.60s\" does not fit its class", json_string_value(base));
@@ -122,7 +122,7 @@ static int parse_field(const json_t *j, unsigned depth, struct bkt_field *f, str
 static int check_members(size_t n, const char *what, struct bkt_err *err)
 {
     if (n > MEMBERS_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "type of %zu %s; %d are the most", n, what, MEMBERS_MAX);
+        BKT_FAIL(err, BKT_EFORMAT, "type of %zu %s; the limit is %d", n, what, MEMBERS_MAX);
     return BKT_OK;
 }
 
@@ -184,7 +184,7 @@ static int add_member(struct bkt_type *t, char *name, const json_t *value, struc
     struct bkt_enum_member *m = &t->members[t->n_members++];
     m->name                   = name;
     if (enum_value(value, t->base, &m->value) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "enum member \"%s\": the value is no number of the base type", name);
+        BKT_FAIL(err, BKT_EFORMAT, "enum member \"%s\": the value is not a number of the base type", name);
     return BKT_OK;
 }
 
@@ -193,7 +193,7 @@ static int parse_enum(const json_t *j, unsigned depth, struct bkt_type *t, struc
     const json_t *map = bkt_json_get(j, "mapping"), *list = bkt_json_get(j, "members");
     BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
     if (t->base->cls != BKT_T_INTEGER)
-        BKT_FAIL(err, BKT_EFORMAT, "enum type: the base is no integer type");
+        BKT_FAIL(err, BKT_EFORMAT, "enum type: the base is not an integer type");
     t->size = t->base->size, t->is_signed = t->base->is_signed, t->big_endian = t->base->big_endian;
     if (!json_is_object(map) && json_is_object(list))
         map = list;
@@ -239,7 +239,7 @@ static int parse_reference(const json_t *j, unsigned depth, struct bkt_type *t, 
     (void)depth;
     BKT_PASS(set_predefined(base ? base : "H5T_STD_REF_OBJ", t, err));
     if (t->cls != BKT_T_OBJREF && t->cls != BKT_T_REGREF)
-        BKT_FAIL(err, BKT_EFORMAT, "reference type: the base \"%.60s\" is no reference", base);
+        BKT_FAIL(err, BKT_EFORMAT, "reference type: the base \"%.60s\" is not a reference", base);
     /* Some writers add charSet, length and strPad; of these only the length concerns the stored bytes. */
     if (json_is_number(bkt_json_get(j, "length")))
         BKT_PASS(bkt_json_u64(bkt_json_get(j, "length"), "reference length", 65536, &n, err));
@@ -304,7 +304,7 @@ static int parse_object(const json_t *j, unsigned depth, struct bkt_type *t, str
             BKT_PASS(classes[i].parse(j, depth, t, err));
             return parse_encoded(j, t, err);
         }
-    BKT_FAIL(err, BKT_EUNSUP, "type class \"%.60s\" is none that the schema has", cls);
+    BKT_FAIL(err, BKT_EUNSUP, "unknown type class \"%.60s\"", cls);
 }
 
 static int parse_depth(const json_t *j, unsigned depth, struct bkt_type **out, struct bkt_err *err)
@@ -452,7 +452,7 @@ static int emit_object(const struct bkt_type *t, unsigned depth, json_t *j, stru
             BKT_PASS(bkt_json_set(j, "id", json_string(t->committed.text)));
         return t->encoded.len ? bkt_json_set(j, "h5type", bkt_json_new_base64(&t->encoded)) : BKT_OK;
     }
-    BKT_FAIL(err, BKT_EUNSUP, "the schema has no form for this type");
+    BKT_FAIL(err, BKT_EUNSUP, "the schema can't express this type");
 }
 
 static int emit_depth(const struct bkt_type *t, unsigned depth, json_t **out, struct bkt_err *err)

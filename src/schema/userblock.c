@@ -63,15 +63,17 @@ static int load_apart(struct bkt_domain *d, const struct bkt_userblock *u, struc
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     uint64_t                                 n   = 0;
     if (!bkt_id_is_v2(&d->doc.root))
-        BKT_FAIL(err, BKT_EFORMAT, "%s: .domain.json says that the user block is an object, which version 1 has no place for", d->name);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: .domain.json refers to a user block object, which version 1 doesn't "
+                 "have", d->name);
     if (bkt_userblock_key(&d->doc.root, &key) < 0)
         BKT_NOMEM(err);
     int rc = bkt_store_head(d->store, bkt_buf_str(&key), &n, err);
     if (rc == BKT_ENOENT)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: its user block is missing: there is no %s", d->name, bkt_buf_str(&key));
+        BKT_FAIL(err, BKT_EFORMAT, "%s: the user block is missing: no object %s", d->name, bkt_buf_str(&key));
     BKT_PASS(rc);
     if (n == 0 || n > u->size || n > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: its user block is of %llu bytes, %s of %llu", d->name, (unsigned long long)u->size,
+        BKT_FAIL(err, BKT_EFORMAT, "%s: the user block has %llu bytes, but %s has %llu", d->name,
+                 (unsigned long long)u->size,
                  bkt_buf_str(&key), (unsigned long long)n);
     return bkt_store_get(d->store, bkt_buf_str(&key), 0, n, bytes, err);
 }
@@ -97,7 +99,7 @@ static int change(const struct bkt_domain *d, const struct bkt_buf *was, const s
     BKT_PASS(bkt_json_load(was->ptr, was->len, &j, err));
     const char *root = bkt_json_word(j, "root");
     if (!root || strcmp(root, d->doc.root.text) != 0)
-        BKT_FAIL(err, BKT_EEXIST, "%s: somebody else has replaced the domain", d->name);
+        BKT_FAIL(err, BKT_EEXIST, "%s: another writer has replaced the domain", d->name);
     (void)json_object_del(j, "h5userblock");
     if (u->size && bkt_userblock_emit(u, j) < 0)
         BKT_NOMEM(err);
@@ -141,11 +143,13 @@ int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const void *bytes, 
     bool                 v2 = bkt_id_is_v2(&d->doc.root);
     struct bkt_userblock u  = {.size = size};
     if (!bkt_userblock_fits(size) || n > size)
-        BKT_FAIL(err, BKT_EINVAL, "a user block has 512, 1024, 2048, ... bytes, not %llu", (unsigned long long)size);
+        BKT_FAIL(err, BKT_EINVAL, "a user block must have 512, 1024, 2048, ... bytes, not %llu",
+                 (unsigned long long)size);
     n       = bkt_userblock_used(bytes, n);
     u.apart = n > (v2 ? INLINE : INLINE_V1);
     if (u.apart && (!v2 || n > BKT_USERBLOCK_MAX))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %zu bytes: %s takes %u at most", d->name, n, v2 ? "a domain" : "version 1",
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %zu bytes; %s holds at most %u", d->name, n,
+                 v2 ? "a domain" : "version 1",
                  v2 ? BKT_USERBLOCK_MAX : INLINE_V1);
     if (!u.apart && n && bkt_buf_add(&u.bytes, bytes, n) < 0)
         BKT_NOMEM(err);

@@ -29,7 +29,7 @@ static int parse_selection(const json_t *list, struct bkt_regref *r, struct bkt_
     size_t        n      = json_array_size(list), at = 0;
     uint64_t      spare  = BKT_H5_BLOCKS_SPARE;
     if (n == 0)
-        BKT_FAIL(err, BKT_EFORMAT, "region reference: the selection is no list");
+        BKT_FAIL(err, BKT_EFORMAT, "region reference: the selection is not a list");
     const json_t *corner = blocks ? json_array_get(first, 0) : first;
     r->rank              = json_is_array(corner) ? (unsigned)json_array_size(corner) : 1;
     if (r->rank == 0 || r->rank > BKT_MAX_RANK)

@@ -19,7 +19,7 @@ static int grow(struct bkt_buf *out, size_t n, unsigned char **at, struct bkt_er
 {
     size_t was = out->len;
     if (n > BKT_VALUE_MAX || was > BKT_VALUE_MAX - n)
-        BKT_FAIL(err, BKT_EFORMAT, "the value takes more than %u MiB", BKT_VALUE_MAX >> 20);
+        BKT_FAIL(err, BKT_EFORMAT, "the value has more than %u MiB", BKT_VALUE_MAX >> 20);
     if (bkt_buf_resize(out, was + n) < 0)
         BKT_NOMEM(err);
     *at = out->ptr + was;
@@ -43,10 +43,10 @@ static int encode_integer(const struct bkt_type *t, const json_t *j, struct bkt_
     if (json_is_boolean(j))
         v = (struct bkt_num){.kind = BKT_NUM_INT, .mag = json_is_true(j)};
     else if (!bkt_json_num(j, &v))
-        BKT_FAIL(err, BKT_EFORMAT, "a value of integer type is no number");
+        BKT_FAIL(err, BKT_EFORMAT, "a value of integer type is not a number");
     if (v.kind == BKT_NUM_REAL) {
         if (!(fabs(v.real) < 18446744073709551616.0) || v.real != trunc(v.real))
-            BKT_FAIL(err, BKT_EFORMAT, "%g is no value for an integer type", v.real);
+            BKT_FAIL(err, BKT_EFORMAT, "%g is not a value of an integer type", v.real);
         v.neg = v.real < 0;
         v.mag = (uint64_t)fabs(v.real);
     }
@@ -99,7 +99,7 @@ static int encode_float(const struct bkt_type *t, const json_t *j, struct bkt_bu
     uint64_t       bits;
     unsigned char *at;
     if (!float_of(j, &d))
-        BKT_FAIL(err, BKT_EFORMAT, "a value of float type is no number");
+        BKT_FAIL(err, BKT_EFORMAT, "a value of float type is not a number");
     BKT_PASS(grow(out, t->size, &at, err));
     switch (t->size) {
     case 2: bits = half_of(d); break;
@@ -169,7 +169,7 @@ static int encode_text(const struct bkt_type *t, const json_t *j, struct bkt_buf
     struct bkt_id id;
     if (!is_zero(j) && !json_is_null(j)) {
         if (!bkt_json_is_text(j))
-            BKT_FAIL(err, BKT_EFORMAT, "a value of %s type is no string",
+            BKT_FAIL(err, BKT_EFORMAT, "a value of %s type is not a string",
                      t->cls == BKT_T_STRING ? "string" : t->cls == BKT_T_OPAQUE ? "opaque" : "reference");
         if (bkt_json_text(j, &text) < 0)
             BKT_NOMEM(err);
@@ -205,7 +205,7 @@ static int encode_enum(const struct bkt_type *t, const json_t *j, struct bkt_buf
             put_number(t, at, (uint64_t)t->members[i].value);
             return BKT_OK;
         }
-    BKT_FAIL(err, BKT_EFORMAT, "\"%.60s\" is no member of the enum type", name);
+    BKT_FAIL(err, BKT_EFORMAT, "\"%.60s\" is not a member of the enum type", name);
 }
 
 static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
@@ -213,7 +213,7 @@ static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf
     size_t count_at;
     BKT_PASS(begin_var(out, &count_at, err));
     if (!json_is_array(j) && !is_zero(j) && !json_is_null(j))
-        BKT_FAIL(err, BKT_EFORMAT, "a value of variable-length type is no list");
+        BKT_FAIL(err, BKT_EFORMAT, "a value of variable-length type is not a list");
     for (size_t i = 0; i < json_array_size(j); i++)
         BKT_PASS(encode(t->base, json_array_get(j, i), out, err));
     return end_var(out, count_at, err);
@@ -222,8 +222,8 @@ static int encode_vlen(const struct bkt_type *t, const json_t *j, struct bkt_buf
 static int encode_compound(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
     if (!json_is_object(j) && json_array_size(j) != t->n_fields)
-        BKT_FAIL(err, BKT_EFORMAT, "a compound of %zu fields is stored as %s of %zu", t->n_fields,
-                 json_is_array(j) ? "a list" : "something else than a list", json_array_size(j));
+        BKT_FAIL(err, BKT_EFORMAT, "a compound of %zu fields is stored as %s (%zu entries)", t->n_fields,
+                 json_is_array(j) ? "a list" : "another JSON value", json_array_size(j));
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct bkt_field *f = &t->fields[i];
         const json_t           *v = json_is_object(j) ? json_object_get(j, f->name) : json_array_get(j, i);
@@ -241,8 +241,8 @@ static int encode_nested(const struct bkt_type *t, const uint64_t *dims, unsigne
     if (rank == 0)
         return encode(t, j, out, err);
     if (!json_is_array(j) || json_array_size(j) != dims[0])
-        BKT_FAIL(err, BKT_EFORMAT, "%s of %zu where a list of %" PRIu64 " values belongs",
-                 json_is_array(j) ? "a list" : "no list, but a value", json_array_size(j), dims[0]);
+        BKT_FAIL(err, BKT_EFORMAT, "%s (%zu entries) instead of a list of %" PRIu64 " values",
+                 json_is_array(j) ? "a list" : "another JSON value", json_array_size(j), dims[0]);
     for (size_t i = 0; i < json_array_size(j); i++)
         BKT_PASS(encode_nested(t, dims + 1, rank - 1, json_array_get(j, i), out, err));
     return BKT_OK;
@@ -301,13 +301,13 @@ static int decode_base64(const struct bkt_type *t, uint64_t n, const json_t *j, 
 {
     size_t was = out->len;
     if (!json_is_string(j) || !bkt_json_is_text(j))
-        BKT_FAIL(err, BKT_EFORMAT, "encoding is base64, the value is no string");
+        BKT_FAIL(err, BKT_EFORMAT, "encoding is base64, but the value is not a string");
     int rc = bkt_base64_decode(json_string_value(j), json_string_length(j), out);
     if (rc < 0)
         BKT_FAIL(err, rc == BKT_ENOMEM ? rc : BKT_EFORMAT, "the value is not base64");
     struct bkt_rd r = bkt_rd_of(out->ptr + was, out->len - was);
     if (!t->is_var && (t->size == 0 || n > bkt_rd_left(&r) / t->size))
-        BKT_FAIL(err, BKT_EFORMAT, "the value has %zu bytes, %" PRIu64 " elements of %zu bytes are more",
+        BKT_FAIL(err, BKT_EFORMAT, "the value has %zu bytes, too few for %" PRIu64 " elements of %zu bytes",
                  bkt_rd_left(&r), n, t->size);
     if (!t->is_var)
         return bkt_buf_resize(out, was + (size_t)n * t->size);

@@ -163,10 +163,12 @@ int bkt_nulls_read(const struct bkt_type *t, void *p, size_t n, size_t elements,
     x.all     = x.n_empty == UINT32_MAX;
     x.bits    = (struct bkt_buf){.ptr = tail + HEAD, .len = n - elements - HEAD}; /* borrowed */
     if (!x.all && bkt_ceil_div(x.n_empty, 8) != x.bits.len)
-        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes about %llu empty strings stand behind a chunk", x.bits.len, (unsigned long long)x.n_empty);
+        BKT_FAIL(err, BKT_EFORMAT, "%zu bytes describe %llu empty strings behind a chunk", x.bits.len,
+                 (unsigned long long)x.n_empty);
     uint64_t met = bkt_nulls_put(t, p, elements, &x);
     if (!x.all && met != x.n_empty)
-        BKT_FAIL(err, BKT_EFORMAT, "a chunk has %llu empty strings, behind it stands something about %llu", (unsigned long long)met,
+        BKT_FAIL(err, BKT_EFORMAT, "a chunk has %llu empty strings, but %llu are described behind it",
+                 (unsigned long long)met,
                  (unsigned long long)x.n_empty);
     return BKT_OK;
 }

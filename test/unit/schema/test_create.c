@@ -63,11 +63,11 @@ static void a_directory_becomes_a_bucket(void)
     FAILS(BKT_ENOENT, "no directory", try_create(in_dir("none/c.h5"), false, err));
     FAILS(BKT_EEXIST, "exists", try_create(in_dir("a.h5"), false, err));
     FAILS(BKT_EEXIST, "folder", try_create(in_dir("sub"), true, err));
-    FAILS(BKT_EINVAL, "a domain, no folder", try_create(in_dir("a.h5/x.h5"), false, err));
+    FAILS(BKT_EINVAL, "a domain, not a folder", try_create(in_dir("a.h5/x.h5"), false, err));
     FILE *f = fopen(in_dir("plain"), "w");
     if (f)
         (void)fclose(f);
-    FAILS(BKT_EEXIST, "no domain", try_create(in_dir("plain"), true, err));
+    FAILS(BKT_EEXIST, "not a domain", try_create(in_dir("plain"), true, err));
     CHECK(bkt_domain_probe(in_dir("a.h5"), &set, NULL) == 1, "what a probe keeps open");
     OK(bkt_domain_delete(in_dir("a.h5"), &set, false, err));
     CHECK(!there("a.h5") && mark_of(in_dir("sub/b.h5")) == 2, "gone without a trace, the other stays");
@@ -112,7 +112,7 @@ static void two_make_one_name(void)
     other.max_object -= 99;
     OK(bkt_domain_create("mem:c2/n.h5", &other, &(struct bkt_new_domain){.truncate = false}, &e, err));
     OK(bkt_domain_flush(d, err));
-    FAILS(BKT_EEXIST, "somebody else", bkt_domain_flush(e, err));
+    FAILS(BKT_EEXIST, "another writer has made it", bkt_domain_flush(e, err));
     bkt_domain_close(e);
     e = NULL;
     set_attr(d, bkt_domain_root(d), "mark", 7, BKT_ATTR_CREATE);

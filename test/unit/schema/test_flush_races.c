@@ -296,7 +296,7 @@ static void deleted_by_another(void)
     set_attr(d, &b, "y", 2, BKT_ATTR_CREATE);
     g = add_group(d);
     link_it(d, &root, "g", &g);
-    FAILS(BKT_ENOENT, "deleted by somebody else", bkt_domain_flush(d, err));
+    FAILS(BKT_ENOENT, "deleted by another writer", bkt_domain_flush(d, err));
     CHECK(!bkt_domain_is_dirty(d), "told once");
     OK(bkt_domain_flush(d, err));
     CHECK(bkt_links_find(&fresh_look(&root, &f)->group.links, "g"), "the others are stored");
@@ -552,7 +552,7 @@ static void looked_at_in_two_tries(void)
     OK(bkt_domain_flush(d, err));
     unlink_it(e, &root, "a");
     with_faults(e, &(struct bkt_fault){.op = BKT_GET, .key_part = a.text + 20, .times = 1, .code = BKT_ENET}, 1);
-    FAILS(BKT_ENET, "not all of what was removed is deleted yet", bkt_domain_flush(e, err));
+    FAILS(BKT_ENET, "not all removed objects are deleted yet", bkt_domain_flush(e, err));
     CHECK(is_stored(&a) && is_stored(&ds), "nothing is deleted");
     OK(bkt_domain_flush(e, err));
     CHECK(is_stored(&a) && is_stored(&ds), "it stays");
