@@ -265,7 +265,7 @@ static int name_in_dataset(struct bkt_dirty *d, const struct bkt_id *id, struct 
         BKT_NOMEM(err);
     BKT_TRY(
         err, bkt_err_copy(err, rc, &why),
-        "%s (object %s): its references to what another writer made as well can't be changed to that one's",
+        "%s (object %s): its references can't be changed to the object that another writer made as well",
         bkt_buf_str(&path), id->text);
     return BKT_OK;
 }

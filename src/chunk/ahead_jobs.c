@@ -113,7 +113,7 @@ static void run_slab(struct bkt_ahead_job *job)
 {
     struct bkt_read r = {.io = job->io, .file = &job->sel, .cancel = &job->cancel};
     if (bkt_read_now(&r, 1, NULL) < 0) /* the program's own read will report it */
-        bkt_trace(BKT_TRACE_CHUNK, "a step ahead in dataset %s failed", job->io->obj->id.text);
+        bkt_trace(BKT_TRACE_CHUNK, "reading ahead in dataset %s failed", job->io->obj->id.text);
     bkt_read_fini(&r);
 }
 

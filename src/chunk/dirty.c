@@ -84,7 +84,7 @@ static void dirty_free(void *p)
         (void)pthread_mutex_unlock(&d->lock);
     }
     if (d->n_dirty)
-        bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were never stored", (unsigned long long)d->n_dirty);
+        bkt_trace(BKT_TRACE_CHUNK, "%llu bytes of chunks were not stored", (unsigned long long)d->n_dirty);
     bkt_map_free(d->sets, set_free);
     bkt_map_free(d->refs, NULL);
     (void)pthread_cond_destroy(&d->wake);

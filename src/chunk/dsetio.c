@@ -113,7 +113,7 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
         return BKT_OK;
     }
     if (io->var)
-        BKT_FAIL(err, BKT_EUNSUP, "references into files for a variable-length type");
+        BKT_FAIL(err, BKT_EUNSUP, "references into files can't hold a variable-length type");
     if (io->where == BKT_AT_CONTIGUOUS)
         return BKT_OK;
     io->filtered = io->ds->n_filters > 0;

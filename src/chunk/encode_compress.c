@@ -141,7 +141,7 @@ static int aec(const unsigned *cd, struct bkt_span in, unsigned bits, unsigned b
         BKT_NOMEM(err);
     int rc = aec_buffer_encode(&s);
     if (rc != AEC_OK || s.avail_in)
-        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes don't get shorter (code %d)", in.n, rc);
+        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes can't be made shorter (code %d)", in.n, rc);
     bkt_buf_cut(out, at + s.total_out);
     return BKT_OK;
 }
@@ -163,7 +163,7 @@ int bkt_szip_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
         BKT_NOMEM(err);
     bkt_put_le(head, 4, in.n);
     if (!in.n || in.n % (apart ? cd[CD_BITS] / 8 : unit))
-        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes are no whole number of %u-bit pixels", in.n, cd[CD_BITS]);
+        BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes are not a whole number of %u-bit pixels", in.n, cd[CD_BITS]);
     if (apart) {
         if (!(planes = malloc(in.n)))
             BKT_NOMEM(err);

@@ -106,7 +106,7 @@ int bkt_lzf_encode(const struct bkt_filter *f, size_t elem_size, struct bkt_span
     if (lzf_literals(in.p + done, in.n - done, out) < 0)
         BKT_NOMEM(err);
     if (out->len - at >= in.n)
-        BKT_FAIL(err, BKT_ERANGE, "lzf: %zu bytes don't get shorter", in.n);
+        BKT_FAIL(err, BKT_ERANGE, "lzf: %zu bytes can't be made shorter", in.n);
     return BKT_OK;
 }
 

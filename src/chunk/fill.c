@@ -105,7 +105,8 @@ static int arange_check(const struct bkt_dsetio *io, struct bkt_err *err)
     bool ok = (t->cls == BKT_T_INTEGER && t->size >= 1 && t->size <= 8) ||
               (t->cls == BKT_T_FLOAT && (t->size == 2 || t->size == 4 || t->size == 8));
     if (!ok || io->rank != 1)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: initializer arange for rank %u and a type of %zu bytes that is no plain number",
+        BKT_FAIL(err, BKT_EUNSUP, "%s: initializer arange for rank %u and a type of %zu bytes, but it needs "
+                 "rank 1 and a plain number",
                  io->obj->id.text, io->rank, t->size);
     return BKT_OK;
 }

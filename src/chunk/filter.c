@@ -271,7 +271,7 @@ static int run_stage(struct run *r, const struct stage *s, unsigned char *dst, s
         trim_checksum(r, &r->now, s->want);
     }
     if (s->want && r->now.n != s->want)
-        BKT_FAIL(err, BKT_EFORMAT, "filter %s: gives %zu bytes instead of %zu", s->f->name, r->now.n, s->want);
+        BKT_FAIL(err, BKT_EFORMAT, "filter %s: %zu bytes instead of %zu", s->f->name, r->now.n, s->want);
     return BKT_OK;
 }
 

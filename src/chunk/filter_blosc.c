@@ -38,7 +38,7 @@ int bkt_blosc_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_sp
     struct bkt_blosc_head h;
     size_t                n;
     if (!bkt_blosc_head(in, &h) || blosc_cbuffer_validate(in.p, h.c_bytes, &n) < 0)
-        BKT_FAIL(err, BKT_EFORMAT, "blosc: %zu bytes are no blosc 1.x frame", in.n);
+        BKT_FAIL(err, BKT_EFORMAT, "blosc: %zu bytes are not a blosc 1.x frame", in.n);
     if (h.n_bytes > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "blosc: frame holds %zu bytes, expected %zu", h.n_bytes, out->cap);
     if (h.n_bytes && bkt_blosc_zlib(in, &h, out->p)) {

@@ -83,7 +83,7 @@ int bkt_szip_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
     if (z.n > out->cap)
         BKT_FAIL(err, BKT_ERANGE, "szip: %zu bytes, expected %zu", z.n, out->cap);
     if (z.n % (z.planes ? z.bits / 8 : z.unit))
-        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are no whole number of %u-bit pixels", z.n, z.bits);
+        BKT_FAIL(err, BKT_EFORMAT, "szip: %zu bytes are not a whole number of %u-bit pixels", z.n, z.bits);
     out->n = z.n;
     if (z.n == 0)
         return BKT_OK;

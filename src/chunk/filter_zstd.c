@@ -16,7 +16,8 @@ int bkt_zstd_decode(const struct bkt_filter *f, size_t elem_size, struct bkt_spa
         if (ZSTD_isError(n_frame)) {
             if (used)
                 return BKT_OK;
-            BKT_FAIL(err, BKT_EFORMAT, "zstd: %zu bytes are no zstd frame: %s", in.n, ZSTD_getErrorName(n_frame));
+            BKT_FAIL(err, BKT_EFORMAT, "zstd: %zu bytes are not a zstd frame: %s", in.n,
+                     ZSTD_getErrorName(n_frame));
         }
         size_t got = ZSTD_decompress(out->p + out->n, out->cap - out->n, in.p + used, n_frame);
         if (ZSTD_isError(got)) {

@@ -206,7 +206,7 @@ static int init_irregular(struct bkt_grid *g, const struct bkt_sel *sel, uint64_
             continue;
         if (!bkt_add_u64(r->off, r->len, &end) || end > total) {
             free(p.v);
-            BKT_FAIL(err, BKT_EINVAL, "selection: elements %llu+%llu lie outside the extent of %llu",
+            BKT_FAIL(err, BKT_EINVAL, "selection: elements %llu+%llu are outside the extent of %llu",
                      (unsigned long long)r->off, (unsigned long long)r->len, (unsigned long long)total);
         }
         rc = cut(&f, r, g->n_elems, &p);

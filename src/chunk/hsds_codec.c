@@ -121,8 +121,9 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
     if (bits && is_bitshuffled(s, n_dst))
         return decode_bitshuffle(c, s, dst, n_dst, err);
     if (!is_raw(s, n_dst))
-        BKT_FAIL(err, BKT_EFORMAT, "chunk object of %zu bytes is no blosc frame%s, nor the plain %zu bytes", s.n,
-                 c->zlib ? ", no zlib stream" : "", n_dst);
+        BKT_FAIL(err, BKT_EFORMAT, "chunk object of %zu bytes is neither a blosc frame%s nor the plain %zu "
+                 "bytes", s.n,
+                 c->zlib ? " nor a zlib stream" : "", n_dst);
     return copy_raw(s, dst, n_dst, err);
 }
 

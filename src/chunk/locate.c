@@ -151,7 +151,7 @@ int bkt_locate_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const 
         rc = file_new(io, bkt_buf_str(&name), etag, &key, out, err);
     (void)pthread_mutex_unlock(&io->lock);
     if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s refers to it", io->obj->id.text);
+        BKT_FAIL(err, rc, "a file of dataset %s", io->obj->id.text);
     return BKT_OK;
 }
 
@@ -171,10 +171,12 @@ static int locate_contiguous(struct bkt_locate *q, struct bkt_err *err)
         /* if the size differs, the file's type is padded or of another size, so no element lies where it
          * seems to */
         if (l->size != q->io->chunk_bytes)
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference of %llu bytes to data that take %zu", q->io->obj->id.text,
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference of %llu bytes, but the data take %zu",
+                     q->io->obj->id.text,
                      (unsigned long long)l->size, q->io->chunk_bytes);
         if (!bkt_add_u64(l->offset, l->size, &end))
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: reference to offset %llu", q->io->obj->id.text, (unsigned long long)l->offset);
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: a reference to the impossible offset %llu",
+                     q->io->obj->id.text, (unsigned long long)l->offset);
         BKT_PASS(bkt_locate_layout_file(q->io, &q->out[i].file, err));
         q->out[i].off  = l->offset;
         q->out[i].size = l->size;
@@ -215,7 +217,8 @@ int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_found_chunk *chunks, 
         if (!fits || chunks[i].index >= total || (i && chunks[i].index == chunks[i - 1].index)) {
             uint64_t index = chunks[i].index;
             free(chunks);
-            BKT_FAIL(err, BKT_EFORMAT, "dataset %s: no chunk number %llu", io->obj->id.text, (unsigned long long)index);
+            BKT_FAIL(err, BKT_EFORMAT, "dataset %s has no chunk number %llu", io->obj->id.text,
+                     (unsigned long long)index);
         }
     (void)pthread_mutex_lock(&io->lock);
     free(io->found);
@@ -260,16 +263,16 @@ int bkt_locate_check(const struct bkt_dsetio *io, const uint64_t *coord, uint64_
 {
     uint64_t end;
     if (!bkt_add_u64(off, size, &end) || end > INT64_MAX)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: reference to offset %llu, %llu bytes", bkt_chunk_label(io, coord).text,
-                 (unsigned long long)off, (unsigned long long)size);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference to the impossible offset %llu, %llu bytes",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)off, (unsigned long long)size);
     /* no filter makes a chunk much longer: reserve no memory for impossible sizes */
     if (io->filtered && size / 4 > io->chunk_bytes + FILTER_MORE)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to a chunk of %zu", bkt_chunk_label(io, coord).text,
-                 (unsigned long long)size, io->chunk_bytes);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to a chunk of %zu",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
     /* hsload leaves fletcher32 out of the filter list: its 4 bytes behind the chunk are still there */
     if (!io->filtered && size != io->chunk_bytes && size - 4 != io->chunk_bytes)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: reference of %llu bytes to an unfiltered chunk of %zu", bkt_chunk_label(io, coord).text,
-                 (unsigned long long)size, io->chunk_bytes);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: a reference of %llu bytes to an unfiltered chunk of %zu",
+                 bkt_chunk_label(io, coord).text, (unsigned long long)size, io->chunk_bytes);
     return BKT_OK;
 }
 

@@ -17,7 +17,8 @@ static int check_extent(const struct bkt_target *t, struct bkt_err *err)
     for (unsigned d = 0; ok && d < sel->rank; d++)
         ok = sel->dims[d] == s->dims[d];
     if (!ok)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: selection in another extent than the dataset's", t->io->obj->id.text);
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                 t->io->obj->id.text);
     return BKT_OK;
 }
 

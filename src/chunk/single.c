@@ -286,7 +286,8 @@ static int head_chunks(struct listing *l, struct bkt_err *err)
 {
     uint64_t at[BKT_MAX_RANK] = {0}, n = 1;
     if (bkt_v1_are_many(l->grid, l->io->rank))
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed and are too many to be asked for one by one",
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: its chunk objects can't be listed, and are too many for "
+                 "single requests",
                  l->io->obj->id.text);
     for (unsigned d = 0; d < l->io->rank; d++)
         n *= l->grid[d];

@@ -163,7 +163,7 @@ static int check_ref(struct bkt_task *k, struct bkt_err *err)
             BKT_PASS(too_short(k, q, err));
         if (q->rc == BKT_ENOENT && !object) {
             (void)bkt_err_copy(err, q->rc, q->err);
-            BKT_FAIL(err, q->rc, "the file that the dataset refers to is not there");
+            BKT_FAIL(err, q->rc, "the file that the dataset refers to does not exist");
         }
         if (q->rc < 0 && q->rc != BKT_ENOENT)
             return bkt_err_copy(err, q->rc, q->err);

@@ -20,7 +20,8 @@ static int check_extent(const struct bkt_write *w, struct bkt_err *err)
     for (unsigned d = 0; ok && d < sel->rank; d++)
         ok = sel->dims[d] == s->dims[d];
     if (!ok)
-        BKT_FAIL(err, BKT_EINVAL, "dataset %s: selection in another extent than the dataset's", w->io->obj->id.text);
+        BKT_FAIL(err, BKT_EINVAL, "dataset %s: the selection's extent differs from the dataset's",
+                 w->io->obj->id.text);
     return BKT_OK;
 }
 
@@ -36,10 +37,11 @@ int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
     if (io->where != BKT_AT_OBJECTS)
-        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: its data lie in other files (%s); copy it (h5repack, h5copy) to change it",
+        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: its data are in other files (%s); copy it (h5repack, "
+                 "h5copy) to change it",
                  bkt_dsetio_label(io).text, (size_t)cls < BKT_COUNT(ref_names) && ref_names[cls] ? ref_names[cls] : "by reference");
     if (bkt_store_is_readonly(bkt_domain_store(io->dom)))
-        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: %s can only be read", bkt_dsetio_label(io).text,
+        BKT_FAIL(err, BKT_EUNSUP, "%s can't be written: %s is read-only", bkt_dsetio_label(io).text,
                  bkt_store_uri(bkt_domain_store(io->dom)));
     return BKT_OK;
 }

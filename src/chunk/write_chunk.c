@@ -41,7 +41,8 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
     if (l->user_cls != BKT_D_CHUNKED || io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE || l->user_rank != io->rank)
         BKT_FAIL(err, BKT_EINVAL, "dataset %s is not chunked", io->obj->id.text);
     if (io->var)
-        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: whole chunks of elements of variable length", io->obj->id.text);
+        BKT_FAIL(err, BKT_EUNSUP, "dataset %s: whole chunks can't be written for a variable-length type",
+                 io->obj->id.text);
     a->box   = (struct bkt_sel){.kind = BKT_SEL_HYPER, .rank = io->rank, .n_elems = 1};
     a->elems = 1;
     a->same  = io->hdf5 || !io->ds->n_filters;

@@ -408,7 +408,7 @@ static int clear_one(struct bkt_dirty *d, struct bkt_wset *ws, struct bkt_err *e
     end(&r);
     bkt_object_release(o);
     if (rc < 0)
-        BKT_FAIL(err, rc, "dataset %s: what a smaller extent leaves out stays in the store", ws->id.text);
+        BKT_FAIL(err, rc, "dataset %s: the elements outside the smaller extent stay in the store", ws->id.text);
     return BKT_OK;
 }
 
