@@ -46,7 +46,8 @@ int bkt_attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const
 {
     *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
     if (!*out)
-        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has %zu", (unsigned long long)at->n, bkt_attr_place(owner),
+        BKT_FAIL(err, BKT_ENOENT, "attribute number %llu of %s: it has only %zu", (unsigned long long)at->n,
+                 bkt_attr_place(owner),
                  owner->obj->attrs.n);
     return BKT_OK;
 }
@@ -125,7 +126,7 @@ static int check_list(hid_t aapl, struct bkt_err *err)
     if (aapl == H5P_DEFAULT || (aapl > 0 && H5Pisa_class(aapl, H5P_ATTRIBUTE_ACCESS) > 0))
         return BKT_OK;
     (void)H5Eclear2(H5E_DEFAULT);
-    BKT_FAIL(err, BKT_EINVAL, "that is no attribute access property list");
+    BKT_FAIL(err, BKT_EINVAL, "not an attribute access property list");
 }
 
 static int create(struct bkt_vobj *o, const H5VL_loc_params_t *loc, const char *name, hid_t type, hid_t space, hid_t acpl,
@@ -444,7 +445,8 @@ static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct 
     int     rc = 0;
 
     if (i > 0 && i >= obj->attrs.n)
-        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has %zu", (unsigned long long)i, bkt_attr_place(owner),
+        BKT_FAIL(err, BKT_EINVAL, "iteration from attribute %llu of %s: it has only %zu",
+                 (unsigned long long)i, bkt_attr_place(owner),
                  obj->attrs.n);
     if (obj->attrs.n > 0)
         BKT_PASS(owner_id(owner, &id, err));

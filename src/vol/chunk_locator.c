@@ -72,7 +72,7 @@ static int check_shape(hid_t dset, const struct bkt_object *o, const char *name,
     for (unsigned i = 0; same && i < rank; i++)
         same = chunk[i] == o->dset.layout.dims[i] && dims[i] == o->dset.space.dims[i];
     if (!same)
-        BKT_FAIL(err, BKT_EFORMAT, "%s has not the shape and chunks that dataset %s says; link it again", name, o->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: shape or chunks differ from dataset %s; link it again", name, o->id.text);
     return BKT_OK;
 }
 

@@ -91,7 +91,7 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 {
     struct bkt_err err = {.n = 0};
     (void)obj, (void)dxpl, (void)req;
-    BKT_ERR(&err, BKT_EUNSUP, "optional operation %d is not known to the bucket connector", args->op_type);
+    BKT_ERR(&err, BKT_EUNSUP, "unknown optional operation %d", args->op_type);
     return bkt_h5err_publish(&err);
 }
 
@@ -106,7 +106,7 @@ static int start(struct bkt_err *err)
 {
     struct bkt_settings set;
     if (bkt_h5err_init() < 0)
-        BKT_FAIL(err, BKT_EHDF5, "HDF5 takes no error class");
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 can't register an error class");
     /* A bad value in the environment is reported when a file is opened, where the user sees it. */
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;
@@ -274,7 +274,7 @@ const void *H5PLget_plugin_info(void)
     if (!dladdr(caller, &asks) || !dladdr(&H5E_ERR_CLS_g, &linked))
         return NULL;
     (void)fprintf(stderr,
-                  "h5bucket: the connector was built for another HDF5: this program uses %s, the plugin %s; "
+                  "h5bucket: the connector was built for another HDF5: the program uses %s, the plugin uses %s; "
                   "build it with the program's (-DHDF5_ROOT=...)\n",
                   asks.dli_fname, linked.dli_fname);
     return NULL;

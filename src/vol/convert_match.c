@@ -26,7 +26,7 @@ static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
     const char *out = cls >= 0 && (size_t)cls < BKT_COUNT(asked) ? asked[cls] : "unknown";
     if (c->store)
         BKT_FAIL(err, BKT_EINVAL, "%s values of the program do not convert to stored %s", out, in);
-    BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the %s type asked for", in, out);
+    BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the requested %s type", in, out);
 }
 
 static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store, struct bkt_err *err);
@@ -100,7 +100,8 @@ static int match_string(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_er
     if (H5Tget_class(mem) != H5T_STRING || H5Tis_variable_str(mem) <= 0)
         return no_path(c, mem, err);
     if (H5Tget_cset(file) != H5Tget_cset(mem))
-        BKT_FAIL(err, BKT_EINVAL, "HDF5 doesn't convert between ASCII and UTF-8 strings: ask for the stored character set");
+        BKT_FAIL(err, BKT_EINVAL, "HDF5 doesn't convert between ASCII and UTF-8 strings; request the stored "
+                 "character set");
     c->kind = BKT_CONV_STRING;
     return BKT_OK;
 }
@@ -136,7 +137,7 @@ static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err
     for (int i = 0; same && i < rank; i++)
         same = dims[i] == c->t->dims[i];
     if (!same)
-        BKT_FAIL(err, BKT_EINVAL, "stored arrays and those asked for have different dimensions");
+        BKT_FAIL(err, BKT_EINVAL, "stored and requested arrays have different dimensions");
     c->kind = BKT_CONV_ARRAY;
     BKT_PASS(match_base(c, file, mem, err));
     c->partial = c->child[0].partial;

@@ -170,7 +170,8 @@ static bool to_show(const struct bkt_filter_desc *f)
 {
     bool known = f->id >= 0 && H5Zfilter_avail(f->id) > 0;
     if (!known)
-        bkt_trace(BKT_TRACE_VOL, "filter %d '%s' is not available to HDF5: not in the property list", f->id, f->name);
+        bkt_trace(BKT_TRACE_VOL, "filter %d '%s' is not available to HDF5, and left out of the property list",
+                  f->id, f->name);
     return known;
 }
 

@@ -107,7 +107,8 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
         BKT_FAIL(err, rc, "dataset of a region reference");
     }
     rc = dset->kind == BKT_DATASET ? bkt_convert_space(&dset->dset.space, &space, err)
-                                       : BKT_ERR(err, BKT_EFORMAT, "a region reference to %s, which is no dataset", r->dset.text);
+                                       : BKT_ERR(err, BKT_EFORMAT, "a region reference to %s, which is not a "
+                                                 "dataset", r->dset.text);
     bkt_object_release(dset);
     if (rc < 0)
         return rc;
@@ -219,7 +220,7 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
         return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (is_of(in_file, obj, fileno) && !bkt_token_id(in_file->file->dom, &token, id))
-        BKT_FAIL(err, BKT_EINVAL, "a reference to no object of the domain");
+        BKT_FAIL(err, BKT_EINVAL, "a reference to an object outside the domain");
     return BKT_OK;
 }
 
@@ -229,7 +230,8 @@ int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, str
     if (is_null(ref))
         return BKT_OK;
     BKT_PASS(target(in_file, ref, out, err));
-    return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference to an object of another file, where the old kind is stored");
+    return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference of the old kind (H5T_STD_REF_OBJ) "
+                                           "to an object of another file can't be stored");
 }
 
 static int attr_name(const H5R_ref_t *ref, char **out, struct bkt_err *err)

@@ -107,7 +107,7 @@ static int make_enum(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t base = H5I_INVALID_HID;
     unsigned char value[8];
     if (t->base->cls != BKT_T_INTEGER)
-        BKT_FAIL(err, BKT_EFORMAT, "enumeration whose base type is no integer");
+        BKT_FAIL(err, BKT_EFORMAT, "enumeration whose base type is not an integer");
     BKT_PASS(bkt_convert_type(t->base, &base, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Tenum_create(base);
     if (id < 0)
@@ -242,7 +242,7 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
         if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)
             bkt_trace(BKT_TRACE_VOL, "committed type %s: %s", t->committed.text, why.n ? why.frame[0].msg : "?");
         else if (!is_same_type(named, file_type)) {
-            bkt_trace(BKT_TRACE_VOL, "committed type %s is not what its users say", t->committed.text);
+            bkt_trace(BKT_TRACE_VOL, "committed type %s differs from the copies in its users", t->committed.text);
             bkt_object_release(named);
             named = NULL;
         }

@@ -384,7 +384,7 @@ static int copy_new(struct copy *c, hid_t from, const struct bkt_copied *what, h
         case H5I_DATATYPE:
             return copy_datatype(c, from, what, dst, name, lcpl);
         default:
-            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s%s: an object of a kind that is new to us", c->name,
+            return BKT_ERR(c->err, BKT_EUNSUP, "copying %s%s: an object of unknown kind", c->name,
                            bkt_buf_str(&c->path) + (c->path.len > 0));
     }
 }

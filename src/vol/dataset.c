@@ -159,7 +159,8 @@ static int check_written(struct bkt_vobj *o, hid_t file_space, struct bkt_err *e
     if (none)
         BKT_PASS(find_space_status(o, &status, err));
     if (status == H5D_SPACE_STATUS_NOT_ALLOCATED)
-        BKT_FAIL(err, BKT_ENOENT, "nothing was written to it, and it has no fill value (H5Pset_fill_value): there is nothing to read");
+        BKT_FAIL(err, BKT_ENOENT, "it was never written, and it has no fill value; write it, or set one "
+                 "(H5Pset_fill_value)");
     o->fill_checked = true;
     return BKT_OK;
 }

@@ -337,9 +337,11 @@ static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
     if (is_split(o) || only_shuffled(o))
         return BKT_OK;
     if (l->cls == BKT_D_CHUNKED && !l->hdf5_chunks && (d->n_filters > 0 || d->type->is_var))
-        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: chunks are stored in HSDS's own form, not in that of the filters");
+        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: chunks are stored in HSDS's form, not as the "
+                 "filters' output");
     if (l->user_rank != l->rank || memcmp(l->user_dims, l->dims, l->rank * sizeof l->dims[0]) != 0)
-        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: stored chunks have another shape than the dataset shows");
+        BKT_FAIL(err, BKT_EUNSUP, "direct chunk reading: the shape of stored chunks differs from the "
+                 "creation list's");
     return BKT_OK;
 }
 
@@ -350,8 +352,8 @@ static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
     hid_t type;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     if (o->obj->dset.type->is_var || H5Tget_size(type) != o->obj->dset.type->size)
-        BKT_FAIL(err, BKT_EUNSUP, "chunks of dataset %s can't be moved as they are: its elements are stored in another form than "
-                 "HDF5's; read and write elements", o->obj->id.text);
+        BKT_FAIL(err, BKT_EUNSUP, "chunks of dataset %s can't be moved as they are: its stored elements "
+                 "differ from HDF5's; read and write elements", o->obj->id.text);
     return BKT_OK;
 }
 

@@ -123,7 +123,7 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
     if (is_same(&d->space, dims)) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
     if (d->layout.cls != BKT_D_CHUNKED)
-        BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data lie in other files can't be changed");
+        BKT_FAIL(err, BKT_EUNSUP, "the extent of a dataset whose data are in other files can't be changed");
     BKT_PASS(may_change(o, err));
     for (unsigned i = 0; i < d->space.rank; i++)
         new[i] = dims[i];

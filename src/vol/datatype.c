@@ -24,7 +24,7 @@ static int check_list(hid_t tapl, struct bkt_err *err)
     if (tapl == H5P_DEFAULT || (tapl > 0 && H5Pisa_class(tapl, H5P_DATATYPE_ACCESS) > 0))
         return BKT_OK;
     (void)H5Eclear2(H5E_DEFAULT);
-    BKT_FAIL(err, BKT_EINVAL, "that is no datatype access property list");
+    BKT_FAIL(err, BKT_EINVAL, "not a datatype access property list");
 }
 
 static int type_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t tapl, struct bkt_vobj **out,
@@ -37,7 +37,7 @@ static int type_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const c
     BKT_PASS(rc);
     if (found->type != H5I_DATATYPE) {
         bkt_vobj_free(found);
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is no committed datatype", name);
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a committed datatype", name);
     }
     *out = found;
     return BKT_OK;

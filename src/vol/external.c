@@ -164,7 +164,7 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
     r->v     = calloc(n > 0 ? (size_t)n : 1, sizeof *r->v);
     r->local = strncmp(bkt_store_uri(bkt_domain_store(dom)), "file:", 5) == 0;
     if (n <= 0)
-        BKT_FAIL(err, BKT_EFORMAT, "its data are said to lie in external files, but its creation list names none");
+        BKT_FAIL(err, BKT_EFORMAT, "its layout refers to external files, but its creation list has none");
     if (!r->v)
         BKT_NOMEM(err);
     prefix_of(dapl, prefix, sizeof prefix);
@@ -182,7 +182,7 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
         int rc = r->local ? local_name(dom, prefix, r->v[i].name, &full) : remote_name(dom, prefix, r->v[i].name, &full);
         if (rc < 0)
-            BKT_FAIL(err, rc, "external file %s: no name can be made of it", r->v[i].name);
+            BKT_FAIL(err, rc, "external file %s: its name can't be resolved", r->v[i].name);
         free(r->v[i].name);
         if (!(r->v[i].name = strdup(bkt_buf_str(&full))))
             BKT_NOMEM(err);
@@ -362,7 +362,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool ane
     }
     ats_fini(a, a ? r->n : 0);
     if (rc == BKT_OK && left)
-        BKT_FAIL(err, BKT_EFORMAT, "its external files end before the dataset does");
+        BKT_FAIL(err, BKT_EFORMAT, "its external files are shorter than the dataset");
     return rc;
 }
 
@@ -399,7 +399,7 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     hid_t                                    type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_file_type(o, &type, err));
     if (o->obj->dset.type->size != H5Tget_size(type))
-        BKT_FAIL(err, BKT_EUNSUP, "external files of a type with gaps, not on this machine: they can't be read");
+        BKT_FAIL(err, BKT_EUNSUP, "remote external files can't be read for a type with gaps");
     BKT_PASS(bkt_object_emit(o->obj, &json, err));
     BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
     p->obj->modified = version += 1;
@@ -436,8 +436,8 @@ static int transfer_elsewhere(struct bkt_vobj *o, const struct raws *r, const st
 {
     struct bkt_err why = {.n = 0};
     if (t->write)
-        BKT_FAIL(err, BKT_EUNSUP, "its data lie in external raw files (H5Pset_external), %s: they can be written only where the domain and "
-                 "all of them are in folders of this machine; without H5Pset_external a dataset's elements are stored in the domain",
+        BKT_FAIL(err, BKT_EUNSUP, "its data are in external raw files (H5Pset_external), %s: they can be written only if the "
+                 "domain and all these files are in local folders; without H5Pset_external the elements are stored in the domain",
                  r->v[0].name);
     int rc = read_pieces(o, r, false, t, &why);
     if (rc == BKT_EPRECOND || rc == BKT_ENOENT)

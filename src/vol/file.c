@@ -164,7 +164,7 @@ int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, st
     BKT_TRY(err, bkt_domain_get(f->dom, bkt_domain_root(f->dom), &root, err), "%s: its root group can't be read", f->name);
     if (root->kind != BKT_GROUP) {
         bkt_object_release(root);
-        BKT_FAIL(err, BKT_EFORMAT, "%s: its root %s is no group", f->name, bkt_domain_root(f->dom)->text);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: the root %s is not a group", f->name, bkt_domain_root(f->dom)->text);
     }
     *out = bkt_vobj_new(f, type, root, "/");
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -228,8 +228,8 @@ static int not_together(const char *name, hid_t fapl, struct bkt_err *err)
 {
     if (H5FD_MPIO >= 0 && fapl != H5P_DEFAULT && H5Pget_driver(fapl) == H5FD_MPIO)
         BKT_FAIL(err, BKT_EUNSUP,
-                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let each open it "
-                 "without H5Pset_fapl_mpio: what they write at once is kept", name);
+                 "%s: MPI processes can't write a domain by collective calls; make it in one process, close it, and let "
+                 "each process open it without H5Pset_fapl_mpio: their concurrent changes are kept", name);
     return BKT_OK;
 }
 

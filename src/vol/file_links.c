@@ -257,7 +257,7 @@ int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct 
         if (p == child || p->dom == child->dom)
             BKT_FAIL(err, BKT_EINVAL, "mounting %s would make a cycle", child->name);
     if (bkt_file_mounted(f, at))
-        BKT_FAIL(err, BKT_EEXIST, "%s: a file is mounted on that group already", f->name);
+        BKT_FAIL(err, BKT_EEXIST, "%s: a file is already mounted on this group", f->name);
     if (bkt_file_parent(child))
         BKT_FAIL(err, BKT_EEXIST, "%s is mounted already", child->name);
     struct bkt_mount *m    = calloc(1, sizeof *m);

@@ -33,7 +33,7 @@ static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_se
 static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
     if (!(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE)
-        BKT_FAIL(err, BKT_EINVAL, "%s: opened for reading only, or SWMR writing has begun already", f->name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: opened read-only, or SWMR writing has begun already", f->name);
     BKT_TRY(err, bkt_change_flush(f, err), "%s: SWMR writing has not begun", f->name);
     f->flags |= H5F_ACC_SWMR_WRITE;
     return BKT_OK;

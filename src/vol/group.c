@@ -18,7 +18,7 @@ static int group_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const 
     BKT_PASS(rc);
     if (found->type != H5I_GROUP) {
         bkt_vobj_free(found);
-        BKT_FAIL(err, BKT_EINVAL, "'%s' is no group", name);
+        BKT_FAIL(err, BKT_EINVAL, "'%s' is not a group", name);
     }
     *out = found;
     return BKT_OK;
@@ -98,7 +98,7 @@ static int get_info(struct bkt_vobj *obj, H5VL_group_get_info_args_t *a, struct 
     if (g->native_id >= 0) {
         rc = PASS_ON(err, H5Gget_info(g->native_id, a->ginfo), "H5Gget_info");
     } else if (g->obj->kind != BKT_GROUP) {
-        rc = BKT_ERR(err, BKT_EINVAL, "%s is no group", g->obj->id.text);
+        rc = BKT_ERR(err, BKT_EINVAL, "%s is not a group", g->obj->id.text);
     } else {
         a->ginfo->storage_type = H5G_STORAGE_TYPE_COMPACT; /* links lie in the group's own object */
         a->ginfo->nlinks       = g->obj->group.links.n;
@@ -135,7 +135,8 @@ static int mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, s
     BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
     int rc = at->native_id >= 0 || !child || !child->file
                  ? BKT_ERR(err, BKT_EUNSUP, "'%s': only domains can be mounted, and only on groups of domains", name)
-             : at->type != H5I_GROUP ? BKT_ERR(err, BKT_EINVAL, "'%s' is no group: nothing can be mounted there", name)
+             : at->type != H5I_GROUP ? BKT_ERR(err, BKT_EINVAL, "'%s' is not a group: nothing can be mounted "
+                                               "there", name)
                                      : bkt_file_mount(at, child->file, err);
     bkt_vobj_free(at);
     return rc;

@@ -121,5 +121,5 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what)
     char msg[BKT_ERR_MSG] = "";
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, msg);
     (void)H5Eclear2(H5E_DEFAULT);
-    return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 says: %s", what, msg[0] ? msg : "(nothing)");
+    return BKT_ERR(err, BKT_EHDF5, "%s: HDF5 reports: %s", what, msg[0] ? msg : "(nothing)");
 }

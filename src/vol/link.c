@@ -27,7 +27,7 @@ int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bk
     if (loc->type == H5VL_OBJECT_BY_NAME)
         return bkt_link_place_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, p, err);
     if (loc->type != H5VL_OBJECT_BY_IDX)
-        BKT_FAIL(err, BKT_EINVAL, "a link is named by name or by index");
+        BKT_FAIL(err, BKT_EINVAL, "a link must be given by name or by index");
     const H5VL_loc_by_idx_t *at = &loc->loc_data.loc_by_idx;
     BKT_PASS(bkt_path_open(obj, at->name, at->lapl_id, &p->group, err));
     if (p->group->native_id >= 0)
@@ -120,7 +120,8 @@ static int link_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool
         return bkt_native_link_exists(p.group, p.name, exists, err);
     bool itself = !p.name[0] || strcmp(p.name, ".") == 0;
     if (p.group->obj->kind != BKT_GROUP && !itself)
-        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked for in what is no group", p.group->file->name, p.name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' can't be looked up: its parent is not a group",
+                 p.group->file->name, p.name);
     /* as in HDF5, "/" exists, while "//" and "." are not links */
     *exists = p.link || (loc->type == H5VL_OBJECT_BY_NAME && strcmp(loc->loc_data.loc_by_name.name, "/") == 0);
     return BKT_OK;

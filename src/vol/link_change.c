@@ -58,7 +58,7 @@ static int user_value(struct bkt_link *l, int type, const void *value, size_t n,
     if (type == H5L_TYPE_EXTERNAL && is_external_value(value, n))
         return external_value(l, value, n, err);
     if (type < H5L_TYPE_UD_MIN || H5Lis_registered((H5L_type_t)type) <= 0)
-        BKT_FAIL(err, BKT_EINVAL, "links of class %d: no such class is registered with HDF5", type);
+        BKT_FAIL(err, BKT_EINVAL, "links of class %d: the class is not registered with HDF5", type);
     l->cls     = BKT_L_USER;
     l->ud_type = type;
     return bkt_buf_add(&l->ud, value, n) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
@@ -73,7 +73,7 @@ static int copy_value(struct bkt_link *to, const struct bkt_link *from, struct b
         (from->ud.len && bkt_buf_add(&to->ud, from->ud.ptr, from->ud.len) < 0))
         BKT_NOMEM(err);
     if (to->cls == BKT_L_OTHER)
-        BKT_FAIL(err, BKT_EUNSUP, "'%s' is a kind of link that the bucket connector doesn't know", from->name);
+        BKT_FAIL(err, BKT_EUNSUP, "link '%s' has an unknown class", from->name);
     return BKT_OK;
 }
 
@@ -179,7 +179,7 @@ static int copy_out(const struct bkt_link *l, const struct bkt_spot *to, hid_t l
         return PASS_ON(err,
                        H5Lcreate_ud(to->group->native_id, to->name, (H5L_type_t)l->ud_type, l->ud.ptr, l->ud.len, lcpl, H5P_DEFAULT),
                        "H5Lcreate_ud");
-    BKT_FAIL(err, BKT_EINVAL, "'%s' is no soft or external link: it can't be copied into another file", l->name);
+    BKT_FAIL(err, BKT_EINVAL, "'%s' is not a soft or external link: it can't be copied into another file", l->name);
 }
 
 /* The value of a link in a plain file */

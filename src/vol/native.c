@@ -320,7 +320,7 @@ static int get_by_name(hid_t g, const char *last, H5VL_link_get_args_t *args, st
             return PASS_ON(err, H5Lget_val(g, last, args->args.get_val.buf, args->args.get_val.buf_size, H5P_DEFAULT), "H5Lget_val");
         case H5VL_LINK_GET_NAME:
         default:
-            BKT_FAIL(err, BKT_EINVAL, "a link's name is asked for by index");
+            BKT_FAIL(err, BKT_EINVAL, "a link's name can only be requested by index");
     }
 }
 

@@ -95,6 +95,6 @@ int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_
     BKT_PASS(text_of(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
     BKT_PASS(text_of(object_name, ref, "asking for the object of a reference", &r->name, err));
     if (!*r->name)
-        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object of %s that has no name there", r->file);
+        BKT_FAIL(err, BKT_EUNSUP, "a reference to an object in %s that has no name in that file", r->file);
     return BKT_OK;
 }

@@ -124,7 +124,7 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
     const struct bkt_object *holder = w->obj; /* the object that contains the link */
     if (holder->kind != BKT_GROUP) {
         free(copy);
-        BKT_FAIL(err, BKT_ENOENT, "%s: '%.*s': what comes before it is no group", w->f->name, (int)n, name);
+        BKT_FAIL(err, BKT_ENOENT, "%s: '%.*s': parent is not a group", w->f->name, (int)n, name);
     }
     const struct bkt_link *l = bkt_links_find(&holder->group.links, copy);
     if (!l)
@@ -152,7 +152,8 @@ static int step(struct walk *w, const char *name, size_t n, struct bkt_err *err)
         case BKT_L_USER:
         case BKT_L_OTHER:
         default:
-            rc = BKT_ERR(err, BKT_EUNSUP, "%s: link '%s' is user-defined; those can't be followed", w->f->name, l->name);
+            rc = BKT_ERR(err, BKT_EUNSUP, "%s: link '%s' is user-defined and can't be followed", w->f->name,
+                         l->name);
     }
     bkt_object_release(hold);
     return rc;

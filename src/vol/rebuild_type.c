@@ -118,7 +118,7 @@ static int opaque(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 static int reference(const struct bkt_h5type *t, hid_t *out, struct bkt_err *err)
 {
     if (t->ref == BKT_H5_REF_REGION || t->ref == BKT_H5_REF_ATTR)
-        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has references that HDF5 has no type for");
+        BKT_FAIL(err, BKT_EUNSUP, "the encoded datatype has references without an HDF5 type");
     *out = H5Tcopy(t->ref == BKT_H5_REF_OLD_OBJECT   ? H5T_STD_REF_OBJ
                    : t->ref == BKT_H5_REF_OLD_REGION ? H5T_STD_REF_DSETREG
                                                      : H5T_STD_REF);

@@ -177,7 +177,7 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle), "opening the region of a reference"));
     BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
     if (!bkt_token_id(in_file->file->dom, &token, &r->dset))
-        BKT_FAIL(err, BKT_EINVAL, "a region reference to no dataset of the domain");
+        BKT_FAIL(err, BKT_EINVAL, "a region reference to a dataset outside the domain");
     return bkt_convert_from_region(space, r, err);
 }
 
@@ -191,7 +191,7 @@ int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSE
     if (is_null(handle))
         return BKT_OK;
     if (!bkt_face_file())
-        BKT_FAIL(err, BKT_EINVAL, "a region reference that leads nowhere (native_calls is off)");
+        BKT_FAIL(err, BKT_EINVAL, "an unknown region reference (setting native_calls is off)");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)
         rc = bkt_regref_emit(&r, out, err);

@@ -19,7 +19,7 @@ static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct b
     if (s->group->native_id >= 0)
         return BKT_OK;
     if (s->group->obj->kind != BKT_GROUP)
-        BKT_FAIL(err, BKT_EINVAL, "%s: '%s' would lie in what is no group", s->group->file->name, path);
+        BKT_FAIL(err, BKT_EINVAL, "%s: '%s': parent is not a group", s->group->file->name, path);
     if (!s->name[0] || strcmp(s->name, ".") == 0 || bkt_links_find(&s->group->obj->group.links, s->name))
         BKT_FAIL(err, BKT_EEXIST, "%s: '%s' exists already", s->group->file->name, path);
     return BKT_OK;

@@ -170,7 +170,7 @@ herr_t bkt_vol_token_from_str(void *obj, H5I_type_t type, const char *str, H5O_t
         return H5Otoken_from_str(o->native_id, str, token);
     if (!bkt_id_set(&id, str)) {
         struct bkt_err err = {.n = 0};
-        BKT_ERR(&err, BKT_EINVAL, "'%.60s' is no object id", str);
+        BKT_ERR(&err, BKT_EINVAL, "'%.60s' is not an object id", str);
         return bkt_h5err_publish(&err);
     }
     bkt_token_of(&id, token);

@@ -72,7 +72,7 @@ int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_
     rest              = rest ? rest + 3 : strchr(full, ':') ? strchr(full, ':') + 1 : full;
     const char *cut   = local ? strrchr(rest, '/') : strchr(rest, '/');
     if (!cut || !cut[1])
-        BKT_FAIL(err, BKT_EINVAL, "%s: names no file", name);
+        BKT_FAIL(err, BKT_EINVAL, "%s: the file's name is missing", name);
     BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
     *key                             = strdup(cut + 1);
     int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
@@ -254,7 +254,7 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     if (rc < 0)
         return rc;
     if (f->size == UINT64_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not tell how long it is", f->name);
+        BKT_FAIL(err, BKT_EUNSUP, "%s: the server does not report its length", f->name);
     return keep_first(f, first, n, err);
 }
 
@@ -423,7 +423,7 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
     if (drivers[which] < 0 || H5Iis_valid(drivers[which]) <= 0)
         drivers[which] = H5FDregister(&classes[which]);
     if (drivers[which] < 0 || H5Pset_driver(fapl, drivers[which], &info) < 0)
-        BKT_FAIL(err, BKT_EHDF5, "HDF5 does not take the driver for stores");
+        BKT_FAIL(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
     return BKT_OK;
 }
 

@@ -42,7 +42,8 @@ static int view_init(struct view *v, struct bkt_vobj *o, struct bkt_err *err)
     *v = (struct view){.o = o, .dcpl = H5I_INVALID_HID, .dapl = o->dapl >= 0 ? o->dapl : H5P_DEFAULT};
     BKT_PASS(bkt_convert_dcpl(o, &v->dcpl, err));
     if (H5Pget_layout(v->dcpl) != H5D_VIRTUAL)
-        BKT_FAIL(err, BKT_EFORMAT, "dataset %s is said to be virtual, but its creation list has no mappings", o->obj->id.text);
+        BKT_FAIL(err, BKT_EFORMAT, "dataset %s has a virtual layout, but its creation list has no mappings",
+                 o->obj->id.text);
     return bkt_mappings_load(v->dcpl, &v->maps, &v->n, err);
 }
 
@@ -57,7 +58,7 @@ static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, stru
     BKT_PASS(bkt_path_open(root, name, H5P_DEFAULT, &o, err));
     if (o->type != H5I_DATASET) {
         bkt_vobj_free(o);
-        BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but no dataset", name, f->name);
+        BKT_FAIL(err, BKT_EINVAL, "%s in %s is the source of a virtual dataset, but not a dataset", name, f->name);
     }
     *out = bkt_vobj_register(o, err);
     return *out < 0 ? BKT_EHDF5 : BKT_OK;
@@ -190,7 +191,7 @@ static int mapping_extent(const struct view *v, const struct bkt_mapping *m, boo
     if (m->printf_names) {
         BKT_PASS(printf_blocks(v, m, first_missing, &n, err));
         if (m->v.block[m->v.dim] == 0)
-            BKT_FAIL(err, BKT_EFORMAT, "a mapping with blocks of no element");
+            BKT_FAIL(err, BKT_EFORMAT, "a mapping with empty blocks");
         *out = bkt_slab_extent(&m->v, n * m->v.block[m->v.dim], first_missing);
         return BKT_OK;
     }
@@ -265,7 +266,7 @@ static int current_space(const struct view *v, hid_t *out, struct bkt_err *err)
 static int go_deeper(struct bkt_err *err)
 {
     if (depth >= MAX_DEPTH)
-        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets whose sources are virtual, more than %d deep: a cycle?", MAX_DEPTH);
+        BKT_FAIL(err, BKT_EFORMAT, "virtual datasets are nested more than %d deep; is there a cycle?", MAX_DEPTH);
     depth++;
     return BKT_OK;
 }
@@ -364,7 +365,8 @@ static int whole_source(const struct view *v, const struct part *p, hid_t *dset,
     bkt_hid_closep(
         all); /* the source has grown or shrunk since: use the mapped extent, if the mapping has one */
     if (H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer))
-        BKT_FAIL(err, BKT_EFORMAT, "source %s in %s of a virtual dataset has another number of elements than is mapped", p->name,
+        BKT_FAIL(err, BKT_EFORMAT, "source %s in %s of a virtual dataset has another number of elements than "
+                 "its mapping", p->name,
                  p->file);
     return BKT_OK;
 }
@@ -453,7 +455,7 @@ static int check_covered(const struct view *v, hid_t file_space, struct bkt_err 
     struct covered c = {file_space, 0};
     BKT_PASS(visit_sources(v, &(struct visit){count_part, &c}, file_space, err));
     if (c.n != H5Sget_select_npoints(file_space))
-        BKT_FAIL(err, BKT_EINVAL, "not each of the elements to be written has one source in the virtual dataset");
+        BKT_FAIL(err, BKT_EINVAL, "not every element to be written has exactly one source in the virtual dataset");
     return BKT_OK;
 }
 
@@ -491,7 +493,7 @@ static int selections(const struct view *v, hid_t mem, hid_t file, hid_t *mem_ou
     if (n < 0 || *mem_out < 0)
         return bkt_h5err_capture(err, "the selections of a transfer");
     if (H5Sget_select_npoints(*mem_out) != n)
-        BKT_FAIL(err, BKT_EINVAL, "as many elements must be selected in memory as in the file");
+        BKT_FAIL(err, BKT_EINVAL, "the selections in memory and in the file differ in their number of elements");
     return BKT_OK;
 }
 

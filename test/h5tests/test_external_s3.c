@@ -136,7 +136,7 @@ static void of_pieces(const struct out *o)
     what_grows(f);
     refused(f, "refused0", "missing.raw", beside, "missing.raw");
     refused(f, "refused1", "s3://another-bucket/x.raw", NULL, "H5BUCKET_ALLOW");
-    refused(f, "refused2", "file:///etc/passwd", NULL, "never leads to a file on it");
+    refused(f, "refused2", "file:///etc/passwd", NULL, "only a domain on this machine may refer");
     refused(f, "refused3", "../../../../../x.raw", NULL, "\"..\"");
     const char *none[3] = {"missing.raw", "missing too.raw"};
     hid_t       held    = new_pieces(f, "held", none, 20);

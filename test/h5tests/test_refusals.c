@@ -229,7 +229,7 @@ int main(int argc, char **argv)
     in_file("groups.h5", H5F_ACC_RDWR, "user=creator", "creator", only_create);
     in_file("groups.h5", H5F_ACC_RDWR, "user=updater", "updater", only_update);
     in_file("groups.h5", H5F_ACC_RDWR, "user=deleter", "deleter", only_delete);
-    in_file("refs.h5", H5F_ACC_RDWR, NULL, "lie in other files", write_reference);
+    in_file("refs.h5", H5F_ACC_RDWR, NULL, "data are in other files", write_reference);
     if (argc > 1) {
         snprintf(base, sizeof base, "%s", argv[1]);
         not_opened(NULL, "read-only|can't be written to");
