@@ -293,7 +293,8 @@ static int check(struct agg *a, struct bkt_err *err)
             BKT_FAIL(err, BKT_EINVAL, "%s is not in the file", d->path);
         BKT_TRY(err, agg_fit(a, d, src, err), "%s", d->path);
         if (d->grows && steps && d->n != steps)
-            BKT_FAIL(err, BKT_EINVAL, "%s has %llu steps, others have %llu", d->path, (unsigned long long)d->n, (unsigned long long)steps);
+            BKT_FAIL(err, BKT_EINVAL, "%s has %llu steps, other datasets have %llu", d->path,
+                     (unsigned long long)d->n, (unsigned long long)steps);
         steps = d->grows ? d->n : steps;
     }
     return check_number(a, &c, err);
@@ -381,7 +382,7 @@ static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
     }
     if (!any)
         return BKT_OK;
-    progress_note(a->l->progress, "an append that was interrupted had let some of it grow: back to where it began");
+    progress_note(a->l->progress, "an interrupted append is undone");
     return H5Fflush(a->l->dst, H5F_SCOPE_GLOBAL) < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
 }
 

@@ -78,7 +78,7 @@ int agg_attrs_fit(hid_t src, hid_t dst, struct bkt_err *err)
         BKT_PASS(value_of(src, meaning[i], &as, &a, err));
         BKT_PASS(value_of(dst, meaning[i], &as, &b, err));
         if (a.len != b.len || (a.len && memcmp(a.ptr, b.ptr, a.len) != 0))
-            BKT_FAIL(err, BKT_EINVAL, "attribute %s is another than in the domain", meaning[i]);
+            BKT_FAIL(err, BKT_EINVAL, "attribute %s differs from the domain's", meaning[i]);
     }
     return BKT_OK;
 }

@@ -88,11 +88,12 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
     bool chunked = agg_chunk_shape(src, rank, dims, cdims);
     if (!chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim])
         BKT_FAIL(err, BKT_EINVAL,
-                 "chunks of another shape than in the domain: its %llu steps are one piece, the domain refers to pieces of %llu",
+                 "the chunk shape differs from the domain's: its %llu steps are one piece, the domain refers "
+                 "to pieces of %llu",
                  (unsigned long long)cdims[d->dim], (unsigned long long)d->cdims[d->dim]);
     for (unsigned i = 0; i < rank; i++)
         if (cdims[i] != d->cdims[i + d->leading])
-            BKT_FAIL(err, BKT_EINVAL, "chunks of another shape than in the domain");
+            BKT_FAIL(err, BKT_EINVAL, "the chunk shape differs from the domain's");
     if (d->at % d->cdims[d->dim] != 0)
         BKT_FAIL(err, BKT_EINVAL, "step %llu is not the first of a chunk of %llu", (unsigned long long)d->at,
                  (unsigned long long)d->cdims[d->dim]);
@@ -100,7 +101,7 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
         BKT_FAIL(err, BKT_EINVAL, "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
                  (unsigned long long)cdims[d->dim]);
     if (!bkt_filters_agree(src, d->dst))
-        BKT_FAIL(err, BKT_EINVAL, "other filters, or other parameters of them, than in the domain");
+        BKT_FAIL(err, BKT_EINVAL, "filters or their parameters differ from the domain's");
     return agg_rows_make(a, d, src, err);
 }
 
@@ -124,7 +125,7 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
     size_t size = H5Tget_size(type);
     for (size_t i = 0; i < (size_t)n; i++)
         if (memcmp(a.ptr + i * size, b.ptr + i * size, size) != 0 && !bkt_diff_same(type, a.ptr + i * size, b.ptr + i * size))
-            BKT_FAIL(err, BKT_EINVAL, "other values than in the domain, of a dataset that doesn't grow");
+            BKT_FAIL(err, BKT_EINVAL, "values differ from the domain's, in a dataset that doesn't grow");
     return BKT_OK;
 }
 
@@ -137,7 +138,7 @@ int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for extents");
     if (H5Tequal(type, theirs) <= 0)
-        BKT_FAIL(err, BKT_EINVAL, "another type than in the domain");
+        BKT_FAIL(err, BKT_EINVAL, "the type differs from the domain's");
     if (r != rank + (d->leading ? 1 : 0))
         BKT_FAIL(err, BKT_EINVAL, "%d dimensions, the domain has %d", rank, r);
     for (unsigned i = 0; i < (unsigned)rank; i++)

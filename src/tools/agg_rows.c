@@ -17,7 +17,7 @@ int agg_fields_of(struct agg_dset *d, struct bkt_err *err)
     int u = H5Tget_member_index(type, "file_uri"), e = H5Tget_member_index(type, "file_etag"), m = H5Tget_member_index(type, "filter_mask");
     (void)H5Eclear2(H5E_DEFAULT);
     if (u < 0)
-        BKT_FAIL(err, BKT_EUNSUP, "the chunk table names no files: it isn't one that grows");
+        BKT_FAIL(err, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
     BKT_CLEANUP(h5_closep) hid_t ut = H5Tget_member_type(type, (unsigned)u), et = e < 0 ? -1 : H5Tget_member_type(type, (unsigned)e);
     BKT_CLEANUP(h5_closep) hid_t st = H5Tget_member_type(type, 1);
     d->fields = (struct agg_fields){.off      = H5Tget_member_offset(type, 0),
@@ -51,22 +51,24 @@ static int put(const struct maker *m, const struct survey_chunk *c, struct bkt_e
     const struct agg_fields  *f = &m->d->fields;
     const struct source_part *p = source_part_of(m->src, c->addr, c->size);
     if (!p)
-        BKT_FAIL(err, BKT_EINVAL, "a chunk of it lies in two files, which one row of a chunk table can't say");
+        BKT_FAIL(err, BKT_EINVAL, "a chunk lies in two files, but a row of a chunk table can name only one");
     const char    *uri = m->uris[p - m->src->parts];
     unsigned char *to  = m->d->rows.v + c->index * f->row;
     size_t         n   = strlen(uri);
     if (n > f->uri_n)
-        BKT_FAIL(err, BKT_EINVAL, "its name is longer than the %zu bytes that the chunk table has for it; gather the files anew", f->uri_n);
+        BKT_FAIL(err, BKT_EINVAL, "its name is longer than the %zu bytes that the chunk table has for it; "
+                 "gather the files again", f->uri_n);
     if (c->size > (f->size_n > 4 ? INT64_MAX : INT32_MAX))
-        BKT_FAIL(err, BKT_EINVAL, "a chunk of more bytes than the chunk table can say");
+        BKT_FAIL(err, BKT_EINVAL, "a chunk has more bytes than the chunk table can record");
     if (c->mask && !f->has_mask)
-        BKT_FAIL(err, BKT_EINVAL, "a chunk skips a filter, which the chunk table has no room for");
+        BKT_FAIL(err, BKT_EINVAL, "a chunk skips a filter, but the chunk table has no filter masks");
     bkt_put_le(to + f->off, 8, c->addr - p->start);
     bkt_put_le(to + f->size, (unsigned)f->size_n, c->size);
     memcpy(to + f->uri, uri, n); /* NOLINT(bugprone-not-null-terminated-result): padded by zeros */
     n = strlen(p->etag);
     if (f->has_etag && n > f->etag_n) /* without the ETag, bytes of another version would be accepted */
-        BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; gather the files anew",
+        BKT_FAIL(err, BKT_EINVAL, "its ETag is longer than the %zu bytes that the chunk table has for it; "
+                 "gather the files again",
                  f->etag_n);
     if (f->has_etag)
         memcpy(to + f->etag, p->etag, n);
@@ -94,8 +96,8 @@ static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, st
 }
 
 static const char *const cannot[] = {
-    [SURVEY_COMPACT]  = "it is compact: no reference leads into an object header",
-    [SURVEY_EXTERNAL] = "its data lie in external files, which a chunk table doesn't name",
+    [SURVEY_COMPACT]  = "it is compact: references can't lead into an object header",
+    [SURVEY_EXTERNAL] = "its data are in external files, which a chunk table can't name",
     [SURVEY_VIRTUAL]  = "it is virtual: a chunk table needs stored chunks",
 };
 

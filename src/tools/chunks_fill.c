@@ -52,7 +52,7 @@ static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, st
     hssize_t    n    = H5Sget_simple_extent_npoints(space);
     int         rank = H5Sget_simple_extent_dims(space, r.grid, NULL);
     if (rank <= 0 || n < 0 || H5Tget_size(first) != 8 || H5Tget_nmembers(type) != 2)
-        BKT_FAIL(err, BKT_EUNSUP, "a chunk table of another form than hsload makes");
+        BKT_FAIL(err, BKT_EUNSUP, "the chunk table doesn't have hsload's form");
     r.rank                                 = (unsigned)rank;
     BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, r.row);
     r.v                                    = v;

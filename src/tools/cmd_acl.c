@@ -17,7 +17,7 @@ static bool bits_of(const struct bkt_tool *t, const char *text, unsigned *out)
         for (size_t i = 0; i < BKT_ACL_N; i++)
             bit |= *s == bkt_acl_names[i].letter ? bkt_acl_names[i].bit : 0;
         if (!bit) {
-            (void)bkt_tool_usage(t, "%s: permissions are some of the letters crudep", text);
+            (void)bkt_tool_usage(t, "%s: unknown permission; use letters of crudep", text);
             return false;
         }
         *out |= bit;
@@ -117,7 +117,7 @@ static int show(const struct bkt_tool *t, const struct bkt_place *p, int first, 
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, need, err));
     for (int i = first; need && i < t->n_args; i++)
         if (!has_entry(&doc.doc, t->args[i]))
-            BKT_FAIL(err, BKT_ENOENT, "no entry of %s in its access list", t->args[i]);
+            BKT_FAIL(err, BKT_ENOENT, "user %s has no entry in its access list", t->args[i]);
     if (t->json)
         return show_json(t, first, &doc.doc, err);
     for (size_t i = 0; i < doc.doc.n_acls; i++) {
@@ -160,9 +160,9 @@ static int ask(struct bkt_tool *t, struct bkt_acl_change *out, int *first)
     if (out->grant & out->revoke)
         return bkt_tool_usage(t, "the same permission is granted and revoked");
     if (out->remove && (out->grant | out->revoke))
-        return bkt_tool_usage(t, "--remove goes with no other change");
+        return bkt_tool_usage(t, "--remove can't be combined with another change");
     if ((out->remove || out->grant || out->revoke) && *first == t->n_args)
-        return bkt_tool_usage(t, "whose permissions? (default: those who have no entry)");
+        return bkt_tool_usage(t, "USER is missing; default means users without an entry");
     return BKT_EXIT_OK;
 }
 
@@ -193,25 +193,28 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'g', "grant", "PERMS", "let USER do what the letters say", NULL},
-    {'r', "revoke", "PERMS", "don't", NULL},
-    {0, "remove", NULL, "remove the entry of USER: then the default counts", NULL},
+    {'g', "grant", "PERMS", "grant USER these permissions", NULL},
+    {'r', "revoke", "PERMS", "revoke these permissions of USER", NULL},
+    {0, "remove", NULL, "remove the entry of USER, so that the default applies", NULL},
 };
 const struct bkt_verb bkt_verb_acl = {
     .name = "acl", .args = "NAME [+PERMS] [-PERMS] [USER]...", .min_args = 1, .max_args = -1,
     .help = "show or change the access list of a domain or folder",
-    .text = "PERMS are letters: c create, r read, u update, d delete, e read the list, p change the list. +PERMS is short for\n"
-            "--grant=PERMS, and -PERMS for --revoke=PERMS, but for -r, -u and -e alone, which are options. USER is a name,\n"
-            "g:GROUP, or default for those without an entry.\n\n"
-            "A domain's list: c makes objects, links and attributes, u changes values, extents and names of attributes, d\n"
-            "deletes links, attributes and the domain. A folder's: c makes domains and folders in it, d removes it. A user's own\n"
-            "entry counts alone; who has none has what default has. A new folder or domain has the entries of the nearest\n"
-            "folder above it that grant anything, and its owner may do all. Of groups h5bucket knows nothing.\n\n"
-            "The lists are advice to well-behaved programs: HSDS enforces them, h5bucket and the connector keep to them for\n"
-            "the user that they are told (--user), but whoever has the bucket's keys has its data.\n\n"
+    .text = "PERMS are letters: c create, r read, u update, d delete, e read the list, p change the list.\n"
+            "+PERMS is short for --grant=PERMS, and -PERMS for --revoke=PERMS, except -r, -u and -e alone,\n"
+            "which are options. USER is a name, g:GROUP, or default for users without an entry.\n\n"
+            "In a domain's list, c makes objects, links and attributes; u changes values, extents and names\n"
+            "of attributes; d deletes links, attributes and the domain. In a folder's list, c makes domains\n"
+            "and folders in it, and d removes it. A user's own entry counts alone; a user without an entry\n"
+            "has the permissions of default. A new folder or domain gets the entries of the nearest folder\n"
+            "above it that grant anything, and its owner has all permissions. h5bucket does not know the\n"
+            "members of groups.\n\n"
+            "The lists are advice to well-behaved programs. HSDS enforces them; h5bucket and the connector\n"
+            "apply them to the user of --user or the setting user. But any program with the bucket's keys\n"
+            "can read and change the data.\n\n"
             "  h5bucket acl s3://b/home/run7.h5 +r default\n"
             "  h5bucket acl s3://b/home/run7.h5 --revoke=ud ted\n\n"
-            "JSON: {\"owner\", \"acls\": {USER: {\"create\", \"read\", \"update\", \"delete\", \"readACL\", \"updateACL\"}}}; of\n"
-            "the USERs alone where there are some, and after a change.",
+            "JSON: {\"owner\", \"acls\": {USER: {\"create\", \"read\", \"update\", \"delete\", \"readACL\",\n"
+            "\"updateACL\"}}}. If USERs are named, or after a change, only their entries are printed.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .reword = minus_perms, .run = run,
 };

@@ -517,15 +517,17 @@ int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *e
 
 static const struct bkt_opt opts[] = {
     {'o', "output", "FOLDER", "write into a local FOLDER instead of the bucket", NULL},
-    {'v', "verbose", NULL, "tell how many files were written", NULL},
+    {'v', "verbose", NULL, "print how many files were written", NULL},
 };
 const struct bkt_verb bkt_verb_catalog = {
     .name = "catalog", .args = "DOMAIN", .min_args = 1, .max_args = 1,
-    .help = "write the catalogs of a domain: what objects and chunks it has",
-    .text = "Beside the domain's document: .groups.txt, .datasets.txt, .datatypes.txt and .ID.chunks.txt for each dataset, as\n"
-            "the schema specifies them (id, ETag, time, bytes; datasets also number and bytes of their chunks), and\n"
-            ".info.json in the domain's object tree, from which HSDS and hsinfo take their numbers. They are as of now: a\n"
-            "later write does not change them. Schema version 1 has no .info.json, and its objects are asked for one by one.\n\n"
-            "JSON: {\"files\": how many were written}.",
+    .help = "write the catalogs of a domain: lists of its objects and chunks",
+    .text = "The catalogs are stored beside the domain's document: .groups.txt, .datasets.txt,\n"
+            ".datatypes.txt, and .ID.chunks.txt for each dataset. Their form is the schema's: id, ETag,\n"
+            "time, bytes, and for datasets also number and bytes of their chunks. The verb also writes\n"
+            ".info.json in the domain's object tree, from which HSDS and hsinfo take their numbers. A later\n"
+            "write does not change these files. Schema version 1 has no .info.json, and its objects are\n"
+            "requested one by one.\n\n"
+            "JSON: {\"files\": number of files written}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

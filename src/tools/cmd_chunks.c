@@ -10,8 +10,9 @@
 #include "tool.h"
 
 static const struct bkt_opt opts[] = {
-    {0, "fill", NULL, "FILE is a domain: make the chunk tables that hsload --fastlink left to the first read", NULL},
-    {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
+    {0, "fill", NULL, "FILE is a domain: make the chunk tables that hsload --fastlink leaves to the first "
+     "read", NULL},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
 };
 
 struct job {
@@ -189,14 +190,15 @@ static int run(struct bkt_tool *t)
     source_close(job.src);
     if (rc < 0)
         return bkt_tool_error(t, t->args[0], &err);
-    return fflush(stdout) == 0 ? BKT_EXIT_OK : bkt_tool_fail(t, "stdout: the output could not be written");
+    return fflush(stdout) == 0 ? BKT_EXIT_OK : bkt_tool_fail(t, "stdout: the output can't be written");
 }
 
 const struct bkt_verb bkt_verb_chunks = {
     .name = "chunks", .args = "FILE [DATASET...]", .min_args = 1, .max_args = -1,
-    .help = "write where the data of an HDF5 file lie, as JSON that load --chunk-map reads",
-    .text = "FILE is a path, or an s3:// or https:// name, of which only the metadata are read. Without DATASET, all datasets\n"
-            "that the root group leads to. The form of the JSON is described in src/schema/chunk_map.h:\n\n"
+    .help = "write the locations of an HDF5 file's data, as JSON for load --chunk-map",
+    .text = "FILE is a path, or an s3:// or https:// name. Only its metadata are read. Without DATASET, the\n"
+            "output has all datasets that can be reached from the root group. src/schema/chunk_map.h\n"
+            "describes the form of the JSON:\n\n"
             "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
             "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], \"item_size\": 4, \"type\": ...,\n"
             "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, size, filter mask]}}}}",

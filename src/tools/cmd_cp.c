@@ -80,8 +80,10 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
                 "  to read them through the copy, put that into the setting allow\n", t->verb->name, (unsigned long long)c->n_refs,
                 bkt_store_uri(bkt_domain_store(g->src)));
     if (c->n_raw)
-        fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), under the names that they have:\n"
-                "  %s; h5bucket verify tells which are found\n", t->verb->name, (unsigned long long)c->n_raw,
+        fprintf(stderr, "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), whose "
+                "names are kept:\n"
+                "  %s; h5bucket verify reports files that are missing\n", t->verb->name,
+                (unsigned long long)c->n_raw,
                 bkt_store_is_local(g->to.store) ? "relative ones count from a program's working folder, or HDF5_EXTFILE_PREFIX"
                                                 : "relative ones count from the copy's folder, so copy them beside it");
     return BKT_OK;
@@ -176,29 +178,33 @@ static int run_mv(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'f', "force", NULL, "replace a domain that is there", NULL},
-    {'v', "verbose", NULL, "tell what was copied", NULL},
+    {'f', "force", NULL, "replace an existing domain", NULL},
+    {'v', "verbose", NULL, "print what was copied", NULL},
 };
 const struct bkt_verb bkt_verb_cp = {
     .name = "cp", .args = "DOMAIN TARGET", .min_args = 2, .max_args = 2,
     .help = "copy a domain, within a bucket or into another",
-    .text = "TARGET is the new domain's name, or a folder. All objects and chunks are copied as they are stored; in a bucket that\n"
-            "holds the domain's objects already they get new ids, and links, committed types and references follow. A domain\n"
-            "of schema version 1 becomes one of version 2. Owner and access list are kept. The copy appears when it is\n"
-            "complete; with --force, it replaces what was there only then. Chunks that lie in HDF5 files stay there: the copy\n"
-            "refers to the same files. So do raw files (H5Pset_external), whose names are kept, and it is told: relative ones\n"
-            "count from the domain's folder in a bucket, and from the program's working folder on this machine. Relative names\n"
-            "in external links are kept, too: they lead elsewhere from another folder.\n\n"
+    .text = "TARGET is the new domain's name, or a folder. All objects and chunks are copied as they are\n"
+            "stored. If the bucket holds the domain's objects already, the copies get new ids; links,\n"
+            "committed types and references are changed to them. A domain of schema version 1 becomes one\n"
+            "of version 2. Owner and access list are kept. The copy appears when it is complete. With\n"
+            "--force it replaces an existing domain, also only then.\n\n"
+            "Chunks in HDF5 files stay there: the copy refers to the same files. Raw files\n"
+            "(H5Pset_external) stay, too, under the same names, and a note reports them. Their relative\n"
+            "names count from the domain's folder in a bucket, and from the program's working folder on\n"
+            "this machine. Relative names in external links are kept, so they lead elsewhere from another\n"
+            "folder.\n\n"
             "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_cp,
 };
 const struct bkt_verb bkt_verb_mv = {
     .name = "mv", .args = "DOMAIN TARGET", .min_args = 2, .max_args = 2,
     .help = "move or rename a domain, within a bucket or into another",
-    .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document moves, its objects stay as\n"
-            "they are. Into another bucket it is copied (h5bucket cp) and then deleted here. External links of other domains\n"
-            "that lead to it are not changed, nor are relative names in its own, and those of raw files (H5Pset_external).\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"}; 0 where only the\n"
-            "document moved.",
+    .text = "TARGET is the new domain's name, or a folder. Within a bucket only the domain's document\n"
+            "moves; its objects stay in place. Into another bucket the domain is copied (h5bucket cp), and\n"
+            "then deleted here. Other domains' external links to it are not changed. Relative names in its\n"
+            "own external links, and names of raw files (H5Pset_external), are not changed either.\n\n"
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", \"datasets_in_raw_files\"};\n"
+            "the numbers are 0 if only the document moved.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run_mv,
 };

@@ -163,7 +163,7 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
         return BKT_OK;
     }
     if (H5Sextent_equal(sa, sb) <= 0)
-        bkt_diff_tell(d, path, "maxdims", "dataset that may grow otherwise");
+        bkt_diff_tell(d, path, "maxdims", "dataset of another maximum shape");
     if (d->no_data || H5Sget_simple_extent_type(sa) == H5S_NULL)
         return BKT_OK;
     if (bkt_diff_data(d, a, b, path) < 0)
@@ -254,17 +254,17 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'q', "quiet", NULL, "print nothing, the exit status tells", NULL},
+    {'q', "quiet", NULL, "print nothing; the exit status shows the result", NULL},
     {'n', "nodata", NULL, "don't read the data of datasets", NULL},
 };
 const struct bkt_verb bkt_verb_diff = {
     .name = "diff", .args = "FIRST SECOND [OBJECT]", .min_args = 2, .max_args = 3,
     .help = "compare two domains, or a domain with an HDF5 file",
-    .text = "Everything is compared: links, attributes, types, shapes, all data, exactly, and user blocks. OBJECT: only that, and what\n"
-            "is in it.\n"
-            "References are equal when they lead to the same part of objects of the same name. How data are stored (layout, chunks,\n"
-            "filters) is not compared; h5bucket ls -v and h5dump -p show it.\n\n"
-            "Exit status: 0 no difference, 1 there are some, 2 trouble.\n\n"
+    .text = "Links, attributes, types, shapes, all data and user blocks are compared, exactly. With OBJECT,\n"
+            "only this object and its contents are compared. References are equal if they lead to the same\n"
+            "part of objects of the same name. Storage (layout, chunks, filters) is not compared; h5bucket\n"
+            "ls -v and h5dump -p show it.\n\n"
+            "Exit status: 0 no difference, 1 differences, 2 trouble.\n\n"
             "JSON: [{\"path\", \"what\": \"link\", \"kind\", \"attribute\", \"type\", \"shape\", \"maxdims\",\n"
             "\"data\" or \"userblock\", \"text\"}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

@@ -189,9 +189,10 @@ static int run(struct bkt_tool *t)
     if (!file || bkt_buf_addf(&part, "%s.part-%ld", file, (long)getpid()) < 0)
         return bkt_tool_fail(t, "out of memory");
     if (bkt_name_has_scheme(file))
-        return bkt_tool_fail(t, "%s: a file of this machine is made; h5bucket cp copies a domain into a bucket", file);
+        return bkt_tool_fail(t,
+                             "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
     if (stat(file, &there) == 0 && S_ISDIR(there.st_mode))
-        return bkt_tool_fail(t, "%s is a folder; say which file in it is to be made", file);
+        return bkt_tool_fail(t, "%s is a folder; name a file in it", file);
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
     g.file = file;
@@ -215,7 +216,7 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'f', "force", NULL, "replace FILE where there is one", NULL},
+    {'f', "force", NULL, "replace an existing FILE", NULL},
     {'n', "nodata", NULL, "everything but the data of datasets", NULL},
     {'l', "latest", NULL, "use the newest of HDF5's file formats, not that of HDF5 1.8", NULL},
     {'v', "verbose", NULL, "name each object that is copied", NULL},
@@ -224,13 +225,13 @@ static const struct bkt_opt opts[] = {
 const struct bkt_verb bkt_verb_get = {
     .name = "get", .args = "DOMAIN [FILE]", .min_args = 1, .max_args = 2,
     .help = "copy a domain into an HDF5 file",
-    .text = "FILE then holds what DOMAIN holds: groups, datasets, committed types, links of every kind in their order, attributes,\n"
-            "references, creation properties, the user block. Chunks whose stored bytes are HDF5's are moved without being\n"
-            "decoded. Without FILE the last part of DOMAIN's name is taken, in the working folder.\n"
-            "\n"
-            "Data that lie elsewhere come along: chunks that are references into HDF5 files, and what external raw files hold.\n"
-            "Virtual datasets stay virtual. The file takes its name when it is whole.\n"
-            "\n"
+    .text = "FILE gets everything in DOMAIN: groups, datasets, committed types, links of every kind in\n"
+            "their order, attributes, references, creation properties, the user block. Chunks whose stored\n"
+            "bytes are HDF5's are moved without being decoded. Without FILE, the file gets the last part of\n"
+            "DOMAIN's name, in the working folder.\n\n"
+            "Data outside the domain are copied as well: chunks that are references into HDF5 files, and\n"
+            "external raw files. Virtual datasets stay virtual. The file takes its name when it is\n"
+            "complete.\n\n"
             "JSON: {\"file\", \"objects\"}.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts, .json = true,
     .run = run,

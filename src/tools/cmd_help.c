@@ -65,7 +65,7 @@ static int run(struct bkt_tool *t)
     const struct bkt_verb *v      = t->n_args ? bkt_verb_find(t->args[0]) : NULL;
     const char            *folder = bkt_tool_opt(t, "write-man");
     if (t->n_args && !v)
-        return bkt_tool_usage(t, "no verb %s", t->args[0]);
+        return bkt_tool_usage(t, "unknown verb '%s'", t->args[0]);
     if (folder) {
         int rc = write_man(t, folder, NULL);
         for (size_t i = 0; rc == BKT_EXIT_OK && i < bkt_n_verbs; i++)
@@ -94,7 +94,7 @@ static const struct bkt_opt opts[] = {
     {0, "write-man", "FOLDER", "write all man pages into FOLDER", NULL},
 };
 const struct bkt_verb bkt_verb_help = {
-    .name = "help", .args = "[VERB]", .max_args = 1, .help = "tell what the verbs are, or what VERB does",
+    .name = "help", .args = "[VERB]", .max_args = 1, .help = "list the verbs, or describe VERB",
     .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\", \"values\", \"help\"}]}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

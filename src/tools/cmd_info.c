@@ -166,9 +166,11 @@ static const struct bkt_opt opts[] = {
 };
 const struct bkt_verb bkt_verb_info = {
     .name = "info", .args = "DOMAIN...", .min_args = 1, .max_args = -1,
-    .help = "count what a domain holds: objects, links, chunks, bytes",
-    .text = "Everything is counted now, by one listing of the domain's keys and all of its metadata. In version 1 of the schema,\n"
-            "and on plain web servers, chunk objects are asked for one by one, for up to 4096 a dataset.\n\n"
-            "JSON: a list with an object per DOMAIN, with the names that HSDS's .info.json has, and user_block, in bytes.",
+    .help = "count a domain's objects, links, chunks and bytes",
+    .text = "The numbers are counted now, by one listing of the domain's keys and by reading all of its\n"
+            "metadata. In schema version 1, and on plain web servers, chunk objects are requested one by\n"
+            "one, for up to 4096 per dataset.\n\n"
+            "JSON: a list with an object per DOMAIN, with the names of HSDS's .info.json, and user_block,\n"
+            "in bytes.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

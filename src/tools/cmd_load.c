@@ -11,19 +11,22 @@
 
 static const struct bkt_opt opts[] = {
     {0, "link", NULL, "refer to the data in the files instead of copying them", NULL},
-    {0, "flatten-vds", NULL, "with --link: make virtual datasets refer to their sources' chunks, where their boxes align", NULL},
-    {0, "chunk-map", "JSON", "where data lie, as the chunks command writes it, instead of asking the file", NULL},
-    {0, "linkpath", "URI", "what references call the file, when it is read from somewhere else than where it will lie", NULL},
-    {'a', "append", NULL, "add to a domain that exists; what is in it already stays", NULL},
+    {0, "flatten-vds", NULL, "with --link: make virtual datasets refer to their sources' chunks, if their "
+     "boxes align", NULL},
+    {0, "chunk-map", "JSON", "take the locations of data from this output of h5bucket chunks, not from the "
+     "file", NULL},
+    {0, "linkpath", "URI", "the file's name in references, if it is read from another place", NULL},
+    {'a', "append", NULL, "add to an existing domain; its contents stay", NULL},
     {0, "extend", "DIM", "gather all sources in one domain, along this dimension: a dimension scale's name, a number, or a new one", NULL},
-    {0, "extend-offset", "N", "with --extend: put the first source at this step, over what is there, instead of at the end", NULL},
-    {0, "force", NULL, "replace a domain that exists", NULL},
-    {'n', "no-clobber", NULL, "leave a domain that exists as it is, and fail: so it is without --force", NULL},
+    {0, "extend-offset", "N", "with --extend: put the first source at this step, over existing steps, "
+     "instead of at the end", NULL},
+    {0, "force", NULL, "replace an existing domain", NULL},
+    {'n', "no-clobber", NULL, "leave an existing domain as it is, and fail (the default)", NULL},
     {0, "nodata", NULL, "groups, datasets and attributes, but no data of datasets", NULL},
-    {'f', "filedriver", "DRIVER", "how the file is laid out; told from its name without", "sec2 family split multi"},
-    {0, "ignore-errors", NULL, "leave out what can't be read, name it, and give exit code 1", NULL},
+    {'f', "filedriver", "DRIVER", "the file's driver; default: derived from its name", "sec2 family split multi"},
+    {0, "ignore-errors", NULL, "leave out and name unreadable parts; the exit code is then 1", NULL},
     {0, "no-snapshot", NULL, "don't gather the new domain's metadata in one object (see snapshot)", NULL},
-    {0, "retries", "N", "how often a request is sent again (setting retries)", NULL},
+    {0, "retries", "N", "retries of one request (setting retries)", NULL},
     {'j', "jobs", "N", "sources loaded at once (1); with --extend, fetched ahead (8)", NULL},
     {'v', "verbose", NULL, "name each dataset", NULL},
 };
@@ -79,7 +82,8 @@ static int check_names(struct bkt_tool *t, int n, const char *target, bool folde
         qsort(v, (size_t)n, sizeof *v, by_domain);
     for (int i = 1; i < n && rc < 0; i++)
         if (strcmp(v[i].domain, v[i - 1].domain) == 0)
-            rc = bkt_tool_usage(t, "%s and %s would both become %s: load one of them by itself, under a name of its own, or with --append",
+            rc = bkt_tool_usage(t, "%s and %s would both become %s; load one of them separately, under "
+                                "another name or with --append",
                                 v[i - 1].source, v[i].source, v[i].domain);
     for (int i = 0; i < n; i++)
         free(v[i].domain);
@@ -103,7 +107,7 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     if (o->verbose)
         fprintf(stderr, "%s: %llu objects; %llu datasets linked, %llu copied\n", domain, (unsigned long long)p.objects,
                 (unsigned long long)l.n_linked, (unsigned long long)l.n_copied);
-    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu things of %s that can't be read", domain,
+    return l.n_left_out ? bkt_tool_fail(t, "%s: loaded without %llu unreadable parts of %s", domain,
                                         (unsigned long long)l.n_left_out, source ? source : "the map")
                         : BKT_EXIT_OK;
 }
@@ -118,8 +122,8 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     progress_init(&p, domain, o->verbose);
     int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
     if (rc >= 0 && o->link && !l.n_linked)
-        progress_note(&p, "%s: nothing is linked, all values are copied: of no dataset a file holds whole chunks along %s and more than "
-                      "64 KiB that a reference can carry", domain, o->extend);
+        progress_note(&p, "%s: nothing is linked, all values are copied: no dataset has whole chunks along %s "
+                      "and more than 64 KiB of referable data in a file", domain, o->extend);
     progress_end(&p);
     if (rc < 0)
         return bkt_tool_error(t, domain, &err);
@@ -161,10 +165,10 @@ static int each_of(struct each *e, struct load_options *o)
     }
     left = load_crowd(&crowd, (unsigned)o->jobs, &failed);
     if (left < 0)
-        return bkt_tool_fail(e->t, "no process could be made");
+        return bkt_tool_fail(e->t, "can't start a process");
     if (left || interrupt_check(NULL) < 0)
         return bkt_tool_fail(e->t, "stopped: %d of %d files are loaded", n - left - failed, n);
-    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or not as a whole", failed, n) : BKT_EXIT_OK;
+    return failed ? bkt_tool_fail(e->t, "%d of %d files are not loaded, or only in part", failed, n) : BKT_EXIT_OK;
 }
 
 static int run(struct bkt_tool *t)
@@ -180,18 +184,20 @@ static int run(struct bkt_tool *t)
     if (!read_options(t, &o))
         return BKT_EXIT_USAGE;
     if (!n)
-        return bkt_tool_usage(t, "the target has no name");
+        return bkt_tool_usage(t, "the target's name is empty");
     (void)bkt_external_inside(true); /* nothing is written to the source's raw files */
     if (o.chunk_map ? folder : t->n_args < 2)
-        return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain" : "a source and a domain are needed");
+        return bkt_tool_usage(t, o.chunk_map ? "--chunk-map is for one file and one domain"
+                                             : "a source and a domain are required");
     if (o.chunk_map && load_map_read(o.chunk_map, &t->set, &map, &err) < 0)
         return bkt_tool_error(t, NULL, &err);
     if (o.append + o.force + (bkt_tool_has(t, "no-clobber") > 0) > 1)
-        return bkt_tool_usage(t, "--append adds to a domain that exists, --force replaces it, --no-clobber leaves it: only one of them");
+        return bkt_tool_usage(t, "--append, --force and --no-clobber can't be combined");
     if (o.flatten && (!o.link || o.extend || o.chunk_map))
-        return bkt_tool_usage(t, "--flatten-vds goes with --link, without --extend and --chunk-map");
+        return bkt_tool_usage(t, "--flatten-vds needs --link, and can't be combined with --extend or --chunk-map");
     if (o.ignore && o.extend)
-        return bkt_tool_usage(t, "--ignore-errors doesn't go with --extend: a file that can't be read as a whole is left out there");
+        return bkt_tool_usage(t, "--ignore-errors can't be combined with --extend, which leaves out "
+                              "unreadable files as a whole");
     if (!info)
         return bkt_tool_fail(t, "out of memory");
     interrupt_catch();
@@ -208,35 +214,39 @@ static int run(struct bkt_tool *t)
 const struct bkt_verb bkt_verb_load = {
     .name = "load", .args = "SOURCE... DOMAIN|FOLDER/", .min_args = 1, .max_args = -1,
     .help = "make domains of HDF5 files, by copy or by reference",
-    .text = "Sources are paths, s3:// or https:// names; files in S3 or behind HTTP are read in place, by ranges. A family is\n"
-            "named with its %d, a split or multi file without its -m.h5 or -s.h5. With several sources, or a target that ends\n"
-            "with /, each becomes a domain of its name in that folder, --jobs of them at once; one that fails is told, the rest\n"
-            "goes on, and the exit code is 1. Sources of the same name, which would become one domain, are refused, also with\n"
-            "--append: load each by itself, under a name of its own, or with -a into the domain of the other. Data\n"
-            "and chunks of one source are fetched and stored many at a time anyhow.\n\n"
-            "With --link, data stay where they are and the domain refers to them; what a reference can't carry (values of\n"
-            "variable length, references to objects) is copied, and told. Readers may have to allow the files' store by\n"
-            "H5BUCKET_ALLOW; this is told as well.\n\n"
-            "Virtual datasets stay virtual. With --link and --flatten-vds, one whose mappings begin and end at borders of its\n"
-            "sources' chunks becomes a chunked one that refers to these, as the sources are now; if it can't, it stays virtual\n"
-            "and the reason is told.\n\n"
-            "What can't be read makes the load fail; with --ignore-errors objects and attributes that can't be are named and left\n"
-            "out, the rest is loaded, and the exit code is 1.\n\n"
-            "With --chunk-map, locations come from that JSON; without SOURCE, so does all else, which is the datasets alone.\n\n"
-            "With --extend, datasets that have the dimension grow by each source, coordinate variables too; all others must\n"
-            "hold the same values in all sources. Attributes, groups and links stay as the first source has them, but units,\n"
-            "calendar, scale_factor, add_offset, _FillValue, missing_value and _Unsigned must agree. A source that doesn't fit\n"
-            "or can't be read is named with the reason and left out as a whole, the rest goes on, and the exit code is 1. With\n"
-            "--link, datasets whose sources fill whole chunks are referred to, small ones are copied. Later runs with -a go on\n"
-            "where the last one ended, or at --extend-offset; one that is killed is undone by the next. A source that has grown\n"
-            "since it was loaded is put over what it was by --extend-offset with the step that it begins at: without it all of\n"
-            "it is appended once more. What refers to a file can't be read once that has changed, until this is done.\n\n"
-            "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot), unless its chunk objects\n"
-            "are so many that listing them costs more than it saves; a domain that has one gets a new one. --no-snapshot or\n"
-            "setting snapshot=no leaves that out.\n\n"
-            "A domain that exists is left as it is, and the load fails, unless --append adds to it or --force replaces it. The\n"
-            "domain appears, or replaces the other one, when everything is stored; a load that is interrupted leaves none, and\n"
-            "running it again cleans up what it left.",
+    .text = "Sources are paths, s3:// or https:// names. Files in S3 or behind HTTP are read in place, by\n"
+            "ranges. A family is named with its %d, a split or multi file without its -m.h5 or -s.h5.\n\n"
+            "With several sources, or a target that ends with /, each source becomes a domain of its name\n"
+            "in that folder, --jobs of them at once. A source that fails is reported, the others go on, and\n"
+            "the exit code is 1. Sources of the same name, which would become one domain, are refused, also\n"
+            "with --append. Load each of them separately, under another name, or with -a into the other's\n"
+            "domain. Data and chunks of one source are always fetched and stored many at a time.\n\n"
+            "With --link, data stay in place and the domain refers to them. Values that references can't\n"
+            "lead to (of variable length, references to objects) are copied, and reported. Readers may have\n"
+            "to allow the files' store by H5BUCKET_ALLOW; a note reports this.\n\n"
+            "Virtual datasets stay virtual. With --link and --flatten-vds, a virtual dataset becomes a\n"
+            "chunked one if its mappings begin and end at chunk borders of its sources. It then refers to\n"
+            "the sources' present chunks. Otherwise it stays virtual, and the reason is reported.\n\n"
+            "If a part of a source can't be read, the load fails. With --ignore-errors, such objects and\n"
+            "attributes are named and left out, the rest is loaded, and the exit code is 1.\n\n"
+            "With --chunk-map, locations come from that JSON. Without SOURCE, everything else comes from\n"
+            "it, too, and only datasets are made.\n\n"
+            "With --extend, datasets that have the dimension grow by each source, coordinate variables too.\n"
+            "All other datasets must hold the same values in all sources. Attributes, groups and links stay\n"
+            "as in the first source, but units, calendar, scale_factor, add_offset, _FillValue,\n"
+            "missing_value and _Unsigned must agree. A source that doesn't fit or can't be read is reported\n"
+            "with the reason, and left out as a whole; the others go on, and the exit code is 1. With\n"
+            "--link, datasets whose sources fill whole chunks are referred to, small ones are copied.\n\n"
+            "Later runs with -a continue at the last step, or at --extend-offset. If a run is killed, the\n"
+            "next one undoes it. If a source has grown since it was loaded, data that refer to it can't be\n"
+            "read until it is loaded again. Then name the step at which it begins by --extend-offset;\n"
+            "otherwise all of it is appended once more.\n\n"
+            "A new domain of 64 objects or more in a bucket gets a snapshot (h5bucket help snapshot),\n"
+            "unless listing its many chunk objects costs more than the snapshot saves. A domain that has a\n"
+            "snapshot gets a new one. --no-snapshot or setting snapshot=no leaves this out.\n\n"
+            "If the domain exists, it stays as it is and the load fails, unless --append adds to it or\n"
+            "--force replaces it. The domain appears, or replaces the other one, when everything is stored.\n"
+            "An interrupted load leaves no domain, and the next run cleans up its objects.",
     .opts = opts, .n_opts = sizeof opts / sizeof *opts,
     .run = run,
 };

@@ -237,19 +237,21 @@ static int run(struct bkt_tool *t)
 
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "go into folders, and into the groups of a domain", NULL},
-    {'v', "verbose", NULL, "ids, times, types, and for datasets where the chunks lie and how many they are", NULL},
+    {'v', "verbose", NULL, "ids, times, types, and for datasets the number and place of chunks", NULL},
     {'n', "names", NULL, "names only", NULL},
     {'H', "human-readable", NULL, "sizes as 1.2M", NULL},
     {0, "showattrs", NULL, "attributes with their values", NULL},
     {0, "showacls", NULL, "access lists: c create, r read, u update, d delete, e read and p change the list", NULL},
-    {0, "pattern", "GLOB", "only entries whose last name matches, as in the shell", NULL},
+    {0, "pattern", "GLOB", "only entries whose last name matches this shell pattern", NULL},
 };
 const struct bkt_verb bkt_verb_ls = {
     .name = "ls", .args = "[NAME]...", .max_args = -1,
-    .help = "list what is in folders and domains",
-    .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x); without one, this directory.\n\n"
-            "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its chunks. In folders, -v\n"
-            "lists the keys of each domain to tell how much it holds, and -r goes into folders, not into domains.\n\n"
+    .help = "list the contents of folders and domains",
+    .text = "NAME is a bucket, a folder, a domain, or an object in a domain (DOMAIN/g1/x). Without NAME,\n"
+            "the working folder is listed.\n\n"
+            "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its\n"
+            "chunks. In folders, -v lists the keys of each domain to count its chunk objects and bytes, and\n"
+            "-r goes into folders, not into domains.\n\n"
             "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", \"name\", \"kind\", ...}]} or\n"
             "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,

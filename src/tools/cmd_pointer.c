@@ -57,15 +57,18 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'u', "user-block", NULL, "with the user block that DOMAIN has now in front, for programs that read or write one", NULL},
+    {'u', "user-block", NULL, "start FILE with DOMAIN's present user block, for programs that read or write "
+     "one", NULL},
 };
 const struct bkt_verb bkt_verb_pointer = {
     .name = "pointer", .args = "DOMAIN FILE", .min_args = 2, .max_args = 2,
-    .help = "make FILE stand for DOMAIN, for programs that look at a file before HDF5 does",
-    .text = "netCDF-C, GDAL and others read the first bytes of a file before they give its name to HDF5. FILE is a few bytes\n"
-            "that look like HDF5 to them and name DOMAIN to the connector. An existing FILE is left alone.\n"
-            "A path of this machine is written from / on (file:///...), so FILE can be moved; with a default bucket a plain\n"
-            "path stays as it is, and names a domain in the default bucket of whoever opens FILE.\n\n"
+    .help = "make FILE a pointer to DOMAIN, for programs that inspect a file before HDF5 does",
+    .text = "netCDF-C, GDAL and other programs read the first bytes of a file before they pass its name to\n"
+            "HDF5. FILE has a few bytes that look like HDF5 to them and name DOMAIN to the connector. An\n"
+            "existing FILE is left alone.\n\n"
+            "A path on this machine is written in full (file:///...), so FILE can be moved. With a default\n"
+            "bucket, a plain path is written as it is, and names a domain in the default bucket of the\n"
+            "program that opens FILE.\n\n"
             "JSON: {\"file\", \"domain\"}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

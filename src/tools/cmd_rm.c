@@ -161,7 +161,8 @@ static bool confirmed(const struct rm *r, const char *path, size_t n)
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
     bkt_show_url(&b, name ? name : path);
-    fprintf(stderr, "h5bucket rm: %s holds %zu folders or domains. Remove them and all that is in them? [y/N] ", bkt_buf_str(&b), n);
+    fprintf(stderr, "h5bucket rm: %s holds %zu folders or domains. Remove them with all their contents? "
+            "[y/N] ", bkt_buf_str(&b), n);
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
@@ -170,18 +171,19 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs in = {0};
     BKT_PASS(interrupt_check(err));
     if (!*path)
-        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not removed");
+        BKT_FAIL(err, BKT_EINVAL, "a whole bucket can't be removed");
     if (depth > BKT_TOOL_FOLDERS)
         BKT_FAIL(err, BKT_EUNSUP, "folders are nested deeper than %d", BKT_TOOL_FOLDERS);
     if (doc->what == BKT_IS_FOLDER)
         BKT_PASS(bkt_doc_may(&doc->doc, path, &r->t->set, BKT_ACL_DELETE, err));
     BKT_PASS(bkt_place_list(r->st, path, on_name, &in, err));
     if (in.n && !r->recursive)
-        BKT_FAIL(err, BKT_EEXIST, "not empty; -r removes all that is in it");
+        BKT_FAIL(err, BKT_EEXIST, "not empty; -r removes all its contents");
     if (!in.n && doc->what == BKT_IS_PREFIX && depth == 0)
-        BKT_FAIL(err, BKT_ENOENT, "neither a folder with a document nor is a domain in it");
+        BKT_FAIL(err, BKT_ENOENT, "no document and no domain in it");
     if (in.n && depth == 0 && !confirmed(r, path, in.n))
-        BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r wants --yes too, -n shows what would go", in.n);
+        BKT_FAIL(err, BKT_ECANCEL, "it holds %zu folders or domains; -r needs --yes too, -n lists what would "
+                 "be removed", in.n);
     unsigned before = r->n_failed;
     for (size_t i = 0; i < in.n; i += BKT_TOOL_BATCH) {
         BKT_PASS(interrupt_check(err));
@@ -189,7 +191,7 @@ static int remove_folder(struct rm *r, const char *path, const struct bkt_doc *d
     }
     BKT_PASS(interrupt_check(err));
     if (r->n_failed > before)
-        BKT_FAIL(err, BKT_EEXIST, "it stays: not everything in it was removed");
+        BKT_FAIL(err, BKT_EEXIST, "kept, since not everything in it was removed");
     return doc->what == BKT_IS_FOLDER && !r->dry_run ? delete_doc(r->st, path, err) : BKT_OK;
 }
 
@@ -213,11 +215,11 @@ static int take_up(const struct rm *r, const char *path, struct bkt_doc *doc, st
 static int remove_any(struct rm *r, const char *path, struct bkt_doc *doc, unsigned depth, struct bkt_err *err)
 {
     if (strcmp(path, "db") == 0 || strncmp(path, "db/", 3) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "the folder db is where the objects of all domains lie");
+        BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
     if (doc->rc == BKT_EFORMAT && r->force)
         return r->dry_run ? BKT_OK : delete_doc(r->st, path, err);
     if (doc->rc == BKT_EFORMAT)
-        BKT_TRY(err, bkt_err_copy(err, doc->rc, &doc->why), "its document can't be understood (--force removes it)");
+        BKT_TRY(err, bkt_err_copy(err, doc->rc, &doc->why), "its document is malformed (--force removes it)");
     if (doc->rc < 0)
         return bkt_err_copy(err, doc->rc, &doc->why);
     if ((doc->what == BKT_IS_ABSENT || doc->what == BKT_IS_PREFIX) && *path) {
@@ -286,22 +288,24 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {'r', "recursive", NULL, "folders with all that is in them; asks first, or wants --yes", NULL},
-    {'y', "yes", NULL, "yes, remove what is in the folders", NULL},
-    {'n', "dry-run", NULL, "only tell what would be removed", NULL},
-    {'f', "force", NULL, "say nothing of what isn't there; remove documents that can't be understood, too", NULL},
+    {'r', "recursive", NULL, "folders with all their contents; asks first, or needs --yes", NULL},
+    {'y', "yes", NULL, "remove the folders' contents without a question", NULL},
+    {'n', "dry-run", NULL, "only print what would be removed", NULL},
+    {'f', "force", NULL, "ignore missing names; remove malformed documents, too", NULL},
     {0, "keep-objects", NULL, "remove the domain's name, not its objects (another domain shares them)", NULL},
-    {'v', "verbose", NULL, "tell what is removed", NULL},
+    {'v', "verbose", NULL, "print what is removed", NULL},
 };
 const struct bkt_verb bkt_verb_rm = {
     .name = "rm", .args = "NAME...", .min_args = 1, .max_args = -1,
     .help = "remove domains with all their objects, and folders",
-    .text = "A domain's document is deleted first, then its groups, datasets and chunks. Files that its chunks refer to are not\n"
-            "touched. What access lists deny to the user is refused. What can't be removed is told, the rest goes on, and\n"
-            "folders that hold something still stay. After Ctrl-C the domains under way are finished; what a removal that was\n"
-            "killed leaves is found by h5bucket verify BUCKET, and of a domain of schema version 1 by the same rm again.\n\n"
-            "  h5bucket rm -rn s3://b/home/old        # what would go\n"
+    .text = "A domain's document is deleted first, then its groups, datasets and chunks. Files that its\n"
+            "chunks refer to are not touched. If an access list denies a removal to the user, it fails.\n"
+            "Failed removals are reported, the others go on, and folders that still hold something stay.\n"
+            "After Ctrl-C, removals of domains that have begun are finished. If a removal is killed,\n"
+            "h5bucket verify BUCKET finds its remains; for a domain of schema version 1, the same rm again\n"
+            "removes them.\n\n"
+            "  h5bucket rm -rn s3://b/home/old        # what would be removed\n"
             "  h5bucket rm -r --yes s3://b/home/old\n\n"
-            "JSON: [{\"kind\": \"domain\" or \"folder\", \"name\", \"removed\", \"error\" (where it failed)}].",
+            "JSON: [{\"kind\": \"domain\" or \"folder\", \"name\", \"removed\", \"error\" (if it failed)}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

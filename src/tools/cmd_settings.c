@@ -55,7 +55,7 @@ static void tell_unknown(const struct bkt_tool *t)
             continue;
         v.known = v.n == strlen("H5BUCKET_CONFIG") && strncmp(*e, "H5BUCKET_CONFIG", v.n) == 0;
         if (bkt_settings_each(&t->set, look_for, &v) == BKT_OK && !v.known)
-            (void)fprintf(stderr, "h5bucket settings: environment variable %.*s is no setting's\n", (int)v.n, *e);
+            (void)fprintf(stderr, "h5bucket settings: unknown environment variable %.*s\n", (int)v.n, *e);
     }
 }
 
@@ -70,13 +70,14 @@ static int run(struct bkt_tool *t)
 }
 
 static const struct bkt_opt opts[] = {
-    {0, "markdown", NULL, "a table with the defaults, for the README", NULL},
+    {0, "markdown", NULL, "a Markdown table with the defaults", NULL},
 };
 const struct bkt_verb bkt_verb_settings = {
     .name = "settings", .args = "", .max_args = 0,
     .help = "show every setting: name, environment variable, value in force, meaning",
-    .text = "A setting is taken from --set and its kin, else from the environment, else from ~/.config/h5bucket/config,\n"
-            "or the file that H5BUCKET_CONFIG names. Variables H5BUCKET_... that belong to no setting are told.\n\n"
+    .text = "A setting is taken from --set or an option that stands for it, else from the environment, else\n"
+            "from ~/.config/h5bucket/config, or the file that H5BUCKET_CONFIG names. Unknown variables\n"
+            "H5BUCKET_... are reported.\n\n"
             "JSON: [{\"name\", \"value\", \"default\", \"environment\", \"help\"}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -27,7 +27,8 @@ static int work(struct bkt_tool *t, struct bkt_err *err)
     if (bkt_tool_has(t, "remove"))
         return snapshot_drop(p.store, p.path, &doc.doc.root, err);
     if (bkt_store_is_local(p.store))
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a folder's objects are read without round trips; snapshots are for buckets", t->args[0]);
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a folder needs no snapshot, since its objects are read without round "
+                 "trips", t->args[0]);
     BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &told, err));
     if (bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", told.n_objects, told.n_keys, told.bytes);
@@ -42,16 +43,17 @@ static int run(struct bkt_tool *t)
 
 static const struct bkt_opt opts[] = {
     {0, "remove", NULL, "remove the snapshot", NULL},
-    {'v', "verbose", NULL, "tell what was gathered", NULL},
+    {'v', "verbose", NULL, "print what was gathered", NULL},
 };
 const struct bkt_verb bkt_verb_snapshot = {
     .name = "snapshot", .args = "DOMAIN", .min_args = 1, .max_args = 1,
-    .help = "gather a domain's metadata in one object, so that walking through it takes few requests",
-    .text = "Programs that walk through a domain of many objects (h5ls -r, h5dump -H, opening thousands of small datasets) ask\n"
-            "for each of them. With a snapshot they read one object and list the domain's keys, a request for a thousand\n"
-            "objects: whatever a list shows to be unchanged is taken from the snapshot, all else is read as ever. So a snapshot\n"
-            "is never wrong; one that is out of date helps less, until it is made anew. Setting snapshot=trust leaves out the\n"
-            "list, for domains that are never changed; snapshot=no leaves out the snapshot.\n\n"
+    .help = "gather a domain's metadata in one object, so that reading all of it takes few requests",
+    .text = "Programs that read all of a domain with many objects (h5ls -r, h5dump -H, opening thousands of\n"
+            "small datasets) request each object. With a snapshot they read one object and list the\n"
+            "domain's keys, which takes one request per thousand objects. Objects that the list shows\n"
+            "unchanged are taken from the snapshot; all others are read as usual. So a snapshot never gives\n"
+            "wrong results. An outdated one only helps less, until it is made again. Setting snapshot=trust\n"
+            "leaves out the list, for domains that never change; snapshot=no ignores the snapshot.\n\n"
             "  h5bucket snapshot s3://b/home/run7.h5",
     .opts = opts, .n_opts = BKT_COUNT(opts), .run = run,
 };

@@ -154,8 +154,9 @@ static const struct bkt_opt opts[] = {
 const struct bkt_verb bkt_verb_stat = {
     .name = "stat", .args = "DOMAIN [OBJECT]", .min_args = 1, .max_args = 2,
     .help = "show one object of a domain: id, key, times, type, layout, attributes",
-    .text = "OBJECT is a path in the domain or an id (d-...); it may also follow the domain's name: DOMAIN/g1/x. Without one it\n"
-            "is the root group.\n\n"
-            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", \"storage\", \"attributes\", ...}.",
+    .text = "OBJECT is a path in the domain or an id (d-...). It may also follow the domain's name:\n"
+            "DOMAIN/g1/x. Without OBJECT, the root group is shown.\n\n"
+            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", \"storage\",\n"
+            "\"attributes\", ...}.",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -14,7 +14,7 @@ static int refresh_once(const struct bkt_tool *t, const struct bkt_place *p, str
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0}, key = {0};
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
     if (doc.what != BKT_IS_FOLDER)
-        BKT_FAIL(err, BKT_ENOENT, "%s is no folder any more", p->path);
+        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder any more", p->path);
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &t->set, BKT_ACL_UPDATE, err));
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_now(), &json, err));
     if (bkt_domain_doc_key(p->path, &key) < 0)
@@ -45,7 +45,7 @@ static int has_parent(const struct bkt_place *p, struct bkt_err *err)
     *cut = 0;
     BKT_PASS(bkt_doc_get(p->store, up, &doc, err));
     if (doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_DOMAIN)
-        BKT_FAIL(err, BKT_ENOENT, "%s is no folder (-p makes those above too)", up);
+        BKT_FAIL(err, BKT_ENOENT, "%s is not a folder (-p makes the folders above too)", up);
     return BKT_OK;
 }
 
@@ -55,9 +55,9 @@ static int touch(const struct bkt_tool *t, const struct bkt_place *p, bool *made
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     *made = false;
     if (strcmp(p->path, "db") == 0 || strncmp(p->path, "db/", 3) == 0)
-        BKT_FAIL(err, BKT_EINVAL, "the folder db is where the objects of all domains lie");
+        BKT_FAIL(err, BKT_EINVAL, "the folder db holds the objects of all domains");
     if (!*p->path)
-        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is no folder");
+        BKT_FAIL(err, BKT_EINVAL, "a whole bucket is not a folder");
     if (bkt_store_is_readonly(p->store))
         BKT_FAIL(err, BKT_EACCES, "%s can't be written to", bkt_store_uri(p->store));
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
@@ -112,14 +112,16 @@ static int run(struct bkt_tool *t)
 
 static const struct bkt_opt opts[] = {
     {'p', "parents", NULL, "make the folders above too", NULL},
-    {'o', "owner", "NAME", "who owns a new folder (else setting user, else the owner of the folder above, else admin)", NULL},
-    {'v', "verbose", NULL, "tell what is made", NULL},
+    {'o', "owner", "NAME", "owner of a new folder (default: setting user, else the owner of the folder "
+     "above, else admin)", NULL},
+    {'v', "verbose", NULL, "print what is made", NULL},
 };
 const struct bkt_verb bkt_verb_touch = {
     .name = "touch", .args = "FOLDER...", .min_args = 1, .max_args = -1,
-    .help = "make folders, or set the time of those that are there",
-    .text = "A folder is an object that holds an owner and an access list. Domains need none above them, but HSDS does. A new\n"
-            "folder's owner may do all in it, entries in the list of the folder above are kept, everybody may read it.\n\n"
-            "JSON: [{\"folder\", \"made\": false where it was there}].",
+    .help = "make folders, or set the time of existing folders",
+    .text = "A folder is an object with an owner and an access list. The connector needs no folders above a\n"
+            "domain, but HSDS does. A new folder's owner has all permissions, all users may read it, and\n"
+            "the entries of the folder above are kept.\n\n"
+            "JSON: [{\"folder\", \"made\": false if it existed}].",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -90,7 +90,8 @@ static void check_links(struct bkt_verify *v, const struct bkt_reached *r)
             bkt_verify_problem(v, "malformed", r->path, r->id.text, "a link's name is empty, or has a slash in it: '%s'",
                                r->obj->group.links.v[i].name);
         else if (r->obj->group.links.v[i].cls == BKT_L_OTHER)
-            bkt_verify_problem(v, "malformed", r->path, r->id.text, "link %s is of no class that is known, or leads to no id or path",
+            bkt_verify_problem(v, "malformed", r->path, r->id.text, "link %s has an unknown class, or has no "
+                               "id or path",
                                r->obj->group.links.v[i].name);
 }
 
@@ -199,7 +200,7 @@ static int check_domain(struct bkt_verify *v)
     bool repair = v->repair;
     if (v->n_problems && repair) {
         v->repair = false;
-        bkt_tool_fail(v->t, "problems first: nothing is removed from a domain that isn't whole");
+        bkt_tool_fail(v->t, "nothing is removed from a domain that has problems; mend them first");
     }
     int rc = bkt_verify_orphans(v);
     if (rc == BKT_OK)
@@ -378,27 +379,30 @@ static int run(struct bkt_tool *t)
 static const struct bkt_opt opts[] = {
     {'r', "recursive", NULL, "check all domains in a folder; of a bucket, its object trees too", NULL},
     {0, "deep", NULL, "read and decode every chunk, checksums included", NULL},
-    {0, "repair", NULL, "remove orphans and give up uploads that are old enough; make a snapshot anew that is out of date", NULL},
-    {0, "min-age", "SECONDS", "what is younger may belong to a writer at work, and is left alone (86400: a day)", NULL},
+    {0, "repair", NULL, "remove orphans and abort uploads that are old enough; remake outdated snapshots", NULL},
+    {0, "min-age", "SECONDS", "leave younger orphans, which may belong to an active writer (86400: a day)", NULL},
 };
 const struct bkt_verb bkt_verb_verify = {
     .name = "verify", .args = "NAME...", .min_args = 1, .max_args = -1,
-    .help = "check that domains are whole, find what nothing needs",
-    .text = "NAME is a domain: every object is reachable, there and well-formed, every reference lies inside its file, whose\n"
-            "ETag is what it was when it was linked; objects and chunks that no link and no reference needs are told (orphans:\n"
-            "a program that was killed while it wrote leaves them). Raw files (H5Pset_external) that are missing or too short\n"
-            "are told, and no problem: HDF5 makes and extends them when something is written. A snapshot (h5bucket help\n"
-            "snapshot) must be there and well-formed, and with --deep hold what is stored; that it is out of date is told, and\n"
-            "no problem.\n\n"
-            "Or NAME is a bucket: object trees that no domain has are told. Or, with -r, NAME is a folder or a bucket: all\n"
-            "domains in it are checked. A domain may be written meanwhile. Uploads in parts that were begun and never ended\n"
-            "count as orphans (S3 keeps their parts, and lists them nowhere).\n\n"
-            "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong usage. Data that can't\n"
-            "be looked at (a reference outside of what the setting allow names, a filter without code) are printed, and with\n"
-            "--deep they are a problem.\n\n"
-            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\", \"message\"}],\n"
-            "\"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\", \"chunks\", \"references\",\n"
-            "\"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
-            "reference, changed, snapshot, userblock, unchecked (data: a problem with --deep), and raw (which is none).",
+    .help = "check that domains are complete, and find unused objects",
+    .text = "If NAME is a domain, every object must be reachable, stored and well-formed. Every reference\n"
+            "must lie inside its file, and the file must have the ETag that it had when it was linked.\n"
+            "Objects and chunks that no link and no reference needs are reported as orphans; a killed\n"
+            "writer leaves such objects. Missing or short raw files (H5Pset_external) are reported, but are\n"
+            "not problems: HDF5 makes and extends them at a write. A snapshot (h5bucket help snapshot) must\n"
+            "exist and be well-formed, and with --deep it must match the stored objects. An outdated\n"
+            "snapshot is reported, but is not a problem.\n\n"
+            "If NAME is a bucket, object trees without a domain are reported. With -r, NAME is a folder or\n"
+            "a bucket, and all domains in it are checked. Domains may be written meanwhile. Uploads in\n"
+            "parts that were never completed count as orphans (S3 keeps their parts, but no list of objects\n"
+            "shows them).\n\n"
+            "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong\n"
+            "usage. Data that can't be checked (a reference outside the stores of setting allow, a filter\n"
+            "without code) are printed; with --deep they are problems.\n\n"
+            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", \"path\", \"id\",\n"
+            "\"message\"}], \"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], \"objects\",\n"
+            "\"chunks\", \"references\", \"n_problems\", ...}, or with \"error\" in place of the numbers. The kinds\n"
+            "are missing, malformed, unreadable, chunk, reference, changed, snapshot, userblock, unchecked\n"
+            "(data: a problem with --deep), and raw (never a problem).",
     .opts = opts, .n_opts = BKT_COUNT(opts), .json = true, .run = run,
 };

@@ -51,11 +51,11 @@ static void explain(char *text, size_t n)
     static const struct {
         const char *part, *said;
     } more[] = {
-        {"file signature not found", "file signature not found: it is no HDF5 file"},
+        {"file signature not found", "file signature not found: not an HDF5 file"},
         {"unable to lock file, errno = 11", "unable to lock file: another program has it open for writing; wait until it is closed, or "
                                             "set HDF5_USE_FILE_LOCKING=FALSE to read it as it is"},
-        {"file is already open for write", "it is marked as open for writing: wait until its writer closes it, or, if that has died, "
-                                           "run h5clear -s on it"},
+        {"file is already open for write", "it is marked as open for writing; wait until its writer closes it; if the writer "
+                                           "has died, run h5clear -s on it"},
     };
     for (size_t i = 0; i < BKT_COUNT(more); i++)
         if (strstr(text, more[i].part))
@@ -97,7 +97,7 @@ int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
     if (connector < 0 || H5Iis_valid(connector) <= 0)
         connector = H5VLregister_connector(&bkt_vol_class, H5P_DEFAULT);
     if (connector < 0)
-        return h5_fail(err, "HDF5 does not take the bucket connector");
+        return h5_fail(err, "HDF5 refuses the bucket connector");
     if (info && *info && H5VLconnector_str_to_info(info, connector, &parsed) < 0)
         return h5_fail(err, info);
     *fapl     = H5Pcreate(H5P_FILE_ACCESS);

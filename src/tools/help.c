@@ -10,7 +10,7 @@ void bkt_help_program(FILE *to)
     fputs("usage: h5bucket VERB [OPTION]... [ARGUMENT]...\n\n", to);
     for (size_t i = 0; i < bkt_n_verbs; i++)
         fprintf(to, "  %-10s %s\n", bkt_verbs[i]->name, bkt_verbs[i]->help);
-    fputs("\nh5bucket VERB --help tells more of each; h5bucket --version names the version.\n"
+    fputs("\nh5bucket VERB --help describes a verb; h5bucket --version prints the version.\n"
           "To use a bucket with any program that uses HDF5, set HDF5_PLUGIN_PATH to the folder of\n"
           "libhdf5_vol_bucket.so and HDF5_VOL_CONNECTOR=" BKT_CONNECTOR_NAME ".\n",
           to);

@@ -8,7 +8,7 @@ static volatile sig_atomic_t caught;
 
 static void stop(int sig)
 {
-    static const char text[] = "\nh5bucket: stopping; once more to stop at once\n";
+    static const char text[] = "\nh5bucket: stopping; press Ctrl-C again to stop at once\n";
     caught                   = sig;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }

@@ -114,7 +114,8 @@ static void sweep(struct bkt_store *st, const struct bkt_id *root)
         for (size_t at = 0; keys && at < s.keys.len; at += strlen(keys[n++]) + 1)
             keys[n] = (const char *)s.keys.ptr + at;
         if (n && bkt_store_delete(st, keys, n, NULL) < 0)
-            bkt_trace(BKT_TRACE_STORE, "what a load left in %s could not be deleted", bkt_buf_str(&prefix));
+            bkt_trace(BKT_TRACE_STORE, "objects of an interrupted load in %s could not be deleted",
+                      bkt_buf_str(&prefix));
         free(keys);
     }
     bkt_buf_fini(&s.keys);
@@ -212,7 +213,8 @@ static int copy_user_block(struct load *l, struct bkt_err *err)
     if (size == 0)
         return BKT_OK;
     if (size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes: a domain takes %u at most", l->src->name, (unsigned long long)size,
+        BKT_FAIL(err, BKT_EUNSUP, "%s: a user block of %llu bytes; a domain holds at most %u", l->src->name,
+                 (unsigned long long)size,
                  BKT_USERBLOCK_MAX);
     if (bkt_buf_resize(&bytes, (size_t)size) < 0)
         BKT_NOMEM(err);

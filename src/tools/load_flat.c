@@ -39,7 +39,7 @@ static int open_source(struct load_flat *f, const char *file, const char *name, 
     BKT_PASS(load_flat_open(f, file, err));
     *out = H5Dopen2((f->src ? f->src : f->l->src)->file, name, H5P_DEFAULT);
     (void)H5Eclear2(H5E_DEFAULT);
-    return *out < 0 ? BKT_ERR(err, BKT_ENOENT, "its source %s in %s isn't there", name, file) : BKT_OK;
+    return *out < 0 ? BKT_ERR(err, BKT_ENOENT, "its source %s in %s does not exist", name, file) : BKT_OK;
 }
 
 static int add_numbered(struct load_flat *f, const struct bkt_mapping *m, struct bkt_err *err)
@@ -147,7 +147,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
         qsort(f->rows, f->n_rows, sizeof *f->rows, by_index);
     for (size_t i = 1; i < f->n_rows; i++)
         if (f->rows[i].index == f->rows[i - 1].index)
-            BKT_FAIL(err, BKT_EUNSUP, "two mappings lie over each other");
+            BKT_FAIL(err, BKT_EUNSUP, "two mappings overlap");
     return BKT_OK;
 }
 
@@ -247,7 +247,7 @@ int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *
     int                          rc   = BKT_OK;
     l->flat                           = NULL;
     if (o->dset.type->is_var || o->dset.type->size != H5Tget_size(type)) {
-        load_tell(l, path, "copied: a domain stores this type in another form than the file");
+        load_tell(l, path, "copied: a domain stores this type in another form");
         load_flat_free(f);
         return 0;
     }

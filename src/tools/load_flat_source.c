@@ -184,9 +184,9 @@ static int chunk_shape(struct pair *p, struct bkt_err *err)
         bool inside = p->s.start[d] + p->s.count[d] <= s->dims[d];
         bool whole  = p->s.start[d] == 0 && p->s.count[d] == s->dims[d];
         if (!inside)
-            BKT_FAIL(err, BKT_EUNSUP, "a mapping reaches over its source's end");
+            BKT_FAIL(err, BKT_EUNSUP, "a mapping reaches beyond its source's extent");
         if (s->kind == SURVEY_CONTIGUOUS && d > 0 && !whole)
-            BKT_FAIL(err, BKT_EUNSUP, "what is mapped of a contiguous source doesn't lie in one run");
+            BKT_FAIL(err, BKT_EUNSUP, "the mapped part of a contiguous source is not contiguous");
         p->cdims[d] = s->kind == SURVEY_CONTIGUOUS ? p->s.count[d] : s->cdims[d];
         if (p->cdims[d] == 0)
             BKT_FAIL(err, BKT_EUNSUP, "nothing is stored in a source without chunks");
@@ -206,9 +206,9 @@ static int aligned(struct load_flat *f, const struct pair *p, struct bkt_err *er
         if (f->cdims[i] != c)
             BKT_FAIL(err, BKT_EUNSUP, "its sources have chunks of different shapes");
         if (f->max[i] != H5S_UNLIMITED && c > f->max[i])
-            BKT_FAIL(err, BKT_EUNSUP, "a source's chunks are larger than the virtual dataset can be");
+            BKT_FAIL(err, BKT_EUNSUP, "a source's chunks are larger than the virtual dataset's maximum");
         if (p->v.start[i] % c != 0 || from || (p->v.count[i] % c != 0 && !last))
-            BKT_FAIL(err, BKT_EUNSUP, "a mapping doesn't begin and end at borders of chunks in dimension %u", i);
+            BKT_FAIL(err, BKT_EUNSUP, "a mapping doesn't begin and end at chunk borders in dimension %u", i);
         f->grid[i] = bkt_ceil_div(f->dims[i], c);
     }
     return BKT_OK;

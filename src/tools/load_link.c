@@ -130,7 +130,7 @@ static int place(const struct load *l, const struct survey *s, struct placed *p,
         p->only = at ? at : p->only;
     }
     if (p->straddle && l->src->parts[0].start != 0)
-        BKT_FAIL(err, BKT_EUNSUP, "a chunk over two files that don't follow each other");
+        BKT_FAIL(err, BKT_EUNSUP, "a chunk lies in two files that don't follow each other");
     return BKT_OK;
 }
 
@@ -194,7 +194,7 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
         return 0;
     BKT_PASS(new_dset(l, dst, &ds, err));
     if (ds->type->is_var || ds->type->size != elem_size) {
-        load_tell(l, path, "copied: a domain stores this type in another form than the file");
+        load_tell(l, path, "copied: a domain stores this type in another form");
         return 0;
     }
     uint64_t n;
@@ -202,7 +202,7 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
     if (s->kind == SURVEY_CHUNKED)
         rc = link_chunked(l, s, dst, err);
     else if (s->size != n * elem_size)
-        return load_tell(l, path, "copied: its storage has another size than its elements"), 0;
+        return load_tell(l, path, "copied: its storage and its elements differ in size"), 0;
     else if (s->kind == SURVEY_EXTERNAL)
         rc = link_pieces(l, s->segs, s->n_segs, s->size, dst, err);
     else
@@ -221,15 +221,16 @@ int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt
     if (type < 0)
         return h5_unreadable(err, "asking for a datatype");
     if (!bkt_filters_agree(src, dst)) {
-        load_tell(l, path, "copied: HDF5 gives the copy other parameters of filters");
+        load_tell(l, path, "copied: HDF5 sets other filter parameters in the copy");
         return 0;
     }
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != SURVEY_NONE && s.kind != SURVEY_VIRTUAL && s.kind != SURVEY_COMPACT &&
         (tree_is_var(type) || H5Tdetect_class(type, H5T_REFERENCE) > 0)) {
-        load_tell(l, path, tree_is_var(type) ? "copied: variable-length values lie in the file's heaps, where no reference leads"
-                                             : "copied: references to objects mean something else in a domain");
+        load_tell(l, path, tree_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
+                                               "can't be referred to"
+                                             : "copied: references to objects have another form in a domain");
         return 0;
     }
     return load_link_survey(l, &s, H5Tget_size(type), dst, path, err);

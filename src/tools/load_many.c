@@ -110,7 +110,7 @@ static int add_all(struct agg *a, char **sources, int first, int n, bool is_new,
         }
         BKT_PASS(add(a, sources[i], failed, err));
         if (i == first && *failed > before && is_new)
-            BKT_FAIL(err, BKT_EUNSUP, "the first file can't be appended to its own domain: nothing is made");
+            BKT_FAIL(err, BKT_EUNSUP, "the first file can't be appended to its own domain; nothing is made");
     }
     return agg_end(a, err);
 }

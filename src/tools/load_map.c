@@ -113,7 +113,7 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
     BKT_CLEANUP(h5_closep) hid_t           lcpl  = H5Pcreate(H5P_LINK_CREATE);
     BKT_CLEANUP(h5_closep) hid_t           space = H5I_INVALID_HID;
     if (!d->type.len || !d->creation.len)
-        BKT_FAIL(err, BKT_EFORMAT, "the map has neither type nor creation list; give the file as well");
+        BKT_FAIL(err, BKT_EFORMAT, "the map has neither type nor creation list; name the file as well");
     BKT_PASS(bkt_rebuild_encoded_type(&d->type, &type, err));
     BKT_PASS(bkt_rebuild_encoded_dcpl(&d->creation, &dcpl, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
@@ -125,7 +125,7 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
         return h5_fail(err, "making a dataset");
     int rc = load_link_survey(l, &s, d->item_size, dst, d->path, err);
     if (rc == 0)
-        load_tell(l, d->path, "no data: they can't be referred to, and there is no file to copy them from");
+        load_tell(l, d->path, "no data: they can't be referred to, and no file is given to copy them from");
     progress_add(l->progress, 0, 0, 1);
     return rc < 0 ? rc : BKT_OK;
 }

@@ -29,7 +29,8 @@ static void tell_allow(struct load *l, const char *uri)
     const char *slash = strrchr(uri, '/'), *bucket = strstr(uri, "://");
     bucket            = bucket ? strchr(bucket + 3, '/') : NULL;
     size_t n = strncmp(uri, "file:", 5) == 0 || !bucket ? (size_t)(slash - uri) : (size_t)(bucket - uri);
-    progress_note(l->progress, "note: the domain refers to %s; who reads it sets H5BUCKET_ALLOW=%.*s", uri, (int)n, uri);
+    progress_note(l->progress, "note: the domain refers to %s; its readers must set H5BUCKET_ALLOW=%.*s", uri,
+                  (int)n, uri);
     l->told_allow = true;
 }
 
@@ -42,8 +43,8 @@ int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *e
     if (rc < 0)
         BKT_NOMEM(err);
     if (strncasecmp(uri, "file:///", 8) == 0 && strncmp(own, "file:", 5) != 0)
-        BKT_FAIL(err, BKT_EACCES, "%s: a domain in %s can't refer to a file of this machine; put the file into a bucket first, "
-                 "say by --linkpath where it will be, or load without --link", uri, own);
+        BKT_FAIL(err, BKT_EACCES, "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
+                 "give its future name by --linkpath, or load without --link", uri, own);
     if (rc == 0 && !(*out = strdup(uri)))
         BKT_NOMEM(err);
     tell_allow(l, *out);

@@ -31,7 +31,7 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
         rc = rc && interrupt_status() ? interrupt_status() : rc;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        bkt_tool_fail(&t, "the standard output can't be written to");
+        bkt_tool_fail(&t, "the standard output can't be written");
         rc = rc ? rc : BKT_EXIT_FAIL;
     }
     bkt_tool_fini(&t);
@@ -57,7 +57,7 @@ static int printed(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return BKT_EXIT_OK;
-    fputs("h5bucket: the standard output can't be written to\n", stderr);
+    fputs("h5bucket: the standard output can't be written\n", stderr);
     return BKT_EXIT_FAIL;
 }
 
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         return printed();
     }
     if (argc > 1)
-        fprintf(stderr, "h5bucket: no verb '%s'\n", argv[1]);
+        fprintf(stderr, "h5bucket: unknown verb '%s'\n", argv[1]);
     bkt_help_program(stderr);
     return BKT_EXIT_USAGE;
 }

@@ -95,7 +95,7 @@ static void man_verb(FILE *to, const struct bkt_verb *v)
         paragraphs(to, v->text);
     }
     man_options(to, v);
-    fputs(".SH EXIT STATUS\n0 done, 1 failed (what went wrong is told on the standard error), 2 wrong usage, unless told "
+    fputs(".SH EXIT STATUS\n0 done, 1 failed (the standard error has the reason), 2 wrong usage, unless stated "
           "otherwise above.\n.SH SEE ALSO\n.BR h5bucket (1)\n", to);
 }
 

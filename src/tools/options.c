@@ -14,7 +14,7 @@
 const struct bkt_opt bkt_tool_common[] = {
     {0, "json", NULL, "print JSON, for programs", NULL},
     {'b', "bucket", "BUCKET", "default bucket (setting bucket)", NULL},
-    {'u', "user", "NAME", "user that access lists are checked for (setting user)", NULL},
+    {'u', "user", "NAME", "user whose permissions are checked (setting user)", NULL},
     {'e', "endpoint", "URL", "S3 server (setting endpoint)", NULL},
     {0, "set", "NAME=VALUE", "any setting, see h5bucket settings; may be repeated", NULL},
     {'h', "help", NULL, "show this", NULL},
@@ -64,7 +64,8 @@ bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, ui
         *out = v;
         return true;
     }
-    (void)bkt_tool_usage(t, "--%s=%s: a whole number from %llu to %llu is wanted", name, text, (unsigned long long)lo,
+    (void)bkt_tool_usage(t, "--%s=%s: a whole number from %llu to %llu is expected", name, text,
+                         (unsigned long long)lo,
                          (unsigned long long)hi);
     return false;
 }
@@ -101,7 +102,7 @@ int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...)
     va_start(ap, fmt);
     say(t, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "usage: h5bucket %s%s%s%s\n       h5bucket %s --help tells more\n", t->verb->name,
+    fprintf(stderr, "usage: h5bucket %s%s%s%s\n       h5bucket %s --help describes it\n", t->verb->name,
             t->verb->n_opts ? " [OPTION]..." : "", *t->verb->args ? " " : "", t->verb->args, t->verb->name);
     return BKT_EXIT_USAGE;
 }
@@ -168,7 +169,7 @@ static int take_settings(struct bkt_tool *t)
     for (unsigned i = 0; rc == BKT_OK && bkt_tool_opt_at(t, "set", i); i++) {
         const char *text = bkt_tool_opt_at(t, "set", i), *eq = strchr(text, '=');
         if (!eq)
-            return bkt_tool_usage(t, "--set=%s: NAME=VALUE is wanted", text);
+            return bkt_tool_usage(t, "--set=%s: NAME=VALUE is expected", text);
         char *name = strndup(text, (size_t)(eq - text));
         rc = name ? bkt_settings_set(&t->set, name, eq + 1, "the command line", &err) : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
         free(name);
@@ -210,9 +211,9 @@ static const struct bkt_opt *option_of(const struct bkt_verb *v, int c)
 
 static int bad_option(const struct bkt_tool *t, int c, char **argv)
 {
-    const char *what = c == ':' ? "needs an argument" : "is not known, not unique, or takes no argument";
+    const char *what = c == ':' ? "needs an argument" : "is unknown, ambiguous, or takes no argument";
     if (optopt && optopt < LONG_BASE)
-        return bkt_tool_usage(t, "option -%c %s", optopt, c == ':' ? what : "is not known");
+        return bkt_tool_usage(t, "option -%c %s", optopt, c == ':' ? what : "is unknown");
     return bkt_tool_usage(t, "option %s %s", argv[optind - 1], what);
 }
 
@@ -229,7 +230,7 @@ static int parse(struct bkt_tool *t, int argc, char **argv)
         if (!o)
             return bad_option(t, c, argv);
         if (o->words && !is_word(o->words, optarg))
-            return bkt_tool_usage(t, "--%s=%s: one of %s is wanted", o->name, optarg, o->words);
+            return bkt_tool_usage(t, "--%s=%s: one of %s is expected", o->name, optarg, o->words);
         t->given[t->n_given++] = (struct bkt_given){o, o->arg ? optarg : NULL};
     }
     t->args   = argv + optind;

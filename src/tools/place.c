@@ -86,10 +86,11 @@ static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
     strip(tidied);
     size_t n = bkt_bucket_link(tidied, of_others);
     if (n && of_others)
-        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link that another user has put into a bucket; to follow such, set links=follow "
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link of another user; to follow such links, set links=follow "
                  "(H5BUCKET_LINKS)", (int)n, tidied);
     if (n)
-        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name what it leads to", (int)n, tidied);
+        BKT_FAIL(err, BKT_EACCES, "%.*s is a symbolic link, and nothing is deleted through one; name its "
+                 "target", (int)n, tidied);
     return BKT_OK;
 }
 
@@ -333,7 +334,8 @@ int bkt_doc_may(const struct bkt_domain_doc *doc, const char *path, const struct
 {
     if (bkt_domain_doc_lets(doc, set->user, need))
         return BKT_OK;
-    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies that to user %s (setting user)", *path ? path : "/", set->user);
+    BKT_FAIL(err, BKT_EACCES, "%s: its access list denies this to user %s (setting user)", *path ? path : "/",
+             set->user);
 }
 
 /* ---- lists ---- */
@@ -370,7 +372,8 @@ int bkt_place_list(struct bkt_store *st, const char *path, int (*each)(const cha
     struct listing l  = {.prefix = bkt_buf_str(&prefix), .each = each, .arg = arg};
     int            rc = bkt_store_list(st, l.prefix, "/", on_listed, &l, err);
     if (rc == BKT_EUNSUP && l.flat > MAX_FLAT)
-        BKT_FAIL(err, rc, "%s holds objects of schema version 1 at its top, too many to list past; name a folder in it",
+        BKT_FAIL(err, rc, "%s holds too many objects of schema version 1 at its top level to be listed; name "
+                 "a folder in it",
                  bkt_store_uri(st));
     if (rc == BKT_EUNSUP)
         BKT_FAIL(err, rc, "a folder on a plain web server can't be listed; name a domain in it");

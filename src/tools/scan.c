@@ -57,7 +57,8 @@ int bkt_scan(struct bkt_store *st, const struct bkt_id *root, int (*each)(const 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     struct scan                              sc  = {.root = *root, .each = each, .arg = arg};
     if (!bkt_id_is_v2(root))
-        BKT_FAIL(err, BKT_EUNSUP, "objects of schema version 1 lie in the bucket with everybody else's and can't be listed");
+        BKT_FAIL(err, BKT_EUNSUP, "objects of schema version 1 lie beside those of other domains, and can't "
+                 "be listed separately");
     if (bkt_id_key(root, &key) < 0)
         BKT_NOMEM(err);
     BKT_PASS(bkt_buf_resize(&key, key.len - strlen(".group.json")));

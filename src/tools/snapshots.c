@@ -85,7 +85,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
         bool same = strcmp(doc.root.text, root->text) == 0, none = !o && !doc.snapshot.objects;
         bkt_domain_doc_fini(&doc);
         if (!same)
-            BKT_FAIL(err, BKT_EEXIST, "%s: somebody else has replaced the domain", path);
+            BKT_FAIL(err, BKT_EEXIST, "%s: another writer has replaced the domain", path);
         if (none)
             return BKT_OK;
         BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));

@@ -112,7 +112,7 @@ static int open_family(struct source *s, hid_t member, struct bkt_err *err)
     for (unsigned i = 0;; i++) {
         BKT_CLEANUP(bkt_freep) char *name = NULL;
         if (!family_member(plain(s->name), i, &name))
-            BKT_FAIL(err, BKT_EINVAL, "%s: a family's name holds one %%d", s->name);
+            BKT_FAIL(err, BKT_EINVAL, "%s: a family's name must have one %%d", s->name);
         if (!exists(name, s->set))
             return BKT_OK;
         BKT_PASS(add_part(s, name, i * size, size, err));
@@ -215,7 +215,7 @@ static int open_by(const char *driver, struct source *s, hid_t member, struct bk
     for (size_t i = 0; i < BKT_COUNT(drivers); i++)
         if (strcmp(drivers[i].name, driver) == 0)
             return drivers[i].open(s, member, err);
-    BKT_FAIL(err, BKT_EINVAL, "file driver %s is none of sec2, family, split, multi", driver);
+    BKT_FAIL(err, BKT_EINVAL, "unknown file driver %s; use sec2, family, split or multi", driver);
 }
 
 /* Opens the file as its name says.  If that file doesn't exist, tries the files beside it. */
@@ -295,7 +295,7 @@ int source_map(const struct source *s, uint64_t addr, uint64_t size, struct sour
     while (size) {
         const struct source_part *p = part_at(s, addr);
         if (!p)
-            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu lies in none of its files", s->name, (unsigned long long)addr);
+            BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name, (unsigned long long)addr);
         uint64_t           off = addr - p->start, m = bkt_min_u64(size, p->size - off);
         struct source_seg *v   = reallocarray(*segs, *n + 1, sizeof *v);
         if (!v)
@@ -314,7 +314,7 @@ static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned 
 {
     const struct source_part *found = part_at(s, addr);
     if (!found)
-        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu lies in none of its files", s->name, (unsigned long long)addr);
+        BKT_FAIL(err, BKT_EFORMAT, "%s: address %llu is outside its files", s->name, (unsigned long long)addr);
     struct source_part *p = &s->parts[found - s->parts];
     if (!p->store)
         BKT_PASS(vfd_open_store(p->uri, s->set, &p->store, &p->key, err));

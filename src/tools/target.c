@@ -61,13 +61,13 @@ int bkt_ends_put(const struct bkt_tool *t, struct bkt_ends *g, const struct bkt_
     int rc = bkt_store_put(g->to.store, bkt_buf_str(&key), json->ptr, json->len, was, g->old ? NULL : "*", NULL, err);
     if (rc == BKT_EPRECOND) {
         bkt_err_clear(err);
-        BKT_FAIL(err, BKT_EEXIST, "%s: somebody else %s it meanwhile", g->to.path, g->old ? "changed" : "made");
+        BKT_FAIL(err, BKT_EEXIST, "%s: another writer %s it meanwhile", g->to.path, g->old ? "changed" : "made");
     }
     BKT_PASS(rc);
     /* a second name of the source's own objects (linked domains): they must stay */
     bool second = g->old && strcmp(bkt_domain_root(g->old)->text, bkt_domain_root(g->src)->text) == 0;
     if (g->old && !second && bkt_domain_delete_objects(g->old, err) < 0) /* its code would mean that the document isn't stored */
-        BKT_FAIL(err, BKT_EIO, "%s is there, but not all of what it replaces was deleted", g->to.path);
+        BKT_FAIL(err, BKT_EIO, "%s is stored, but not everything that it replaces was deleted", g->to.path);
     return BKT_OK;
 }
 

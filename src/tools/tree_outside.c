@@ -59,7 +59,8 @@ static int from_file(struct tree *t, const H5R_ref_t *from, H5R_ref_t *to, struc
     bkt_file_opener = NULL;
     if (n > 0)
         return BKT_OK;
-    int rc = n < 0 ? h5_fail(err, "asking for the object of a reference") : BKT_ERR(err, BKT_ENOENT, "its object has no name there");
+    int rc = n < 0 ? h5_fail(err, "asking for the object of a reference")
+                   : BKT_ERR(err, BKT_ENOENT, "its object has no name in that file");
     (void)H5Rdestroy(to);
     return rc;
 }

@@ -208,7 +208,7 @@ static void translate_ref(struct tree *t, hid_t out, const char *path, const voi
     }
     (void)H5Eclear2(H5E_DEFAULT);
     if (rc < 0)
-        tree_tell(t, path, "a reference to what is not in the file becomes a null reference");
+        tree_tell(t, path, "a reference to an object outside the file becomes a null reference");
 }
 
 /* ---- values ---- */

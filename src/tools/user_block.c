@@ -38,7 +38,8 @@ static int of_plain(hid_t file, struct user_block *out, struct bkt_err *err)
     if (size == 0)
         return BKT_OK;
     if (size > BKT_USERBLOCK_MAX)
-        BKT_FAIL(err, BKT_EUNSUP, "a user block of %llu bytes: %u are the most", (unsigned long long)size, BKT_USERBLOCK_MAX);
+        BKT_FAIL(err, BKT_EUNSUP, "a user block of %llu bytes; the limit is %u", (unsigned long long)size,
+                 BKT_USERBLOCK_MAX);
     if (bkt_buf_resize(&name, (size_t)n + 1) < 0 || bkt_buf_resize(&out->bytes, (size_t)size) < 0)
         BKT_NOMEM(err);
     if (H5Fget_name(file, (char *)name.ptr, (size_t)n + 1) < 0)

@@ -226,7 +226,7 @@ static int on_sized(const struct bkt_scanned *s, void *arg)
     if (s->entry->size == 0 && r->n_bad++ < MOST_TOLD)
         bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s is empty", s->chunk);
     else if (s->entry->size && r->chunk_bytes && s->entry->size != r->chunk_bytes && r->n_bad++ < MOST_TOLD)
-        bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s has %llu bytes, where %llu are right", s->chunk,
+        bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s has %llu bytes instead of %llu", s->chunk,
                            (unsigned long long)s->entry->size, (unsigned long long)r->chunk_bytes);
     return BKT_OK;
 }

@@ -53,8 +53,8 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
     if (!etag || !*etag || !*now || strcmp(etag, now) == 0)
         return;
     v->n_changed++;
-    bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s), %llu reference%s into it: "
-                       "link it again", uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
+    bkt_verify_problem(v, "changed", path, o->id.text, "%s changed since it was linked (it was %s, now %s) "
+                       "and has %llu reference%s into it; link it again", uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
 }
 
 #define MOST_TOLD 100 /* problems of one dataset; more are counted */
@@ -189,7 +189,8 @@ static void check_table(const struct walk *w)
         uint64_t want = bkt_ceil_div(ds->space.dims[i], w->io->cdims[i]);
         if (t->dset.space.dims[i] < want) {
             bkt_verify_problem(w->v, "reference", w->path, w->o->id.text,
-                               "chunk table %s has %llu rows in dimension %u, where the dataset has %llu chunks: those read as fill values",
+                               "chunk table %s has %llu rows in dimension %u, but the dataset has %llu "
+                               "chunks; the missing ones read as fill values",
                                t->id.text, (unsigned long long)t->dset.space.dims[i], i, (unsigned long long)want);
             break;
         }
@@ -224,7 +225,8 @@ static int on_raw(const struct bkt_external_file *r, void *arg)
         bkt_verify_raw(v, w->path, w->o->id.text, "raw file %s: %s", r->name, bkt_err_text(f->rc));
     else if (f->size != UINT64_MAX && r->offset + r->size > f->size)
         bkt_verify_raw(v, w->path, w->o->id.text,
-                       "raw file %s has %llu bytes, and the dataset %llu of it from byte %llu on: those missing read as zeros", r->name,
+                       "raw file %s has %llu bytes, but the dataset needs %llu from byte %llu on; missing "
+                       "bytes read as zeros", r->name,
                        (unsigned long long)f->size, (unsigned long long)r->size, (unsigned long long)r->offset);
     return BKT_OK;
 }

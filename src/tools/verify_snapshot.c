@@ -72,7 +72,7 @@ static int look(struct bkt_verify *v, char *why, size_t room, bool *harmless)
     int rc    = bkt_snapshot_load(bkt_domain_store(v->d), bkt_domain_root(v->d), false, NULL, NULL, &s, &err);
     if (rc == BKT_ENOENT) {
         v->snapshot = "missing";
-        (void)snprintf(why, room, "the document names a snapshot that isn't there");
+        (void)snprintf(why, room, "the document names a snapshot that does not exist");
         return BKT_OK;
     }
     if (rc == BKT_EFORMAT) {
@@ -89,9 +89,10 @@ static int look(struct bkt_verify *v, char *why, size_t room, bool *harmless)
     *harmless   = n_wrong == 0;
     v->snapshot = n_wrong ? "malformed" : n_current < n || n_current < v->n_objects ? "outdated" : "current";
     if (n_wrong)
-        (void)snprintf(why, room, "%zu objects in the snapshot are not what is stored under their ETags", n_wrong);
+        (void)snprintf(why, room, "%zu objects in the snapshot differ from the stored objects with the same "
+                       "ETags", n_wrong);
     else
-        (void)snprintf(why, room, "%zu of %llu objects in the snapshot are as they are stored", n_current,
+        (void)snprintf(why, room, "%zu of %llu objects in the snapshot are up to date", n_current,
                        (unsigned long long)v->n_objects);
     return rc;
 }
@@ -107,11 +108,12 @@ int bkt_verify_snapshot(struct bkt_verify *v)
     if (strcmp(v->snapshot, "current") == 0 || v->repair)
         return BKT_OK;
     if (!harmless) {
-        bkt_verify_problem(v, "snapshot", "", bkt_domain_root(v->d)->text, "%s (h5bucket snapshot makes it anew)", why);
+        bkt_verify_problem(v, "snapshot", "", bkt_domain_root(v->d)->text,
+                           "%s (h5bucket snapshot remakes it)", why);
         return BKT_OK;
     }
     struct bkt_err note = {.n = 0};
-    (void)BKT_ERR(&note, BKT_EPRECOND, "%s; the others are read one by one (h5bucket snapshot makes it anew)", why);
+    (void)BKT_ERR(&note, BKT_EPRECOND, "%s; the others are read one by one (h5bucket snapshot remakes it)", why);
     bkt_verify_note(v, "", bkt_domain_root(v->d)->text, &note);
     return BKT_OK;
 }

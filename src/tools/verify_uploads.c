@@ -61,7 +61,8 @@ static int tell(struct bkt_verify *v, struct bkt_store *st, const struct upload 
     } else {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
         bkt_show_name(&b, u->key);
-        printf("%s: upload of %s was begun and not ended%s\n", fresh ? "fresh" : "orphan", bkt_buf_str(&b), removed ? ": removed" : "");
+        printf("%s: upload of %s was never completed%s\n", fresh ? "fresh" : "orphan", bkt_buf_str(&b),
+               removed ? ": removed" : "");
     }
     bkt_verify_end_orphan(v, u->begun, fresh, removed);
     return BKT_OK;

@@ -315,7 +315,8 @@ static int no_link(struct bkt_domain *d, const char *name, bool is_group, const 
     const char *in = n ? path : "/";
     int         k  = n ? (int)n : 1;
     if (!is_group)
-        BKT_FAIL(err, BKT_ENOENT, "%s: %.*s is no group, so \"%s\" is not in it", bkt_domain_name(d), k, in, name);
+        BKT_FAIL(err, BKT_ENOENT, "%s: %.*s is not a group, so \"%s\" is not in it", bkt_domain_name(d), k,
+                 in, name);
     BKT_FAIL(err, BKT_ENOENT, "%s: no link \"%s\" in group %.*s", bkt_domain_name(d), name, k, in);
 }
 
@@ -338,7 +339,7 @@ static int follow(struct bkt_domain *d, struct bkt_id *at, char **path, const ch
     else if (l->cls != BKT_L_SOFT)
         rc = BKT_ERR(err, BKT_EUNSUP, "%s: link \"%s\" leads out of the domain", bkt_domain_name(d), name);
     else if (++*soft > MAX_SOFT)
-        rc = BKT_ERR(err, BKT_EFORMAT, "%s: soft links lead in a circle at \"%s\"", bkt_domain_name(d), name);
+        rc = BKT_ERR(err, BKT_EFORMAT, "%s: soft links form a cycle at \"%s\"", bkt_domain_name(d), name);
     else if (asprintf(&to, "%s%s", l->path, *rest + n) < 0)
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     bkt_object_release(o);

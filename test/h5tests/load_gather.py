@@ -188,8 +188,8 @@ def grown(b):
 def misfits(b):
     """Each is named with its reason and left out as a whole; the rest goes on, and the exit code shows it."""
     open(os.path.join(b.files, "garbage.h5"), "wb").write(b"no HDF5 file " * 100)
-    reasons = {"units.h5": "/time: attribute units is another", "broken.h5": "/small: ", "garbage.h5": "", "absent.h5": "",
-               "outside.h5": "/temp: chunks of another shape", "parts%04d.h5": "/temp: a chunk of it lies in two files"}
+    reasons = {"units.h5": "/time: attribute units differs", "broken.h5": "/small: ", "garbage.h5": "", "absent.h5": "",
+               "outside.h5": "/temp: the chunk shape differs", "parts%04d.h5": "/temp: a chunk lies in two files"}
     for mode in ("--link", None):
         name, flags = f"misfits{mode or ''}.h5", [mode] if mode else []
         fit = [] if mode else ["outside.h5", "parts%04d.h5"]  # by copy it doesn't matter where data lie

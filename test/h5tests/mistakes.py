@@ -59,13 +59,13 @@ def read(what, name, env, *words, **more):
 
 
 def settings():
-    for text, words in (("conections=1", ["'conections' in the connector's info string is no setting; there are: bucket, endpoint"]),
-                        ("connections=many", ["connections in the connector's info string is a number from 1 to 1024", "'many'"]),
+    for text, words in (("conections=1", ["unknown setting 'conections' in the connector's info string; known are: bucket, endpoint"]),
+                        ("connections=many", ["connections in the connector's info string must be a number from 1 to 1024", "'many'"]),
                         ("region", ["'region' in the connector's info string is not key=value"])):
         read(f"HDF5_VOL_CONNECTOR, {text}", "x.h5", {"HDF5_VOL_CONNECTOR": "bucket " + text}, *words)
     for env in (BY_PATH, BY_NAME):
-        read("a category that isn't", "x.h5", {**env, "H5BUCKET_TRACE": "nothing"}, "trace category 'nothing' is unknown")
-    read("a number that is none", "s3://buck/x.h5", {**BY_NAME, **S3, "H5BUCKET_RETRIES": "x"}, "retries in H5BUCKET_RETRIES is a number")
+        read("a category that isn't", "x.h5", {**env, "H5BUCKET_TRACE": "nothing"}, "unknown trace category 'nothing'")
+    read("a number that is none", "s3://buck/x.h5", {**BY_NAME, **S3, "H5BUCKET_RETRIES": "x"}, "retries in H5BUCKET_RETRIES must be a number")
 
 
 def names(tmp):
@@ -85,7 +85,7 @@ def names(tmp):
         f.write(HDF5)
     fails("the tool and an HDF5 file", [args.tool, "info", f"{tmp}/plain.h5"], {}, "plain.h5 is an HDF5 file, not a domain", "h5bucket load")
     fails("the tool and one in S3", [args.tool, "info", "s3://buck/run.h5"], S3, "run.h5 is an HDF5 file, not a domain", "h5bucket load --link")
-    for name, word in (("x.h5", "unable to open file: No such file or directory"), ("text.h5", "it is no HDF5 file")):
+    for name, word in (("x.h5", "unable to open file: No such file or directory"), ("text.h5", "not an HDF5 file")):
         fails(f"load of {name}", [args.tool, "load", f"{tmp}/{name}", f"{tmp}/out.h5"], {}, name, word, without=["errno"])
     fails("get into a folder that isn't there", [args.tool, "get", f"{tmp}/x.h5", f"{tmp}/none/x.h5"], {}, "x.h5", "no file")
     fails("a scheme that is none", [args.tool, "ls", "s4://buck/x.h5"], {}, "s4://buck/x.h5: names of stores begin with s3://")
@@ -97,7 +97,7 @@ def names(tmp):
 def config(tmp):
     with open(f"{tmp}/config", "w") as f:
         f.write("# of ours\nretries = 3\nregoin = us-east-1\n")
-    read("a setting in a file", "x.h5", {**BY_NAME, "H5BUCKET_CONFIG": f"{tmp}/config"}, f"'regoin' in line 3 of {tmp}/config is no setting")
+    read("a setting in a file", "x.h5", {**BY_NAME, "H5BUCKET_CONFIG": f"{tmp}/config"}, f"unknown setting 'regoin' in line 3 of {tmp}/config")
 
 
 def no_room(tmp):
@@ -114,8 +114,8 @@ def no_room(tmp):
 def places(tmp):
     os.makedirs(f"{tmp}/used/inner")
     before = sorted(os.walk(tmp))
-    for name, word in (("used", "it is not empty (inner is in it)"), ("n" * 256, "at most 255 bytes"), ("none/x.h5", "there is no directory"),
-                       ("text.h5", "there is a file of that name")):
+    for name, word in (("used", "it is not empty (inner is in it)"), ("n" * 256, "longer than 255 bytes"), ("none/x.h5", "x.h5: no directory"),
+                       ("text.h5", "a file with this name exists")):
         fails(f"a writer, {name[:20]}", [args.write, "write", f"{tmp}/{name}", os.devnull], BY_NAME, word)
     fails("a writer, default bucket", [args.write, "write", "/used", os.devnull], {**BY_NAME, "HS_BUCKET": tmp}, "it is not empty")
     if sorted(os.walk(tmp)) != before:

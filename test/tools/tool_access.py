@@ -34,7 +34,7 @@ def test_acl_is_changed_and_unknown_keys_stay(b):
     assert b.json("acl", d)["acls"] == before
     fails(b.run("acl", d, "--remove", "ted"), "ted")
     fails(b.run("acl", d, "--grant", "x", "ted"), "crudep", rc=2)
-    fails(b.run("acl", d, "--grant", "r"), "whose", rc=2)
+    fails(b.run("acl", d, "--grant", "r"), "USER is missing", rc=2)
     fails(b.run("acl", d, "--grant", "r", "--revoke", "r", "ted"), rc=2)
     if b.store == "dir":
         path = b.path(d[len(b.bucket) + 1:] + "/.domain.json")

@@ -137,7 +137,7 @@ def test_a_changed_file_is_one_line_however_many_references(b):
         got = b.json("verify", *options, d, rc=1, env=allow)[0]["problems"]
         assert [(p["path"], p["kind"]) for p in got] == [(p, "changed") for p in ("/line", "/tiles", "/time")], got
         for p, n in zip(got, (1250, 38 * 63, 3000)):
-            assert "changes.h5 changed since it was linked" in p["message"] and f", {n} references into it: link it again" in p["message"], p
+            assert "changes.h5 changed since it was linked" in p["message"] and f" has {n} references into it; link it again" in p["message"], p
         out = b.run("verify", *options, d, env=allow).stdout
         assert out.count("changes.h5") == 3, out
 
@@ -221,7 +221,7 @@ def test_what_cant_be_read_is_left_out_when_asked_for(b):
     for options in ([], ["--link"]):
         d = b.new()
         said = fails(b.run("load", "--ignore-errors", *options, f, d), "/s: left out: ", "/w: left out: ",
-                     "/n: attribute DIMENSION_LIST: left out: ", "without 3 things")
+                     "/n: attribute DIMENSION_LIST: left out: ", "without 3 unreadable parts")
         assert said.count("left out") == 3, said
         assert re.findall(r"^/(\w+) ", ok(b.run("ls", d)), re.M) == ["n", "t"], b.run("ls", d)
         assert values(b, d, "n") == values(b, f, "n", domain=False)
@@ -242,13 +242,13 @@ def test_a_group_or_dataset_whose_header_is_broken_is_left_out_alone(b):
     open(f, "wb").write(data)
     fails(b.run("load", f, d), "/tiles")
     nothing_at(b, d)
-    fails(b.run("load", "--ignore-errors", f, d), "/tiles: left out: ", "without 1 things")
+    fails(b.run("load", "--ignore-errors", f, d), "/tiles: left out: ", "without 1 unreadable parts")
     assert values(b, d, "line") == list(range(20000)) and values(b, d, "time") == list(range(3000))
     assert "tiles" not in ok(b.run("ls", d))
     many = b.new()
     ok(b.run("touch", many))
     fails(b.run("load", "--ignore-errors", "-j", "2", f, os.path.join(b.tmp, "absent.h5"), many + "/"),
-          "2 of 2 files are not loaded, or not as a whole")
+          "2 of 2 files are not loaded, or only in part")
     assert values(b, many + "/header.h5", "time") == list(range(3000))
 
 
@@ -276,7 +276,7 @@ def test_messages_name_files_datasets_and_keys(b):
     assert "dataset /tiles (d-" in said and "chunk 0_0" in said and key in said and "deflate" in said, said
     r = b.run_any(b.odd, "write", d, "/tiles", env=env)
     said = innermost(r)
-    assert r.returncode == 1 and "dataset /tiles (d-" in said and "can't be written: its data lie in other files" in said, said
+    assert r.returncode == 1 and "dataset /tiles (d-" in said and "can't be written: its data are in other files" in said, said
 
 
 def innermost(r):

@@ -153,7 +153,7 @@ def test_rm_goes_on_after_what_it_may_not_remove(b):
         ok(b.run("acl", f"{f}/{n}", "+d", "bob"))
     ok(b.run("acl", f, "+d", "bob"))
     r = b.run("rm", "-r", "--yes", "-u", "bob", "--json", f)
-    fails(r, "kept.h5", "bob", "it stays")
+    fails(r, "kept.h5", "bob", "kept, since not everything")
     got = {x["name"].rsplit("/", 1)[1]: x["removed"] for x in json.loads(r.stdout)}
     assert got == {"a.h5": True, "kept.h5": False, "z.h5": True, f.rsplit("/", 1)[1]: False}, got
     assert [e["path"].rsplit("/", 1)[1] for e in b.json("ls", f)[0]["entries"]] == ["kept.h5"]
@@ -295,7 +295,7 @@ def test_what_cp_replaces_may_refuse_to_go(b):
         return
     a, to = b.copy("groups.h5"), b.copy("acl.h5")
     keep = os.path.dirname(b.json("stat", to, "/")["key"])
-    fails(b.run("cp", "--force", a, to, env={"LD_PRELOAD": b.no_delete, "BKT_TEST_KEEP": keep}), "is there, but", keep)
+    fails(b.run("cp", "--force", a, to, env={"LD_PRELOAD": b.no_delete, "BKT_TEST_KEEP": keep}), "is stored, but", keep)
     assert b.json("verify", "--deep", to)[0]["n_problems"] == 0
     assert b.json("info", to)[0]["num_groups"] == b.json("info", a)[0]["num_groups"]
 

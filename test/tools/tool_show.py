@@ -88,7 +88,7 @@ def test_stat_of_objects(b):
     assert b.json("stat", b.fx("groups.h5"), got["id"])["id"] == got["id"]
     assert b.json("stat", b.fx("groups.h5") + "/links/s_via")["shape"]["dims"] == [2, 3]
     assert b.json("stat", b.fx("groups.h5"))["kind"] == "group"
-    fails(b.run("stat", b.fx("groups.h5"), "/links/s_self"), "circle")
+    fails(b.run("stat", b.fx("groups.h5"), "/links/s_self"), "cycle")
     fails(b.run("stat", b.fx("groups.h5"), "/links/e_rel/x"), "out of the domain")
     fails(b.run("stat", b.mine), "folder")
 

@@ -148,7 +148,7 @@ def test_verify_gives_up_uploads_that_nobody_ended(b):
     assert [o["fresh"] for o in up] == [True, True] and got["n_removed"] == 0, got
     up, got = uploads_of(b, d, "--min-age=0", rc=1)
     assert got["n_orphans"] == 2 and got["n_removed"] == 0, got
-    assert f"orphan: upload of {key} was begun" in b.run("verify", "--min-age=0", d).stdout
+    assert f"orphan: upload of {key} was never completed" in b.run("verify", "--min-age=0", d).stdout
     up, got = uploads_of(b, d, "--min-age=0", "--repair")
     assert got["n_removed"] == 2 and uploads_of(b, d, "--min-age=0")[0] == [], got
     # of a bucket: trees without a domain
